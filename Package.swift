@@ -1,0 +1,63 @@
+// swift-tools-version: 6.2
+// The package: one target per floor or seam of the engine, arrows pointing down only (see Docs/ARCHITECTURE.md).
+// STRATUS_BENCHMARKS=1 adds the benchmark targets and their dependencies, so that users of the library never resolve them.
+
+import PackageDescription
+
+let package = Package(
+    name: "stratus",
+    products: [
+        .executable(name: "stratus", targets: ["stratus"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    ],
+    targets: [
+        // Floor 1: words and seams.
+        .systemLibrary(name: "CLevelDB"),
+        .target(name: "StratusModel"),
+        .target(name: "StratusTuple"),
+        .target(name: "StratusStore"),
+        .target(name: "StratusOperations"),
+
+        // Floor 2: bytes on disk.
+        .target(name: "StratusLevelDB", dependencies: ["CLevelDB", "StratusStore"]),
+        .target(name: "StratusLayout", dependencies: ["StratusTuple", "StratusModel"]),
+
+        // Floor 3: records, indexes, hierarchy.
+        .target(name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel"]),
+
+        // Floor 5: what users touch.
+        .executableTarget(
+            name: "stratus",
+            dependencies: [
+                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+
+        // Tests only: conformance suites, fault injection, the oracle, generators.
+        .target(
+            name: "StratusTestSupport",
+            dependencies: ["StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords"]),
+
+        .testTarget(name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"]),
+        .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
+    ]
+)
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+    // Decoders that read a `Span` in place are non-escapable values; see Docs/decisions/.
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

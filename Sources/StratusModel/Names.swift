@@ -1,0 +1,61 @@
+// The names records, zones and people go by. A name is compared by its bytes: Swift's `String` calls composed and
+// decomposed "é" equal, but they are two keys in the store and two records to CloudKit.
+
+/// A piece of text that is equal to another only when every UTF-8 byte is the same.
+package protocol ByteComparedName: Hashable, Comparable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    var text: String { get }
+    init(_ text: String)
+}
+
+extension ByteComparedName {
+    package init(stringLiteral value: String) { self.init(value) }
+
+    package var description: String { text }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        // Equal bytes imply equal strings, so the fast comparison decides all but the canonically equivalent.
+        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+/// The name of a record, unique within its zone: 1 to 255 characters of any valid Unicode. Source: L-07.
+package struct RecordName: ByteComparedName {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// The name of a zone, unique within its database: 1 to 255 ASCII characters. Source: L-08.
+package struct ZoneName: ByteComparedName {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// The name of a record type, which is also the name of its schema. Source: L-09.
+package struct RecordType: ByteComparedName {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// The key of a field in a record. Source: L-10.
+package struct FieldKey: ByteComparedName {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// The record name of a user: opaque, the same in every database of a container.
+package struct UserName: ByteComparedName {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// The identifier of a container, such as `iCloud.com.example.app`.
+package struct ContainerName: ByteComparedName {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}

@@ -1,0 +1,120 @@
+// The seam: an ordered map of bytes with snapshots and serialisable transactions. LevelDB is behind it today; the shape
+// is FoundationDB's, so that a remote engine fits tomorrow with no change above.
+//
+// Invariants every store keeps, proved by one conformance suite:
+//   1. A reader sees exactly the commits up to its version, whatever is written meanwhile.
+//   2. Transactions are serialisable. A body sees its own writes and is pure: a store may run it again.
+//   3. When `transact` returns or throws a body's error, everything the body read and wrote is durable.
+//   4. Nothing suspends inside a body. Calls block their thread, so callers never make them on the cooperative pool.
+
+/// A number that grows with every published commit of one opened store. It is not stored.
+package typealias StoreVersion = UInt64
+
+/// Keys from `lower` up to but not including `upper`, in byte order.
+package struct KeyRange: Hashable, Sendable {
+    package var lower: [UInt8]
+    package var upper: [UInt8]
+
+    package init(from lower: [UInt8], upTo upper: [UInt8]) {
+        self.lower = lower
+        self.upper = upper
+    }
+}
+
+package enum ScanDirection: Sendable {
+    case forward
+    case backward
+}
+
+/// What a visitor of a scan wants next.
+package enum ScanStep: Sendable {
+    case next
+    case stop
+}
+
+/// A consistent snapshot. It is valid only inside the `read` or `transact` call that handed it out, on that thread.
+package protocol StoreReader: AnyObject {
+    /// The newest published commit this snapshot contains. Inside a transaction: the newest published commit, while
+    /// the reader also sees commits that are still in flight.
+    var version: StoreVersion { get }
+
+    /// Calls `body` with the value in place, or returns false when the key is absent.
+    /// The span is valid only during the call.
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool
+
+    /// Visits entries of `range` in order, at most `limit` of them. Scans may be nested.
+    /// The spans are valid only during the call of `visit`.
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep) throws
+
+    /// What this reader has cost so far.
+    var cost: StoreCost { get }
+}
+
+/// A read-modify-write. Its reads see its own writes.
+package protocol StoreTransaction: StoreReader {
+    func set(_ key: [UInt8], to value: [UInt8]) throws
+    func delete(_ key: [UInt8]) throws
+
+    /// Whether this or another transaction has written `key` and that write is not yet part of `version`.
+    func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool
+
+    /// Registers what must happen in the instant this transaction's writes become visible: after the previous
+    /// version's readers started and before any reader can get the new version. Called once, in commit order, and
+    /// never for a transaction that fails. The action must be short and must not call the store.
+    func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void)
+}
+
+/// A store of ordered bytes.
+package protocol OrderedStore: AnyObject, Sendable {
+    /// Runs `body` on a consistent snapshot of the newest published commit.
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+
+    /// Runs `body` as one serialisable transaction and returns when it is durable. An error thrown by `body` undoes
+    /// its writes and is thrown on, once all that the body had read is durable.
+    ///
+    /// Throws `StoreError` with `.conflict`, `.tooLarge`, `.unavailable`, `.commitUnknown`, `.corruption`, `.closed`.
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result
+
+    /// The sum of all finished readers' and transactions' costs, and of the commits made.
+    var statistics: StoreStatistics { get }
+
+    /// Whether background work (purges) should pause because the engine is behind with its own.
+    var isUnderWritePressure: Bool { get }
+
+    /// Finishes what was accepted and refuses the rest.
+    func close()
+}
+
+extension StoreReader {
+    /// What `body` makes of the value, or nil when the key is absent.
+    package func withValue<Result>(
+        forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Result
+    ) throws -> Result? {
+        var result: Result?
+        _ = try visitValue(forKey: key) { result = try body($0) }
+        return result
+    }
+
+    /// A copy of the value, or nil when the key is absent.
+    package func value(forKey key: [UInt8]) throws -> [UInt8]? {
+        try withValue(forKey: key) { [UInt8](copying: $0) }
+    }
+
+    package func contains(_ key: [UInt8]) throws -> Bool {
+        try visitValue(forKey: key) { _ in }
+    }
+
+    /// Reads several points at once; remote stores make one round trip of it.
+    package func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] {
+        try keys.map { try value(forKey: $0) }
+    }
+
+    package func scan(
+        _ range: KeyRange, _ direction: ScanDirection = .forward,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try scan(range, direction, limit: .max, visit)
+    }
+}

@@ -1,0 +1,10 @@
+// Small helpers over spans of bytes.
+
+extension [UInt8] {
+    /// A copy of the bytes of a span.
+    package init(copying span: Span<UInt8>) {
+        self.init(capacity: span.count) { output in
+            for index in span.indices { output.append(span[index]) }
+        }
+    }
+}
