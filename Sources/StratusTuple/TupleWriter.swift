@@ -59,24 +59,15 @@ package enum TupleWriter {
 
     /// Appends any Swift string, NUL included. The order is that of the UTF-8 bytes, not Swift's canonical one.
     package static func appendString(_ value: String, to buffer: inout [UInt8]) {
-        buffer.append(TupleTypeCode.string)
-        let start = buffer.count
-        buffer.append(contentsOf: value.utf8)
-        finishContent(from: start, in: &buffer)
+        appendContent(value.utf8Span.span, typeCode: TupleTypeCode.string, to: &buffer)
     }
 
     package static func appendBytes(_ value: [UInt8], to buffer: inout [UInt8]) {
-        buffer.append(TupleTypeCode.bytes)
-        let start = buffer.count
-        buffer.append(contentsOf: value)
-        finishContent(from: start, in: &buffer)
+        appendContent(value.span, typeCode: TupleTypeCode.bytes, to: &buffer)
     }
 
     package static func appendBytes(_ value: Span<UInt8>, to buffer: inout [UInt8]) {
-        buffer.append(TupleTypeCode.bytes)
-        let start = buffer.count
-        buffer.append(copying: value)
-        finishContent(from: start, in: &buffer)
+        appendContent(value, typeCode: TupleTypeCode.bytes, to: &buffer)
     }
 
     /// Begins a nested tuple: what is appended until the matching `endNested` is inside it.
@@ -105,37 +96,38 @@ extension TupleWriter {
         }
     }
 
-    /// Escapes the content that was copied to the end of the buffer, if it needs it, and ends it.
+    /// Appends the type code, the content, escaped where it must be, and the end.
     ///
-    /// The scan has no early exit, so that it is vectorised: almost no content needs escapes.
-    private static func finishContent(from start: Int, in buffer: inout [UInt8]) {
-        let escapeCount = countEscapes(buffer.span.extracting(start...))
-        if escapeCount > 0 { escapeContent(from: start, escapeCount: escapeCount, in: &buffer) }
-        buffer.append(TupleTypeCode.end)
-    }
-
-    private static func countEscapes(_ content: Span<UInt8>) -> Int {
-        var count = 0
-        for index in content.indices { count &+= content[index] <= TupleEscape.lead ? 1 : 0 }
-        return count
-    }
-
-    /// Moves the content apart from its end on, in place, so that every 0x00 and 0x01 gets its escape.
-    private static func escapeContent(from start: Int, escapeCount: Int, in buffer: inout [UInt8]) {
-        var source = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: escapeCount))
-        var target = buffer.count
-        while source > start {
-            source -= 1
-            target -= 1
-            let byte = buffer[source]
-            if byte <= TupleEscape.lead {
-                buffer[target] = byte == 0 ? TupleEscape.zero : TupleEscape.one
-                target -= 1
-                buffer[target] = TupleEscape.lead
-            } else {
-                buffer[target] = byte
+    /// Almost no content needs escapes, so it is copied as it is unless the scan finds a byte that does.
+    private static func appendContent(_ content: Span<UInt8>, typeCode: UInt8, to buffer: inout [UInt8]) {
+        let escapes = needsEscapes(content)
+        buffer.append(addingCapacity: content.count + 2) { output in
+            output.append(typeCode)
+            if !escapes {
+                for index in content.indices { output.append(content[index]) }
+                output.append(TupleTypeCode.end)
             }
         }
+        if escapes { appendEscaped(content, to: &buffer) }
+    }
+
+    /// Whether a byte of the content is 0x00 or 0x01. There is no early exit, so that the loop is vectorised.
+    private static func needsEscapes(_ content: Span<UInt8>) -> Bool {
+        var lowest: UInt8 = .max
+        for index in content.indices { lowest = min(lowest, content[index]) }
+        return lowest <= TupleEscape.lead
+    }
+
+    private static func appendEscaped(_ content: Span<UInt8>, to buffer: inout [UInt8]) {
+        for index in content.indices {
+            let byte = content[index]
+            if byte <= TupleEscape.lead {
+                buffer.append(TupleEscape.lead)
+                buffer.append(byte == 0 ? TupleEscape.zero : TupleEscape.one)
+            } else {
+                buffer.append(byte)
+            }
+        }
+        buffer.append(TupleTypeCode.end)
     }
 }
