@@ -44,6 +44,9 @@ let package = Package(
 
         .testTarget(name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusRecordsTests",
+            dependencies: ["StratusRecords", "StratusStore", "StratusModel", "StratusTestSupport"]),
     ]
 )
 
