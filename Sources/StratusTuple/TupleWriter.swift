@@ -1,0 +1,133 @@
+// Appends elements to a buffer so that the order of the bytes is the order of the values.
+//
+// Byte layout (numbers in `TupleTypeCode`, which never change):
+//   null      01
+//   bytes     02, the bytes escaped as `TupleEscape` says, 00
+//   string    03, the UTF-8 bytes escaped likewise, 00
+//   nested    04, the elements, 00
+//   integer   10 for zero; 10+n, then n bytes big-endian, for a positive one; 10-n, then the n bytes of the ones'
+//             complement of the magnitude, for a negative one; n is the smallest that holds the magnitude (1...8)
+//   double    20, 8 bytes big-endian of `Double.orderedBits`
+//   boolean   28 false, 29 true
+//   UUID      30, its 16 bytes
+//   date      38, 8 bytes of the seconds since the reference date, as a double
+//
+// A value has exactly one encoding, and no encoding is the beginning of another one.
+
+package import FoundationEssentials
+
+/// Appends elements to a buffer the caller reuses: nothing is allocated while its capacity suffices.
+package enum TupleWriter {
+    package static func appendNull(to buffer: inout [UInt8]) {
+        buffer.append(TupleTypeCode.null)
+    }
+
+    package static func appendBoolean(_ value: Bool, to buffer: inout [UInt8]) {
+        buffer.append(value ? TupleTypeCode.booleanTrue : TupleTypeCode.booleanFalse)
+    }
+
+    package static func appendDouble(_ value: Double, to buffer: inout [UInt8]) {
+        buffer.append(TupleTypeCode.double)
+        appendBigEndian(value.orderedBits, byteCount: 8, to: &buffer)
+    }
+
+    /// Appends a date as the seconds since the reference date, with every bit of that number.
+    package static func appendDate(_ value: Date, to buffer: inout [UInt8]) {
+        buffer.append(TupleTypeCode.date)
+        appendBigEndian(value.timeIntervalSinceReferenceDate.orderedBits, byteCount: 8, to: &buffer)
+    }
+
+    package static func appendUUID(_ value: UUID, to buffer: inout [UInt8]) {
+        buffer.append(TupleTypeCode.uuid)
+        let halves = value.bigEndianHalves
+        appendBigEndian(halves.high, byteCount: 8, to: &buffer)
+        appendBigEndian(halves.low, byteCount: 8, to: &buffer)
+    }
+
+    package static func appendInteger(_ value: Int64, to buffer: inout [UInt8]) {
+        guard value < 0 else { return appendInteger(UInt64(value), to: &buffer) }
+        let byteCount = byteCount(of: value.magnitude)
+        buffer.append(TupleTypeCode.integerZero - UInt8(byteCount))
+        appendBigEndian(~value.magnitude, byteCount: byteCount, to: &buffer)
+    }
+
+    package static func appendInteger(_ value: UInt64, to buffer: inout [UInt8]) {
+        let byteCount = byteCount(of: value)
+        buffer.append(TupleTypeCode.integerZero + UInt8(byteCount))
+        appendBigEndian(value, byteCount: byteCount, to: &buffer)
+    }
+
+    /// Appends any Swift string, NUL included. The order is that of the UTF-8 bytes, not Swift's canonical one.
+    package static func appendString(_ value: String, to buffer: inout [UInt8]) {
+        appendContent(value.utf8Span.span, typeCode: TupleTypeCode.string, to: &buffer)
+    }
+
+    package static func appendBytes(_ value: [UInt8], to buffer: inout [UInt8]) {
+        appendContent(value.span, typeCode: TupleTypeCode.bytes, to: &buffer)
+    }
+
+    package static func appendBytes(_ value: Span<UInt8>, to buffer: inout [UInt8]) {
+        appendContent(value, typeCode: TupleTypeCode.bytes, to: &buffer)
+    }
+
+    /// Begins a nested tuple: what is appended until the matching `endNested` is inside it.
+    ///
+    /// The caller keeps the depth within `TupleLimits.maximumNestedDepth`; readers refuse more.
+    package static func beginNested(to buffer: inout [UInt8]) {
+        buffer.append(TupleTypeCode.nested)
+    }
+
+    package static func endNested(to buffer: inout [UInt8]) {
+        buffer.append(TupleTypeCode.end)
+    }
+}
+
+extension TupleWriter {
+    /// How many bytes the magnitude of an integer needs: 0 for zero, else 1...8.
+    private static func byteCount(of magnitude: UInt64) -> Int {
+        (UInt64.bitWidth - magnitude.leadingZeroBitCount + 7) / 8
+    }
+
+    private static func appendBigEndian(_ value: UInt64, byteCount: Int, to buffer: inout [UInt8]) {
+        var shift = (byteCount - 1) * 8
+        while shift >= 0 {
+            buffer.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+            shift -= 8
+        }
+    }
+
+    /// Appends the type code, the content, escaped where it must be, and the end.
+    ///
+    /// Almost no content needs escapes, so it is copied as it is unless the scan finds a byte that does.
+    private static func appendContent(_ content: Span<UInt8>, typeCode: UInt8, to buffer: inout [UInt8]) {
+        let escapes = needsEscapes(content)
+        buffer.append(addingCapacity: content.count + 2) { output in
+            output.append(typeCode)
+            if !escapes {
+                for index in content.indices { output.append(content[index]) }
+                output.append(TupleTypeCode.end)
+            }
+        }
+        if escapes { appendEscaped(content, to: &buffer) }
+    }
+
+    /// Whether a byte of the content is 0x00 or 0x01. There is no early exit, so that the loop is vectorised.
+    private static func needsEscapes(_ content: Span<UInt8>) -> Bool {
+        var lowest: UInt8 = .max
+        for index in content.indices { lowest = min(lowest, content[index]) }
+        return lowest <= TupleEscape.lead
+    }
+
+    private static func appendEscaped(_ content: Span<UInt8>, to buffer: inout [UInt8]) {
+        for index in content.indices {
+            let byte = content[index]
+            if byte <= TupleEscape.lead {
+                buffer.append(TupleEscape.lead)
+                buffer.append(byte == 0 ? TupleEscape.zero : TupleEscape.one)
+            } else {
+                buffer.append(byte)
+            }
+        }
+        buffer.append(TupleTypeCode.end)
+    }
+}
