@@ -48,6 +48,9 @@ package enum GlobalKeys {
         var reader = try KeyReader(key, after: prefix.count + 2, in: "\(GlobalKeyspace.purges)")
         let database = DatabaseNumber(try reader.readNumber())
         let zone = ZoneNumber(try reader.readNumber())
+        guard database != .outside, zone != .outside else {
+            throw reader.corrupt("Neither a database nor a zone has the number 0: check or restore the store.")
+        }
         try reader.expectEnd()
         return (database, zone)
     }
