@@ -1,0 +1,114 @@
+// The keys outside every database: (0, 0, tag, …).
+
+package import FoundationEssentials
+package import StratusModel
+import StratusTuple
+
+/// Builds and reads the keys outside every database.
+package enum GlobalKeys {
+    private static let prefix = KeyBuilder.prefix(.outside, .outside)
+
+    /// Every key outside every database.
+    package static var all: LayoutRange { KeyBuilder.range(of: prefix) }
+
+    package static func keyspace(_ keyspace: GlobalKeyspace) -> LayoutRange { KeyBuilder.range(of: key(keyspace)) }
+
+    /// The first key of a store. These bytes never change, in any format.
+    package static func format() -> [UInt8] { key(.format) }
+    package static func header() -> [UInt8] { key(.header) }
+
+    package static func database(_ id: DatabaseID) -> [UInt8] {
+        key(.databases) {
+            TupleWriter.appendString(id.container.text, to: &$0)
+            KeyBuilder.append(id.owner.map { RecordName($0.text) }, to: &$0)
+            TupleWriter.appendInteger(UInt64(id.scope.rawValue), to: &$0)
+        }
+    }
+    package static var databases: LayoutRange { keyspace(.databases) }
+    /// The database of a key of the databases keyspace. Throws `.corruptKey`.
+    package static func readDatabaseKey(_ key: Span<UInt8>) throws(LayoutError) -> DatabaseID {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: "\(GlobalKeyspace.databases)")
+        let container = ContainerName(try reader.readText())
+        let owner = try reader.readOptionalName()
+        guard let number = UInt8(exactly: try reader.readNumber()), let scope = DatabaseScope(rawValue: number)
+        else { throw reader.corrupt("No database scope has this number: check or restore the store.") }
+        try reader.expectEnd()
+        return DatabaseID(container: container, owner: owner.map { UserName($0.text) }, scope: scope)
+    }
+
+    package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
+        key(.purges) {
+            TupleWriter.appendInteger(database.value, to: &$0)
+            TupleWriter.appendInteger(zone.value, to: &$0)
+        }
+    }
+    package static var purges: LayoutRange { keyspace(.purges) }
+    /// The zone of a key of the purges keyspace. Throws `.corruptKey`.
+    package static func readPurgeKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: "\(GlobalKeyspace.purges)")
+        let database = DatabaseNumber(try reader.readNumber())
+        let zone = ZoneNumber(try reader.readNumber())
+        guard database != .outside, zone != .outside else {
+            throw reader.corrupt("Neither a database nor a zone has the number 0: check or restore the store.")
+        }
+        try reader.expectEnd()
+        return (database, zone)
+    }
+
+    package static func receipt(_ id: [UInt8]) -> [UInt8] {
+        key(.receipts) { TupleWriter.appendBytes(id, to: &$0) }
+    }
+    package static var receipts: LayoutRange { keyspace(.receipts) }
+
+    package static func account(_ id: String) -> [UInt8] {
+        key(.accounts) { TupleWriter.appendString(id, to: &$0) }
+    }
+    package static var accounts: LayoutRange { keyspace(.accounts) }
+
+    package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] {
+        key(.identities) {
+            TupleWriter.appendInteger(UInt64(kind.rawValue), to: &$0)
+            TupleWriter.appendString(value, to: &$0)
+        }
+    }
+    package static var identities: LayoutRange { keyspace(.identities) }
+
+    package static func shareURL(_ token: String) -> [UInt8] {
+        key(.shareURLs) { TupleWriter.appendString(token, to: &$0) }
+    }
+
+    package static func acceptance(user: UserName, zone: UUID, share: RecordName) -> [UInt8] {
+        key(.acceptances) {
+            TupleWriter.appendString(user.text, to: &$0)
+            TupleWriter.appendUUID(zone, to: &$0)
+            TupleWriter.appendString(share.text, to: &$0)
+        }
+    }
+    package static func acceptances(of user: UserName) -> LayoutRange {
+        KeyBuilder.range(of: key(.acceptances) { TupleWriter.appendString(user.text, to: &$0) })
+    }
+
+    package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] {
+        key(.assets) {
+            TupleWriter.appendString(owner.text, to: &$0)
+            TupleWriter.appendBytes(digest, to: &$0)
+        }
+    }
+    package static func assets(of owner: UserName) -> LayoutRange {
+        KeyBuilder.range(of: key(.assets) { TupleWriter.appendString(owner.text, to: &$0) })
+    }
+
+    package static func schema(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
+        key(.schema) {
+            TupleWriter.appendString(container.text, to: &$0)
+            TupleWriter.appendString(type.text, to: &$0)
+        }
+    }
+    package static func schema(of container: ContainerName) -> LayoutRange {
+        KeyBuilder.range(of: key(.schema) { TupleWriter.appendString(container.text, to: &$0) })
+    }
+
+    private static func key(_ keyspace: GlobalKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, write)
+    }
+}

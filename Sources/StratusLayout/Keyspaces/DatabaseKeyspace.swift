@@ -1,0 +1,15 @@
+// The keyspaces of a database outside its zones.
+
+/// What the keys (database, 0, tag, …) of a database say. The raw values are stored: they never change.
+package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
+    /// Key: nothing more. Value: `DatabaseHeader`. Counters.
+    case header = 1
+    /// Key: zone name. Value: `ZoneEntry`. The zone's number and identity.
+    case zones = 2
+    /// Key: counter. Value: `DatabaseChangeEntry`. The feed of zones; at most one entry per zone.
+    case changes = 3
+    /// Key: user, subscription. Value: what the subscriber asked for.
+    case subscriptions = 4
+    /// Key: record type. Value: the type's fields and indexes in this database.
+    case schema = 5
+}

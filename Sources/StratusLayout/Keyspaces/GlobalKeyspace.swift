@@ -1,0 +1,34 @@
+// The keyspaces outside every database.
+
+/// What the keys (0, 0, tag, …) of a store say. The raw values are stored: they never change.
+package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
+    /// Key: nothing more. Value: `FormatEntry`. Checked first on opening; its key and first byte never change.
+    case format = 1
+    /// Key: nothing more. Value: `GlobalHeader`. Counters.
+    case header = 2
+    /// Key: container, owner or null, scope. Value: `DatabaseEntry`. The database's number and identity.
+    case databases = 3
+    /// Key: database number, zone number. Value: `PurgeEntry`. A deleted zone whose keys are still being removed.
+    case purges = 4
+    /// Key: identifier. Value: what a transaction of that identifier answered; read first on a retry.
+    case receipts = 5
+    /// Key: account. Value: the account.
+    case accounts = 6
+    /// Key: kind, value. Value: the account that an e-mail address, telephone number or user record leads to.
+    case identities = 7
+    /// Key: token of the URL. Value: the share it leads to.
+    case shareURLs = 8
+    /// Key: user, identity of the zone, share. Value: since when the user takes part.
+    case acceptances = 9
+    /// Key: owner, digest. Value: how often the content is used and where it lies.
+    case assets = 10
+    /// Key: container, record type. Value: the type's fields and indexes.
+    case schema = 11
+}
+
+/// What kind of handle an identity look-up goes by. The raw values are stored: they never change.
+package enum IdentityKind: UInt8, Hashable, Sendable, CaseIterable {
+    case email = 1
+    case phone = 2
+    case userRecord = 3
+}

@@ -1,0 +1,204 @@
+// The bytes of one field's value. Every bit of a number is kept: NaN payloads, -0.0, the whole range of Int64.
+//
+// Byte layout, by type (the length stands in front, so no value says where it ends):
+//   string     UTF-8                          location   8 doubles: latitude, longitude, altitude, horizontal and
+//   int64      8 bytes, big-endian                       vertical accuracy, course, speed, timestamp
+//   double     8 bytes, big-endian bits       reference  action byte, then the target's UTF-8
+//   date       as a double                    asset      32 bytes of digest, 8 bytes of size
+//   bytes      themselves                     list       type byte of the items (0 when empty), then each item:
+//                                                        number (how many bytes), its bytes
+
+import FoundationEssentials
+import StratusModel
+
+/// The type byte of a field's value. The raw values are stored: they never change.
+enum FieldType: UInt8, CaseIterable {
+    case string = 1
+    case int64 = 2
+    case double = 3
+    case date = 4
+    case bytes = 5
+    case location = 6
+    case reference = 7
+    case asset = 8
+    case list = 9
+
+    /// Set in the type byte of a field that its owner marked as encrypted.
+    static let encryptedBit: UInt8 = 0x80
+
+    init(of value: FieldValue) {
+        switch value {
+        case .string: self = .string
+        case .int64: self = .int64
+        case .double: self = .double
+        case .date: self = .date
+        case .bytes: self = .bytes
+        case .location: self = .location
+        case .reference: self = .reference
+        case .asset: self = .asset
+        case .list: self = .list
+        }
+    }
+}
+
+/// Turns values of fields into bytes and back.
+enum FieldCodec {
+    private static let digestByteCount = 32
+    private static let locationByteCount = 64
+
+    /// How many bytes a value takes. Throws `.invalidValue` for one that cannot be stored.
+    static func byteCount(_ value: FieldValue) throws(LayoutError) -> Int {
+        switch value {
+        case .string(let text): return text.utf8.count
+        case .int64, .double, .date: return 8
+        case .bytes(let bytes): return bytes.count
+        case .location: return locationByteCount
+        case .reference(let reference): return 1 + reference.target.text.utf8.count
+        case .asset(let asset):
+            guard asset.digest.count == digestByteCount else {
+                throw LayoutError(
+                    .invalidValue, "The digest of an asset has 32 bytes: give the SHA-256 of its content.",
+                    ["byteCount": "\(asset.digest.count)"])
+            }
+            return digestByteCount + 8
+        case .list(let items):
+            var count = 1
+            for item in items {
+                let itemByteCount = try itemByteCount(item, in: items)
+                count += numberByteCount(UInt64(itemByteCount)) + itemByteCount
+            }
+            return count
+        }
+    }
+
+    /// Appends a value that `byteCount` accepted.
+    static func append(_ value: FieldValue, to bytes: inout [UInt8]) throws(LayoutError) {
+        switch value {
+        case .string(let text): bytes.append(contentsOf: text.utf8)
+        case .int64(let number): ValueWriter.append(fixed: UInt64(bitPattern: number), to: &bytes)
+        case .double(let number): ValueWriter.append(fixed: number.bitPattern, to: &bytes)
+        case .date(let date): ValueWriter.append(date, to: &bytes)
+        case .bytes(let content): bytes.append(contentsOf: content)
+        case .location(let location): append(location, to: &bytes)
+        case .reference(let reference):
+            bytes.append(reference.action.rawValue)
+            bytes.append(contentsOf: reference.target.text.utf8)
+        case .asset(let asset):
+            bytes.append(contentsOf: asset.digest)
+            ValueWriter.append(fixed: UInt64(bitPattern: asset.byteCount), to: &bytes)
+        case .list(let items):
+            bytes.append(items.first.map { FieldType(of: $0).rawValue } ?? 0)
+            for item in items {
+                ValueWriter.append(number: UInt64(try itemByteCount(item, in: items)), to: &bytes)
+                try append(item, to: &bytes)
+            }
+        }
+    }
+
+    /// The value in `byteCount` bytes from where `reader` stands.
+    static func read(
+        _ type: FieldType, byteCount: Int, _ reader: inout ValueReader
+    ) throws(LayoutError) -> FieldValue {
+        switch type {
+        case .string: return .string(try reader.readText(byteCount: byteCount))
+        case .bytes: return .bytes([UInt8](copying: try reader.readSpan(byteCount: byteCount)))
+        case .reference: return .reference(try readReference(byteCount: byteCount, &reader))
+        case .list: return .list(try readList(byteCount: byteCount, &reader))
+        case .int64:
+            try expect(byteCount, 8, reader)
+            return .int64(Int64(bitPattern: try reader.readFixed64()))
+        case .double:
+            try expect(byteCount, 8, reader)
+            return .double(Double(bitPattern: try reader.readFixed64()))
+        case .date:
+            try expect(byteCount, 8, reader)
+            return .date(try reader.readDate())
+        case .location:
+            try expect(byteCount, locationByteCount, reader)
+            return .location(try readLocation(&reader))
+        case .asset:
+            try expect(byteCount, digestByteCount + 8, reader)
+            let digest = [UInt8](copying: try reader.readSpan(byteCount: digestByteCount))
+            let size = Int64(bitPattern: try reader.readFixed64())
+            return .asset(AssetDescriptor(digest: digest, byteCount: size))
+        }
+    }
+
+    static func readReference(
+        byteCount: Int, _ reader: inout ValueReader
+    ) throws(LayoutError) -> RecordReference {
+        guard byteCount >= 1 else { throw reader.corrupt("A reference is empty.") }
+        guard let action = ReferenceAction(rawValue: try reader.readByte()) else {
+            throw reader.corrupt("No reference action has this number.")
+        }
+        return RecordReference(target: RecordName(try reader.readText(byteCount: byteCount - 1)), action: action)
+    }
+
+    /// The type of a list's items, nil when it is empty; `reader` then stands at the first item's length.
+    static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> FieldType? {
+        guard byteCount >= 1 else { throw reader.corrupt("A list is empty of bytes.") }
+        let number = try reader.readByte()
+        guard number != 0 || byteCount == 1 else { throw reader.corrupt("An empty list has items.") }
+        guard number != 0 else { return nil }
+        guard let type = FieldType(rawValue: number), type != .list else {
+            throw reader.corrupt("No item of a list has this type.")
+        }
+        guard byteCount > 1 else { throw reader.corrupt("A list without items has a type.") }
+        return type
+    }
+
+    private static func readList(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> [FieldValue] {
+        let end = reader.position + byteCount
+        guard let type = try readItemType(byteCount: byteCount, &reader) else { return [] }
+        var items: [FieldValue] = []
+        while reader.position < end {
+            let itemByteCount = try reader.readCount()
+            guard itemByteCount <= end - reader.position else { throw reader.corrupt("A list's item is too long.") }
+            items.append(try read(type, byteCount: itemByteCount, &reader))
+        }
+        return items
+    }
+
+    private static func expect(
+        _ byteCount: Int, _ expected: Int, _ reader: borrowing ValueReader
+    ) throws(LayoutError) {
+        guard byteCount == expected else { throw reader.corrupt("The length of a value does not fit its type.") }
+    }
+
+    /// The length of an item, which has the type of the list's first item and is no list.
+    private static func itemByteCount(_ item: FieldValue, in items: [FieldValue]) throws(LayoutError) -> Int {
+        let type = FieldType(of: item)
+        guard type != .list, let first = items.first, FieldType(of: first) == type else {
+            throw LayoutError(.invalidValue, "A list holds values of one kind, and no lists: split or convert it.")
+        }
+        return try byteCount(item)
+    }
+
+    /// How many bytes `ValueWriter` makes of a number.
+    static func numberByteCount(_ number: UInt64) -> Int {
+        max(1, (UInt64.bitWidth - number.leadingZeroBitCount + 6) / 7)
+    }
+
+    private static func append(_ location: Location, to bytes: inout [UInt8]) {
+        ValueWriter.append(fixed: location.latitudeDegrees.bitPattern, to: &bytes)
+        ValueWriter.append(fixed: location.longitudeDegrees.bitPattern, to: &bytes)
+        ValueWriter.append(fixed: location.altitudeMetres.bitPattern, to: &bytes)
+        ValueWriter.append(fixed: location.horizontalAccuracyMetres.bitPattern, to: &bytes)
+        ValueWriter.append(fixed: location.verticalAccuracyMetres.bitPattern, to: &bytes)
+        ValueWriter.append(fixed: location.courseDegrees.bitPattern, to: &bytes)
+        ValueWriter.append(fixed: location.speedMetresPerSecond.bitPattern, to: &bytes)
+        ValueWriter.append(location.timestamp, to: &bytes)
+    }
+
+    private static func readLocation(_ reader: inout ValueReader) throws(LayoutError) -> Location {
+        Location(
+            latitudeDegrees: Double(bitPattern: try reader.readFixed64()),
+            longitudeDegrees: Double(bitPattern: try reader.readFixed64()),
+            altitudeMetres: Double(bitPattern: try reader.readFixed64()),
+            horizontalAccuracyMetres: Double(bitPattern: try reader.readFixed64()),
+            verticalAccuracyMetres: Double(bitPattern: try reader.readFixed64()),
+            courseDegrees: Double(bitPattern: try reader.readFixed64()),
+            speedMetresPerSecond: Double(bitPattern: try reader.readFixed64()),
+            timestamp: try reader.readDate())
+    }
+}

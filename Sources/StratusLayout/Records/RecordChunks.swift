@@ -1,0 +1,150 @@
+// A record that is too large for one value lies in chunks: the first under the record's key, the others behind it.
+//
+// Byte layout:
+//   first chunk   kind 3 · number: change sequence · number: how many chunks · number: bytes of the whole record · bytes
+//   later chunk   kind 4 · number: change sequence · number: index · bytes
+//
+// Invariants: the change sequence says which write a chunk belongs to, so that chunks of two writes are never joined.
+// All chunks but the last are full. Joining checks sequence, index, number and length; anything else is corruption.
+// The header of a record is below 5 kB, so the first chunk always holds it whole.
+
+import StratusModel
+
+/// Splits large records and joins them again.
+package enum RecordChunks {
+    /// What stands before the bytes of a chunk, at most.
+    private static let maximumHeaderByteCount = 32
+    private static let contentByteCount = LayoutLimits.maximumChunkByteCount - maximumHeaderByteCount
+
+    /// Whether an encoded record must be split.
+    package static func needsSplit(_ value: [UInt8]) -> Bool { value.count > LayoutLimits.maximumChunkByteCount }
+
+    /// The values to write for an encoded record: the value itself, or its chunks, the first under the record's key.
+    ///
+    /// Throws `.tooLarge` beyond `LayoutLimits`, and `.corruptValue` when a large `value` is no encoded record.
+    package static func split(_ value: [UInt8]) throws(LayoutError) -> [[UInt8]] {
+        guard needsSplit(value) else { return [value] }
+        guard value.count <= maximumByteCount else {
+            throw LayoutError(
+                .tooLarge, "The record is too large: move content into assets or into further records.",
+                ["byteCount": "\(value.count)", "limit": "\(maximumByteCount)"])
+        }
+        let sequence = try RecordCodec.header(in: value.span).system.changeSequence
+        let count = chunkCount(ofByteCount: value.count)
+        var chunks: [[UInt8]] = []
+        for index in 0..<count {
+            var chunk: [UInt8] = []
+            let range = index * contentByteCount..<min((index + 1) * contentByteCount, value.count)
+            chunk.reserveCapacity(maximumHeaderByteCount + range.count)
+            chunk.append((index == 0 ? RecordValueKind.firstChunk : .laterChunk).rawValue)
+            ValueWriter.append(number: sequence, to: &chunk)
+            ValueWriter.append(number: UInt64(index == 0 ? count : index), to: &chunk)
+            if index == 0 { ValueWriter.append(number: UInt64(value.count), to: &chunk) }
+            chunk.append(contentsOf: value[range])
+            chunks.append(chunk)
+        }
+        return chunks
+    }
+
+    /// How many values the record lies in whose first value is `first`: 1 for a whole record or a tombstone.
+    package static func chunkCount(in first: Span<UInt8>) throws(LayoutError) -> Int {
+        guard try RecordValueKind(of: first) == .firstChunk else { return 1 }
+        var reader = ValueReader(first, "RecordChunk")
+        return try readFirstHeader(&reader).count
+    }
+
+    /// The encoded record whose chunks are `chunks`, in order; a whole record is returned as it is.
+    ///
+    /// Throws `.corruptValue` when a chunk is missing, doubled, of another write or of another length.
+    package static func join(_ chunks: [[UInt8]]) throws(LayoutError) -> [UInt8] {
+        guard let first = chunks.first else {
+            throw LayoutError(.corruptValue, "A record has no chunks: check or restore the store.")
+        }
+        var joiner = try Joiner(first.span)
+        for chunk in chunks.dropFirst() { try joiner.append(chunk.span) }
+        return try joiner.finish()
+    }
+
+    private static let maximumByteCount =
+        LayoutLimits.maximumRecordByteCount + 2 * LayoutLimits.maximumRecordOverheadByteCount
+
+    private static func chunkCount(ofByteCount byteCount: Int) -> Int {
+        (byteCount + contentByteCount - 1) / contentByteCount
+    }
+
+    /// What the first chunk says about all.
+    struct FirstHeader {
+        var sequence: UInt64
+        var count: Int
+        var byteCount: Int
+    }
+
+    /// Reads what stands before the bytes of the first chunk; `reader` then stands at the record's first byte.
+    static func readFirstHeader(_ reader: inout ValueReader) throws(LayoutError) -> FirstHeader {
+        guard try reader.readByte() == RecordValueKind.firstChunk.rawValue else {
+            throw reader.corrupt("The value is not the first chunk of a record.")
+        }
+        let sequence = try reader.readNumber()
+        let count = try reader.readNumber()
+        let byteCount = try reader.readNumber()
+        guard byteCount > UInt64(LayoutLimits.maximumChunkByteCount), byteCount <= UInt64(maximumByteCount),
+            count == UInt64(chunkCount(ofByteCount: Int(byteCount))), reader.remainingByteCount == contentByteCount
+        else { throw reader.corrupt("The first chunk's numbers cannot be: check or restore the store.") }
+        return FirstHeader(sequence: sequence, count: Int(count), byteCount: Int(byteCount))
+    }
+}
+
+extension RecordChunks {
+    /// Puts a record together from its chunks as a scan delivers them, checking each.
+    package struct Joiner {
+        private let first: FirstHeader?
+        private var bytes: [UInt8]
+        private var nextIndex = 1
+
+        /// Begins with the value under the record's own key.
+        package init(_ value: Span<UInt8>) throws(LayoutError) {
+            guard try RecordValueKind(of: value) == .firstChunk else {
+                first = nil
+                bytes = [UInt8](copying: value)
+                return
+            }
+            var reader = ValueReader(value, "RecordChunk")
+            let header = try RecordChunks.readFirstHeader(&reader)
+            first = header
+            bytes = []
+            bytes.reserveCapacity(header.byteCount)
+            bytes.append(copying: try reader.readSpan(byteCount: reader.remainingByteCount))
+        }
+
+        /// How many chunks are still to come.
+        package var missingCount: Int { (first?.count ?? 1) - nextIndex }
+
+        package mutating func append(_ chunk: Span<UInt8>) throws(LayoutError) {
+            var reader = ValueReader(chunk, "RecordChunk")
+            guard let first, missingCount > 0 else { throw reader.corrupt("The record has more chunks than it says.") }
+            guard try reader.readByte() == RecordValueKind.laterChunk.rawValue else {
+                throw reader.corrupt("The value is not a later chunk of a record.")
+            }
+            guard try reader.readNumber() == first.sequence else {
+                throw reader.corrupt("The chunk belongs to another write of the record.")
+            }
+            guard try reader.readNumber() == UInt64(nextIndex) else {
+                throw reader.corrupt("A chunk of the record is missing or doubled.")
+            }
+            let expected = min(RecordChunks.contentByteCount, first.byteCount - bytes.count)
+            guard reader.remainingByteCount == expected else { throw reader.corrupt("The chunk has another length.") }
+            bytes.append(copying: try reader.readSpan(byteCount: expected))
+            nextIndex += 1
+        }
+
+        /// The encoded record. Throws `.corruptValue` when a chunk is missing.
+        package consuming func finish() throws(LayoutError) -> [UInt8] {
+            guard missingCount == 0 else {
+                throw .corruptValue(
+                    "Chunks of the record are missing: check or restore the store.", bytes.span, at: bytes.count,
+                    in: "RecordChunk")
+            }
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// A live record as bytes, laid out so that the header, or a single field, is read without reading the rest.
+//
+// Byte layout (the primitives are in `ValueWriter`, the values of fields in `FieldCodec`):
+//   kind 1 · flags (1 parent, 2 share, 4 modified by its creator) · text: type · number: change sequence ·
+//   fixed 32: tag salt · date: created · text: creator · date: modified · (not 4) text: modifier ·
+//   (1) text: parent · (2) text: share · number: how many fields ·
+//   each field, in the byte order of keys: text: key · type byte (0x80: encrypted) · number: length · value
+//
+// Invariants: keys ascend strictly, lengths fit, nothing follows the last field; else `.corruptValue`. Equal records
+// have equal bytes. The record's name is in its key, not here.
+
+package import StratusModel
+
+/// Which fields of a record to decode.
+package enum FieldSelection: Hashable, Sendable {
+    case all
+    case none
+    case only(Set<FieldKey>)
+}
+
+/// Turns live records into bytes and back.
+package enum RecordCodec {
+    /// Empties `bytes`, keeping its capacity, and writes a record into it; see `RecordChunks.split` for large ones.
+    ///
+    /// The change tag is `ChangeTag.text` of the change sequence and a salt. Throws `.invalidValue` when it is not, or
+    /// when a field cannot be stored (a list of mixed kinds or of lists, an asset's digest of another length), and
+    /// `.tooLarge` for a record over `LayoutLimits`.
+    package static func encode(_ stored: StoredRecord, into bytes: inout [UInt8]) throws(LayoutError) {
+        guard let tag = ChangeTag.numbers(of: stored.system.changeTag), tag.sequence == stored.system.changeSequence
+        else {
+            throw LayoutError(
+                .invalidValue, "The change tag is not of the record's sequence: make it with ChangeTag.text.",
+                ["changeTag": stored.system.changeTag, "sequence": "\(stored.system.changeSequence)"])
+        }
+        bytes.removeAll(keepingCapacity: true)
+        RecordHeader.append(stored, salt: tag.salt, to: &bytes)
+        let headerByteCount = bytes.count
+        let fields = stored.record.fields.sorted { $0.key < $1.key }
+        ValueWriter.append(number: UInt64(fields.count), to: &bytes)
+        for (key, field) in fields {
+            let byteCount = try FieldCodec.byteCount(field.value)
+            guard bytes.count - headerByteCount + byteCount <= maximumFieldsByteCount else {
+                throw LayoutError(
+                    .tooLarge, "The record is too large: move content into assets or into further records.",
+                    ["name": stored.record.name.text, "limit": "\(LayoutLimits.maximumRecordByteCount)"])
+            }
+            ValueWriter.append(key.text, to: &bytes)
+            bytes.append(FieldType(of: field.value).rawValue | (field.isEncrypted ? FieldType.encryptedBit : 0))
+            ValueWriter.append(number: UInt64(byteCount), to: &bytes)
+            try FieldCodec.append(field.value, to: &bytes)
+        }
+    }
+
+    package static func encoded(_ stored: StoredRecord) throws(LayoutError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try encode(stored, into: &bytes)
+        return bytes
+    }
+
+    /// The record in `bytes`, with the fields that are asked for.
+    ///
+    /// Throws `.corruptValue`, also when a field that is not asked for has a length or key that cannot be.
+    package static func decode(
+        _ name: RecordName, _ bytes: Span<UInt8>, fields selection: FieldSelection = .all
+    ) throws(LayoutError) -> StoredRecord {
+        var reader = ValueReader(bytes, "Record")
+        let header = try RecordHeader.read(&reader)
+        var record = Record(name: name, type: header.type, parent: header.parent, share: header.share)
+        if selection == .none { return StoredRecord(record: record, system: header.system) }
+        var cursor = FieldCursor(count: try reader.readCount())
+        if selection == .all { record.fields.reserveCapacity(cursor.remainingCount) }
+        while let entry = try cursor.next(&reader) {
+            let key = FieldKey(try entry.key(reader))
+            if case .only(let keys) = selection, !keys.contains(key) {
+                try reader.skip(byteCount: entry.byteCount)
+                continue
+            }
+            let value = try FieldCodec.read(entry.type, byteCount: entry.byteCount, &reader)
+            record.fields[key] = Field(value, isEncrypted: entry.isEncrypted)
+        }
+        try reader.expectEnd()
+        return StoredRecord(record: record, system: header.system)
+    }
+
+    /// Everything but the fields. Also reads the first chunk of a large record as it lies in the store.
+    package static func header(in bytes: Span<UInt8>) throws(LayoutError) -> RecordHeader {
+        var reader = ValueReader(bytes, "Record")
+        if try RecordValueKind(of: bytes) == .firstChunk { _ = try RecordChunks.readFirstHeader(&reader) }
+        return try RecordHeader.read(&reader)
+    }
+
+    /// One field, or nil when the record does not have it. The others are passed over.
+    package static func field(_ key: FieldKey, in bytes: Span<UInt8>) throws(LayoutError) -> Field? {
+        var reader = ValueReader(bytes, "Record")
+        try RecordHeader.skip(&reader)
+        var cursor = FieldCursor(count: try reader.readCount())
+        while let entry = try cursor.next(&reader) {
+            guard entry.isKey(key, reader) else {
+                try reader.skip(byteCount: entry.byteCount)
+                continue
+            }
+            let value = try FieldCodec.read(entry.type, byteCount: entry.byteCount, &reader)
+            return Field(value, isEncrypted: entry.isEncrypted)
+        }
+        return nil
+    }
+
+    /// Whether the record is deleted. Throws `.corruptValue` when `bytes` are no record at all.
+    package static func isTombstone(_ bytes: Span<UInt8>) throws(LayoutError) -> Bool {
+        try RecordValueKind(of: bytes) == .tombstone
+    }
+
+    private static let maximumFieldsByteCount =
+        LayoutLimits.maximumRecordByteCount + LayoutLimits.maximumRecordOverheadByteCount
+}

@@ -1,0 +1,95 @@
+// The values of share roots, and of parents, children and share marks that have ended.
+
+package import StratusModel
+
+/// The share a record is the root of. Bytes: version 1 · text: share · number: since.
+package struct ShareRootEntry: LayoutValue {
+    package var share: RecordName
+    /// The change with which the record became its root.
+    package var since: UInt64
+
+    package init(share: RecordName, since: UInt64) {
+        self.share = share
+        self.since = since
+    }
+
+    package func append(to bytes: inout [UInt8]) { NameAndNumber.append(share, since, to: &bytes) }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        (share, since) = try NameAndNumber.read(bytes, "ShareRootEntry")
+    }
+}
+
+/// A parent that a record had. Bytes: version 1 · text: parent · number: began.
+package struct EndedParentEntry: LayoutValue {
+    package var parent: RecordName
+    /// The change with which the record got this parent.
+    package var began: UInt64
+
+    package init(parent: RecordName, began: UInt64) {
+        self.parent = parent
+        self.began = began
+    }
+
+    package func append(to bytes: inout [UInt8]) { NameAndNumber.append(parent, began, to: &bytes) }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        (parent, began) = try NameAndNumber.read(bytes, "EndedParentEntry")
+    }
+}
+
+/// A child that a record had. Bytes: version 1 · number: began.
+package struct EndedChildEntry: LayoutValue {
+    /// The change with which the child got this parent.
+    package var began: UInt64
+
+    package init(began: UInt64) { self.began = began }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        ValueWriter.append(number: began, to: &bytes)
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "EndedChildEntry")
+        try reader.expectVersion(1)
+        began = try reader.readNumber()
+        try reader.expectEnd()
+    }
+}
+
+/// A share that a record was the root of. Bytes: version 1 · text: share · number: began.
+package struct EndedShareEntry: LayoutValue {
+    package var share: RecordName
+    /// The change with which the record became its root.
+    package var began: UInt64
+
+    package init(share: RecordName, began: UInt64) {
+        self.share = share
+        self.began = began
+    }
+
+    package func append(to bytes: inout [UInt8]) { NameAndNumber.append(share, began, to: &bytes) }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        (share, began) = try NameAndNumber.read(bytes, "EndedShareEntry")
+    }
+}
+
+/// The layout that three entries share: version 1, a name and the change since which it holds.
+private enum NameAndNumber {
+    static func append(_ name: RecordName, _ number: UInt64, to bytes: inout [UInt8]) {
+        bytes.append(1)
+        ValueWriter.append(name.text, to: &bytes)
+        ValueWriter.append(number: number, to: &bytes)
+    }
+
+    static func read(_ bytes: Span<UInt8>, _ item: StaticString) throws(LayoutError) -> (RecordName, UInt64) {
+        var reader = ValueReader(bytes, item)
+        try reader.expectVersion(1)
+        let name = RecordName(try reader.readText())
+        let number = try reader.readNumber()
+        try reader.expectEnd()
+        return (name, number)
+    }
+}
