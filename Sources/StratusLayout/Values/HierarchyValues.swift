@@ -20,21 +20,36 @@ package struct ShareRootEntry: LayoutValue {
     }
 }
 
-/// A parent that a record had. Bytes: version 1 · text: parent · number: began.
+/// A place in the hierarchy that a record had, under a parent or under none.
+///
+/// Bytes: version 1 · number: began · byte: 0 no parent, 1 parent · (1) text: parent.
 package struct EndedParentEntry: LayoutValue {
-    package var parent: RecordName
-    /// The change with which the record got this parent.
+    package var parent: RecordName?
+    /// The change with which the record got this place.
     package var began: UInt64
 
-    package init(parent: RecordName, began: UInt64) {
+    package init(parent: RecordName?, began: UInt64) {
         self.parent = parent
         self.began = began
     }
 
-    package func append(to bytes: inout [UInt8]) { NameAndNumber.append(parent, began, to: &bytes) }
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        ValueWriter.append(number: began, to: &bytes)
+        bytes.append(parent == nil ? 0 : 1)
+        if let parent { ValueWriter.append(parent.text, to: &bytes) }
+    }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        (parent, began) = try NameAndNumber.read(bytes, "EndedParentEntry")
+        var reader = ValueReader(bytes, "EndedParentEntry")
+        try reader.expectVersion(1)
+        began = try reader.readNumber()
+        switch try reader.readByte() {
+        case 0: parent = nil
+        case 1: parent = RecordName(try reader.readText())
+        default: throw reader.corrupt("Neither a parent nor none.")
+        }
+        try reader.expectEnd()
     }
 }
 
@@ -76,7 +91,7 @@ package struct EndedShareEntry: LayoutValue {
     }
 }
 
-/// The layout that three entries share: version 1, a name and the change since which it holds.
+/// The layout that two entries share: version 1, a name and the change since which it holds.
 private enum NameAndNumber {
     static func append(_ name: RecordName, _ number: UInt64, to bytes: inout [UInt8]) {
         bytes.append(1)

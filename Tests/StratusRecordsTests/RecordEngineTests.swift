@@ -1,0 +1,3 @@
+// The engine's answers to single requests, on the in-memory store.
+
+import Testing
