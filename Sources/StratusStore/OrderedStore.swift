@@ -75,6 +75,7 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// its writes and is thrown on, once all that the body had read is durable.
     ///
     /// Throws `StoreError` with `.conflict`, `.tooLarge`, `.unavailable`, `.commitUnknown`, `.corruption`, `.closed`.
+    @discardableResult
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result
 
     /// The sum of all finished readers' and transactions' costs, and of the commits made.

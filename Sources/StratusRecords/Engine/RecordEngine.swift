@@ -40,6 +40,7 @@ package final class RecordEngine: Sendable {
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
     /// Throws what `body` throws, with nothing written; errors of the floors below come as `RecordsError`.
+    @discardableResult
     package func transact<Result>(_ body: (RecordTransaction) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
             try store.transact { writer in

@@ -4,7 +4,9 @@ package import StratusModel
 
 /// The reason for which one record of a request cannot be written as asked. The request as a whole is not carried out.
 ///
-/// A record has at most one reason; where several hold, the first of this list is given.
+/// A record has at most one reason; where several hold, the first of this list is given. A saved record that hangs where
+/// it hung before can only be refused for a parent that the same request deletes, or for its share. Shares are looked at
+/// only when no record of the request has one of the other reasons.
 package enum Refusal: Hashable, Sendable {
     /// The parent neither exists nor is saved in the same request.
     case parentMissing(parent: RecordName)
