@@ -85,7 +85,8 @@ struct MutationPlanner {
         var refusals: [RecordName: Refusal] = [:]
         for name in order {
             guard let draft = drafts[name] else { continue }
-            refusals[name] = try draft.new == nil
+            refusals[name] =
+                try draft.new == nil
                 ? deletionRefusal(draft, hierarchy) : placementRefusal(draft, &hierarchy)
         }
         return refusals
