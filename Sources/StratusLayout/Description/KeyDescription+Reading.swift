@@ -40,7 +40,7 @@ extension KeyDescription {
         let database = DatabaseNumber(try scanner.readNumber())
         guard database != .outside else { throw scanner.invalid("No database has the number 0: write global.") }
         guard !scanner.isAtEnd else {
-            TupleWriter.appendInteger(database.value, to: &key)
+            TupleWriter.appendInteger(database.rawValue, to: &key)
             return nil
         }
         guard scanner.take(" / zone ") else {

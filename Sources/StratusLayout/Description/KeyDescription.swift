@@ -7,8 +7,14 @@ import FoundationEssentials
 import StratusModel
 import StratusTuple
 
-/// Describes keys, and reads descriptions.
-package enum KeyDescription {
+/// A key as text. The static functions also read text back.
+package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
+    private let key: [UInt8]
+
+    package init(_ key: [UInt8]) { self.key = key }
+
+    package var description: String { Self.text(of: key) }
+
     /// The line for a key, whatever its bytes are.
     package static func text(of key: Span<UInt8>) -> String {
         do throws(LayoutError) {

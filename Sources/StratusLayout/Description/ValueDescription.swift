@@ -4,8 +4,18 @@
 import FoundationEssentials
 import StratusModel
 
-/// Describes values.
-package enum ValueDescription {
+/// A value, and the key that says what it is, as text.
+package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
+    private let key: [UInt8]
+    private let value: [UInt8]
+
+    package init(key: [UInt8], value: [UInt8]) {
+        self.key = key
+        self.value = value
+    }
+
+    package var description: String { Self.text(of: value, forKey: key) }
+
     /// Text and bytes in a field are cut after so many characters or bytes.
     private static let contentLimit = 120
 
@@ -76,7 +86,7 @@ package enum ValueDescription {
         case .changes: return text(try ChangeEntry(decoding: value))
         case .endedParents:
             let entry = try EndedParentEntry(decoding: value)
-            return "parent \(quoted(entry.parent.text)) began \(entry.began)"
+            return (entry.parent.map { "parent \(quoted($0.text))" } ?? "no parent") + " began \(entry.began)"
         case .endedChildren: return "began \(try EndedChildEntry(decoding: value).began)"
         case .endedShares:
             let entry = try EndedShareEntry(decoding: value)
@@ -112,16 +122,16 @@ extension ValueDescription {
         case .live:
             let record = try RecordCodec.decode("", value)
             let fields = record.record.fields.sorted { $0.key < $1.key }
-            let header = try RecordCodec.header(in: value)
+            let header = try RecordHeader(decoding: value)
             return (["live", text(header)] + fields.map { text($0.key, $0.value) }).joined(separator: ", ")
         case .tombstone:
             let tombstone = try Tombstone(decoding: value)
             let parent = tombstone.parent.map { ", parent \(quoted($0.text))" } ?? ""
             return "deleted, type \(quoted(tombstone.type.text)), sequence \(tombstone.sequence), "
-                + "tag \(tombstone.changeTag), \(text(tombstone.deleted))\(parent)"
+                + "\(text(tombstone.deleted))\(parent)"
         case .firstChunk:
-            let count = try RecordChunks.chunkCount(in: value)
-            return "live in \(count) chunks, \(text(try RecordCodec.header(in: value)))"
+            let count = try RecordCodec.chunkCount(in: value)
+            return "live in \(count) chunks, \(text(try RecordHeader(decoding: value)))"
         case .laterChunk: return "chunk, \(hex(value))"
         }
     }

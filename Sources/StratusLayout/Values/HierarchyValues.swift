@@ -20,21 +20,34 @@ package struct ShareRootEntry: LayoutValue {
     }
 }
 
-/// A parent that a record had. Bytes: version 1 · text: parent · number: began.
+/// A parent that a record had, or a time in which it had none.
+///
+/// Bytes: version 1 · byte: 1 when it had a parent, else 0 · (1) text: parent · number: began.
 package struct EndedParentEntry: LayoutValue {
-    package var parent: RecordName
+    package var parent: RecordName?
     /// The change with which the record got this parent.
     package var began: UInt64
 
-    package init(parent: RecordName, began: UInt64) {
+    package init(parent: RecordName?, began: UInt64) {
         self.parent = parent
         self.began = began
     }
 
-    package func append(to bytes: inout [UInt8]) { NameAndNumber.append(parent, began, to: &bytes) }
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        bytes.append(parent == nil ? 0 : 1)
+        if let parent { ValueWriter.append(parent.text, to: &bytes) }
+        ValueWriter.append(number: began, to: &bytes)
+    }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        (parent, began) = try NameAndNumber.read(bytes, "EndedParentEntry")
+        var reader = ValueReader(bytes, "EndedParentEntry")
+        try reader.expectVersion(1)
+        let flag = try reader.readByte()
+        guard flag <= 1 else { throw reader.corrupt("A flag of the entry is unknown.") }
+        parent = flag == 1 ? RecordName(try reader.readText()) : nil
+        began = try reader.readNumber()
+        try reader.expectEnd()
     }
 }
 
@@ -76,7 +89,7 @@ package struct EndedShareEntry: LayoutValue {
     }
 }
 
-/// The layout that three entries share: version 1, a name and the change since which it holds.
+/// The layout that two entries share: version 1, a name and the change since which it holds.
 private enum NameAndNumber {
     static func append(_ name: RecordName, _ number: UInt64, to bytes: inout [UInt8]) {
         bytes.append(1)
