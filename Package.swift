@@ -42,7 +42,8 @@ let package = Package(
             name: "StratusTestSupport",
             dependencies: ["StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords"]),
 
-        .testTarget(name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
     ]
 )
