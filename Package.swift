@@ -44,7 +44,8 @@ let package = Package(
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
             ]),
 
-        .testTarget(name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",

@@ -2,27 +2,29 @@
 // outlive a zone names it by its UUID.
 
 /// The number of a database in this store. Zero stands outside every database.
-package struct DatabaseNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct DatabaseNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number written where no database is meant.
     package static let outside = DatabaseNumber(0)
 
-    package let value: UInt64
-    package init(_ value: UInt64) { self.value = value }
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-    package var description: String { "db \(value)" }
+    package var description: String { "db \(rawValue)" }
 
-    package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The number of a zone in its database. Zero stands outside every zone. A number is never used twice.
-package struct ZoneNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct ZoneNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number written where no zone is meant.
     package static let outside = ZoneNumber(0)
 
-    package let value: UInt64
-    package init(_ value: UInt64) { self.value = value }
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-    package var description: String { "zone \(value)" }
+    package var description: String { "zone \(rawValue)" }
 
-    package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -22,7 +22,7 @@ package struct DatabaseKeys: Hashable, Sendable {
     /// Every key of the database, its zones included.
     package var all: LayoutRange {
         var prefix: [UInt8] = []
-        TupleWriter.appendInteger(number.value, to: &prefix)
+        TupleWriter.appendInteger(number.rawValue, to: &prefix)
         return KeyBuilder.range(of: prefix)
     }
 

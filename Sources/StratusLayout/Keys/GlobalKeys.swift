@@ -38,8 +38,8 @@ package enum GlobalKeys {
 
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.purges) {
-            TupleWriter.appendInteger(database.value, to: &$0)
-            TupleWriter.appendInteger(zone.value, to: &$0)
+            TupleWriter.appendInteger(database.rawValue, to: &$0)
+            TupleWriter.appendInteger(zone.rawValue, to: &$0)
         }
     }
     package static var purges: LayoutRange { keyspace(.purges) }

@@ -10,8 +10,8 @@ import StratusTuple
 enum KeyBuilder {
     static func prefix(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         var bytes: [UInt8] = []
-        TupleWriter.appendInteger(database.value, to: &bytes)
-        TupleWriter.appendInteger(zone.value, to: &bytes)
+        TupleWriter.appendInteger(database.rawValue, to: &bytes)
+        TupleWriter.appendInteger(zone.rawValue, to: &bytes)
         return bytes
     }
 

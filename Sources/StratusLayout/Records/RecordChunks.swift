@@ -8,7 +8,7 @@
 // All chunks but the last are full. Joining checks sequence, index, number and length; anything else is corruption.
 // The header of a record is below 5 kB, so the first chunk always holds it whole.
 
-import StratusModel
+package import StratusModel
 
 /// Splits large records and joins them again.
 package enum RecordChunks {
@@ -21,15 +21,16 @@ package enum RecordChunks {
 
     /// The values to write for an encoded record: the value itself, or its chunks, the first under the record's key.
     ///
-    /// Throws `.tooLarge` beyond `LayoutLimits`, and `.corruptValue` when a large `value` is no encoded record.
-    package static func split(_ value: [UInt8]) throws(LayoutError) -> [[UInt8]] {
+    /// `changeSequence` is the one in the record. Throws `.tooLarge` beyond `LayoutLimits`.
+    package static func split(
+        _ value: [UInt8], record: RecordName, changeSequence: UInt64
+    ) throws(LayoutError) -> [[UInt8]] {
         guard needsSplit(value) else { return [value] }
         guard value.count <= maximumByteCount else {
             throw LayoutError(
                 .tooLarge, "The record is too large: move content into assets or into further records.",
-                ["byteCount": "\(value.count)", "limit": "\(maximumByteCount)"])
+                ["record": record.text, "byteCount": "\(value.count)", "limit": "\(maximumByteCount)"])
         }
-        let sequence = try RecordCodec.header(in: value.span).system.changeSequence
         let count = chunkCount(ofByteCount: value.count)
         var chunks: [[UInt8]] = []
         for index in 0..<count {
@@ -37,7 +38,7 @@ package enum RecordChunks {
             let range = index * contentByteCount..<min((index + 1) * contentByteCount, value.count)
             chunk.reserveCapacity(maximumHeaderByteCount + range.count)
             chunk.append((index == 0 ? RecordValueKind.firstChunk : .laterChunk).rawValue)
-            ValueWriter.append(number: sequence, to: &chunk)
+            ValueWriter.append(number: changeSequence, to: &chunk)
             ValueWriter.append(number: UInt64(index == 0 ? count : index), to: &chunk)
             if index == 0 { ValueWriter.append(number: UInt64(value.count), to: &chunk) }
             chunk.append(contentsOf: value[range])
@@ -46,8 +47,7 @@ package enum RecordChunks {
         return chunks
     }
 
-    /// How many values the record lies in whose first value is `first`: 1 for a whole record or a tombstone.
-    package static func chunkCount(in first: Span<UInt8>) throws(LayoutError) -> Int {
+    static func count(in first: Span<UInt8>) throws(LayoutError) -> Int {
         guard try RecordValueKind(of: first) == .firstChunk else { return 1 }
         var reader = ValueReader(first, "RecordChunk")
         return try readFirstHeader(&reader).count

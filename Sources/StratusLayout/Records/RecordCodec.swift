@@ -82,13 +82,6 @@ package enum RecordCodec {
         return StoredRecord(record: record, system: header.system)
     }
 
-    /// Everything but the fields. Also reads the first chunk of a large record as it lies in the store.
-    package static func header(in bytes: Span<UInt8>) throws(LayoutError) -> RecordHeader {
-        var reader = ValueReader(bytes, "Record")
-        if try RecordValueKind(of: bytes) == .firstChunk { _ = try RecordChunks.readFirstHeader(&reader) }
-        return try RecordHeader.read(&reader)
-    }
-
     /// One field, or nil when the record does not have it. The others are passed over.
     package static func field(_ key: FieldKey, in bytes: Span<UInt8>) throws(LayoutError) -> Field? {
         var reader = ValueReader(bytes, "Record")
@@ -108,6 +101,11 @@ package enum RecordCodec {
     /// Whether the record is deleted. Throws `.corruptValue` when `bytes` are no record at all.
     package static func isTombstone(_ bytes: Span<UInt8>) throws(LayoutError) -> Bool {
         try RecordValueKind(of: bytes) == .tombstone
+    }
+
+    /// How many values the record lies in whose first value is `first`: 1 for a whole record or a tombstone.
+    package static func chunkCount(in first: Span<UInt8>) throws(LayoutError) -> Int {
+        try RecordChunks.count(in: first)
     }
 
     private static let maximumFieldsByteCount =

@@ -48,6 +48,15 @@ extension RecordHeader {
         if let share = record.share { ValueWriter.append(share.text, to: &bytes) }
     }
 
+    /// Reads the header of a live record; of a large one, from its first chunk as it lies in the store.
+    ///
+    /// Throws `.corruptValue`, also for a tombstone.
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "Record")
+        if try RecordValueKind(of: bytes) == .firstChunk { _ = try RecordChunks.readFirstHeader(&reader) }
+        self = try Self.read(&reader)
+    }
+
     /// Reads the header and leaves `reader` at the number of fields.
     static func read(_ reader: inout ValueReader) throws(LayoutError) -> RecordHeader {
         let flags = try readFlags(&reader)

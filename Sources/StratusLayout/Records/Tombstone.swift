@@ -4,27 +4,22 @@ package import StratusModel
 
 /// A deleted record.
 ///
-/// Bytes: kind 2 · version 1 · flags (1 had a parent) · text: type · number: sequence · fixed 32: salt ·
+/// Bytes: kind 2 · version 1 · flags (1 had a parent) · text: type · number: sequence ·
 /// date: deleted · text: deleter · (1) text: parent.
 package struct Tombstone: LayoutValue {
     /// The sequence of the deletion in the zone's feed.
     package var sequence: UInt64
-    /// With `sequence`, the change tag of the deletion.
-    package var salt: UInt32
     package var type: RecordType
     /// The parent the record had when it was deleted.
     package var parent: RecordName?
     package var deleted: Stamp
 
-    package init(sequence: UInt64, salt: UInt32, type: RecordType, parent: RecordName?, deleted: Stamp) {
+    package init(sequence: UInt64, type: RecordType, parent: RecordName?, deleted: Stamp) {
         self.sequence = sequence
-        self.salt = salt
         self.type = type
         self.parent = parent
         self.deleted = deleted
     }
-
-    package var changeTag: String { ChangeTag.text(sequence: sequence, salt: salt) }
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(RecordValueKind.tombstone.rawValue)
@@ -32,7 +27,6 @@ package struct Tombstone: LayoutValue {
         bytes.append(parent == nil ? 0 : 1)
         ValueWriter.append(type.text, to: &bytes)
         ValueWriter.append(number: sequence, to: &bytes)
-        ValueWriter.append(fixed: salt, to: &bytes)
         ValueWriter.append(deleted.date, to: &bytes)
         ValueWriter.append(deleted.user.text, to: &bytes)
         if let parent { ValueWriter.append(parent.text, to: &bytes) }
@@ -48,7 +42,6 @@ package struct Tombstone: LayoutValue {
         guard flags <= 1 else { throw reader.corrupt("A flag of the tombstone is unknown.") }
         type = RecordType(try reader.readText())
         sequence = try reader.readNumber()
-        salt = try reader.readFixed32()
         deleted = Stamp(date: try reader.readDate(), user: UserName(try reader.readText()))
         parent = flags == 1 ? RecordName(try reader.readText()) : nil
         try reader.expectEnd()

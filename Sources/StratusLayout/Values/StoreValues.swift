@@ -73,7 +73,7 @@ package struct DatabaseEntry: LayoutValue {
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(1)
-        ValueWriter.append(number: number.value, to: &bytes)
+        ValueWriter.append(number: number.rawValue, to: &bytes)
         ValueWriter.append(identity, to: &bytes)
     }
 
@@ -129,7 +129,7 @@ package struct ZoneEntry: LayoutValue {
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(1)
-        ValueWriter.append(number: number.value, to: &bytes)
+        ValueWriter.append(number: number.rawValue, to: &bytes)
         ValueWriter.append(identity, to: &bytes)
         ValueWriter.append(created.date, to: &bytes)
         ValueWriter.append(created.user.text, to: &bytes)
@@ -161,8 +161,8 @@ package struct PurgeEntry: LayoutValue {
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(1)
-        ValueWriter.append(number: database.value, to: &bytes)
-        ValueWriter.append(number: zone.value, to: &bytes)
+        ValueWriter.append(number: database.rawValue, to: &bytes)
+        ValueWriter.append(number: zone.rawValue, to: &bytes)
         ValueWriter.append(identity, to: &bytes)
     }
 

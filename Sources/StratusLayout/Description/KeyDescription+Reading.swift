@@ -1,0 +1,156 @@
+// Reads the line of a key back into its bytes; a line that stops early gives the bytes all such keys begin with.
+
+import FoundationEssentials
+import StratusModel
+import StratusTuple
+
+extension KeyDescription {
+    /// The key a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`) gives
+    /// the beginning of all keys it fits, so that the tool can name a range.
+    ///
+    /// Throws `.invalidDescription`, with the position in the line.
+    package static func bytes(of line: String) throws(LayoutError) -> [UInt8] {
+        var scanner = LineScanner(line)
+        var key: [UInt8] = []
+        guard let parts = try readBeginning(&scanner, &key) else { return key }
+        for part in parts {
+            if scanner.isAtEnd { return key }
+            try scanner.expect(" / ")
+            try read(part, &scanner, &key)
+        }
+        guard scanner.isAtEnd else { throw scanner.invalid("The key has fewer parts than the line.") }
+        return key
+    }
+
+    /// Every key that a line, or its beginning, describes.
+    package static func range(of line: String) throws(LayoutError) -> LayoutRange {
+        KeyBuilder.range(of: try bytes(of: line))
+    }
+
+    /// Reads where the key belongs and writes it; nil when the line ends before the keyspace.
+    private static func readBeginning(_ scanner: inout LineScanner, _ key: inout [UInt8]) throws(LayoutError)
+        -> [KeyPart]?
+    {
+        if scanner.take("global") {
+            key = KeyBuilder.prefix(.outside, .outside)
+            guard !scanner.isAtEnd else { return nil }
+            return try readKeyspace(GlobalKeyspace.self, &scanner, &key) { KeyShape($0) }
+        }
+        try scanner.expect("db ")
+        let database = DatabaseNumber(try scanner.readNumber())
+        guard database != .outside else { throw scanner.invalid("No database has the number 0: write global.") }
+        guard !scanner.isAtEnd else {
+            TupleWriter.appendInteger(database.rawValue, to: &key)
+            return nil
+        }
+        guard scanner.take(" / zone ") else {
+            key = KeyBuilder.prefix(database, .outside)
+            return try readKeyspace(DatabaseKeyspace.self, &scanner, &key) { KeyShape($0) }
+        }
+        let zone = ZoneNumber(try scanner.readNumber())
+        guard zone != .outside else { throw scanner.invalid("No zone has the number 0.") }
+        key = KeyBuilder.prefix(database, zone)
+        guard !scanner.isAtEnd else { return nil }
+        return try readKeyspace(ZoneKeyspace.self, &scanner, &key) { KeyShape($0) }
+    }
+
+    private static func readKeyspace<Keyspace: CaseIterable & RawRepresentable<UInt8>>(
+        _ type: Keyspace.Type, _ scanner: inout LineScanner, _ key: inout [UInt8], _ shape: (Keyspace) -> KeyShape
+    ) throws(LayoutError) -> [KeyPart] {
+        try scanner.expect(" / ")
+        let name = scanner.takeWord()
+        guard let keyspace = Keyspace.allCases.first(where: { shape($0).name == name }) else {
+            throw scanner.invalid("No keyspace has this name.").adding("name", name)
+        }
+        TupleWriter.appendInteger(UInt64(keyspace.rawValue), to: &key)
+        return shape(keyspace).parts
+    }
+
+    private static func read(
+        _ part: KeyPart, _ scanner: inout LineScanner, _ key: inout [UInt8]
+    ) throws(LayoutError) {
+        switch part {
+        case .text: TupleWriter.appendString(try scanner.readText(), to: &key)
+        case .optionalText: KeyBuilder.append(scanner.take("null") ? nil : RecordName(try scanner.readText()), to: &key)
+        case .number: TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
+        case .bytes: TupleWriter.appendBytes(try scanner.readBytes(), to: &key)
+        case .uuid, .element: try append(try readElement(&scanner, depth: 0), scanner, to: &key)
+        case .database:
+            try scanner.expect("db ")
+            TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
+        case .zone:
+            try scanner.expect("zone ")
+            TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
+        case .chunk:
+            try scanner.expect("chunk ")
+            TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
+        case .action:
+            try scanner.expect("action ")
+            try appendCase(ReferenceAction.self, &scanner, &key)
+        case .scope:
+            try scanner.expect("scope ")
+            try appendCase(DatabaseScope.self, &scanner, &key)
+        case .identityKind:
+            try scanner.expect("kind ")
+            try appendCase(IdentityKind.self, &scanner, &key)
+        }
+    }
+
+    private static func appendCase<Value: CaseIterable & RawRepresentable<UInt8>>(
+        _ type: Value.Type, _ scanner: inout LineScanner, _ key: inout [UInt8]
+    ) throws(LayoutError) {
+        let name = scanner.takeWord()
+        guard let value = Value.allCases.first(where: { "\($0)" == name }) else {
+            throw scanner.invalid("No case has this name.").adding("name", name)
+        }
+        TupleWriter.appendInteger(UInt64(value.rawValue), to: &key)
+    }
+
+    private static func append(
+        _ element: TupleElement, _ scanner: LineScanner, to key: inout [UInt8]
+    ) throws(LayoutError) {
+        do throws(TupleError) { try TupleWriter.append(element, to: &key) } catch {
+            throw scanner.invalid("The tuples are nested too deeply.")
+        }
+    }
+
+    private static func readElement(_ scanner: inout LineScanner, depth: Int) throws(LayoutError) -> TupleElement {
+        if scanner.next == "\"" { return .string(try scanner.readText()) }
+        if scanner.take("(") { return .nested(try readElements(&scanner, depth: depth)) }
+        if scanner.take("double(") { return .double(try readDouble(&scanner)) }
+        if scanner.take("date(") { return .date(Date(timeIntervalSinceReferenceDate: try readDouble(&scanner))) }
+        if scanner.next == "x" { return .bytes(try scanner.readBytes()) }
+        let word = scanner.takeWord()
+        switch word {
+        case "null": return .null
+        case "true": return .boolean(true)
+        case "false": return .boolean(false)
+        default:
+            if let number = Int64(word) { return .integer(number) }
+            if let number = UInt64(word) { return .unsigned(number) }
+            if let uuid = UUID(uuidString: word) { return .uuid(uuid) }
+            throw scanner.invalid("The line does not go on as an element does.")
+        }
+    }
+
+    private static func readElements(_ scanner: inout LineScanner, depth: Int) throws(LayoutError) -> [TupleElement] {
+        guard depth < TupleLimits.maximumNestedDepth else { throw scanner.invalid("The tuples are nested too deeply.") }
+        var elements: [TupleElement] = []
+        if scanner.take(")") { return elements }
+        while true {
+            elements.append(try readElement(&scanner, depth: depth + 1))
+            if scanner.take(")") { return elements }
+            try scanner.expect(", ")
+        }
+    }
+
+    /// Reads a number as `bits(of:)` writes it, and the parenthesis behind it.
+    private static func readDouble(_ scanner: inout LineScanner) throws(LayoutError) -> Double {
+        let number =
+            scanner.take("bits ")
+            ? UInt64(scanner.takeWord(), radix: 16).map { Double(bitPattern: $0) } : Double(scanner.takeWord())
+        guard let number else { throw scanner.invalid("A number is missing.") }
+        try scanner.expect(")")
+        return number
+    }
+}

@@ -1,0 +1,176 @@
+// Any value as one readable line; what it is follows from its key. Bytes that cannot be read are shown as hexadecimal
+// with the reason. A line never holds a control character.
+
+import FoundationEssentials
+import StratusModel
+
+/// A value, and the key that says what it is, as text.
+package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
+    private let key: [UInt8]
+    private let value: [UInt8]
+
+    package init(key: [UInt8], value: [UInt8]) {
+        self.key = key
+        self.value = value
+    }
+
+    package var description: String { Self.text(of: value, forKey: key) }
+
+    /// Text and bytes in a field are cut after so many characters or bytes.
+    private static let contentLimit = 120
+
+    /// The line for the value under a key, whatever the bytes of both are.
+    package static func text(of value: Span<UInt8>, forKey key: Span<UInt8>) -> String {
+        guard let place = KeyPlace(of: key) else { return "unknown value \(hex(value))" }
+        do throws(LayoutError) {
+            return switch place {
+            case .global(let keyspace): try text(of: value, keyspace)
+            case .database(_, let keyspace): try text(of: value, keyspace)
+            case .zone(_, _, let keyspace): try text(of: value, keyspace)
+            }
+        } catch {
+            return "damaged value \(hex(value)): \(error.message) (position \(error.fields["position"] ?? "0"))"
+        }
+    }
+
+    package static func text(of value: [UInt8], forKey key: [UInt8]) -> String {
+        text(of: value.span, forKey: key.span)
+    }
+
+    private static func text(of value: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(LayoutError) -> String {
+        switch keyspace {
+        case .format:
+            let entry = try FormatEntry(decoding: value)
+            return "format \(entry.version), incarnation \(entry.incarnation)"
+        case .header: return "next database \(try GlobalHeader(decoding: value).nextDatabaseNumber)"
+        case .databases:
+            let entry = try DatabaseEntry(decoding: value)
+            return "\(entry.number), identity \(entry.identity)"
+        case .purges:
+            let entry = try PurgeEntry(decoding: value)
+            return "\(entry.database) / \(entry.zone), identity \(entry.identity)"
+        case .receipts, .accounts, .identities, .shareURLs, .acceptances, .assets, .schema: return hex(value)
+        }
+    }
+
+    private static func text(of value: Span<UInt8>, _ keyspace: DatabaseKeyspace) throws(LayoutError) -> String {
+        switch keyspace {
+        case .header:
+            let header = try DatabaseHeader(decoding: value)
+            return "next zone \(header.nextZoneNumber), change counter \(header.changeCounter)"
+        case .zones:
+            let entry = try ZoneEntry(decoding: value)
+            return "\(entry.number), identity \(entry.identity), created \(text(entry.created))"
+        case .changes:
+            let entry = try DatabaseChangeEntry(decoding: value)
+            return "\(entry.kind) \(quoted(entry.zone.text)), identity \(entry.identity)"
+        case .subscriptions, .schema: return hex(value)
+        }
+    }
+
+    private static func text(of value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> String {
+        switch keyspace {
+        case .header: return text(try ZoneHeader(decoding: value))
+        case .records: return try recordText(value)
+        case .parents: return text(try ParentEntry(decoding: value))
+        case .children:
+            let entry = try ChildEntry(decoding: value)
+            return "since \(entry.since)" + (entry.hasChildren ? ", has children" : "")
+        case .shareRoots:
+            let entry = try ShareRootEntry(decoding: value)
+            return "share \(quoted(entry.share.text)) since \(entry.since)"
+        case .shareCounts: return "count \(try ShareCountEntry(decoding: value).count)"
+        case .references, .types, .fields, .tokens:
+            _ = try EmptyEntry(decoding: value)
+            return "entry"
+        case .changes: return text(try ChangeEntry(decoding: value))
+        case .endedParents:
+            let entry = try EndedParentEntry(decoding: value)
+            return (entry.parent.map { "parent \(quoted($0.text))" } ?? "no parent") + " began \(entry.began)"
+        case .endedChildren: return "began \(try EndedChildEntry(decoding: value).began)"
+        case .endedShares:
+            let entry = try EndedShareEntry(decoding: value)
+            return "share \(quoted(entry.share.text)) began \(entry.began)"
+        }
+    }
+}
+
+extension ValueDescription {
+    private static func text(_ header: ZoneHeader) -> String {
+        "identity \(header.identity), incarnation \(header.incarnation), sequence \(header.sequence), "
+            + "horizon \(header.horizon), database counter \(header.databaseCounter), records \(header.recordCount)"
+    }
+
+    private static func text(_ entry: ParentEntry) -> String {
+        let parent = entry.parent.map { "parent \(quoted($0.text))" } ?? "no parent"
+        let share = entry.share.map { "share \(quoted($0.text))" } ?? "no share"
+        return "\(parent) since \(entry.parentSince), \(share) since \(entry.shareSince)"
+            + (entry.hasChildren ? ", has children" : "")
+    }
+
+    private static func text(_ entry: ChangeEntry) -> String {
+        switch entry.kind {
+        case .saved: return "saved \(quoted(entry.name.text))"
+        case .deleted(let type, let parent):
+            let parent = parent.map { ", parent \(quoted($0.text))" } ?? ""
+            return "deleted \(quoted(entry.name.text)), type \(quoted(type.text))\(parent)"
+        }
+    }
+
+    private static func recordText(_ value: Span<UInt8>) throws(LayoutError) -> String {
+        switch try RecordValueKind(of: value) {
+        case .live:
+            let record = try RecordCodec.decode("", value)
+            let fields = record.record.fields.sorted { $0.key < $1.key }
+            let header = try RecordHeader(decoding: value)
+            return (["live", text(header)] + fields.map { text($0.key, $0.value) }).joined(separator: ", ")
+        case .tombstone:
+            let tombstone = try Tombstone(decoding: value)
+            let parent = tombstone.parent.map { ", parent \(quoted($0.text))" } ?? ""
+            return "deleted, type \(quoted(tombstone.type.text)), sequence \(tombstone.sequence), "
+                + "\(text(tombstone.deleted))\(parent)"
+        case .firstChunk:
+            let count = try RecordCodec.chunkCount(in: value)
+            return "live in \(count) chunks, \(text(try RecordHeader(decoding: value)))"
+        case .laterChunk: return "chunk, \(hex(value))"
+        }
+    }
+
+    private static func text(_ header: RecordHeader) -> String {
+        var pieces = ["type \(quoted(header.type.text))", "sequence \(header.system.changeSequence)"]
+        pieces.append("tag \(header.system.changeTag)")
+        pieces.append("created \(text(header.system.created))")
+        pieces.append("modified \(text(header.system.modified))")
+        if let parent = header.parent { pieces.append("parent \(quoted(parent.text))") }
+        if let share = header.share { pieces.append("share \(quoted(share.text))") }
+        return pieces.joined(separator: ", ")
+    }
+
+    private static func text(_ key: FieldKey, _ field: Field) -> String {
+        "\(quoted(key.text)) = \(text(field.value))" + (field.isEncrypted ? " (encrypted)" : "")
+    }
+
+    /// One value of a field.
+    static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .string(let text): return quoted(text)
+        case .int64(let number): return "\(number)"
+        case .double(let number): return "double(\(number))"
+        case .date(let date): return ReadableDate.text(date)
+        case .bytes(let bytes): return "x'\(Hex.text(bytes, limit: contentLimit))'"
+        case .location(let location): return "location(\(location.latitudeDegrees), \(location.longitudeDegrees))"
+        case .reference(let reference): return "reference(\(quoted(reference.target.text)), \(reference.action))"
+        case .asset(let asset): return "asset(x'\(Hex.text(asset.digest))', \(asset.byteCount) bytes)"
+        case .list(let items):
+            let shown = items.prefix(contentLimit / 4).map { text($0) }.joined(separator: ", ")
+            return items.count > contentLimit / 4 ? "[\(shown), … (\(items.count) items)]" : "[\(shown)]"
+        }
+    }
+
+    private static func text(_ stamp: Stamp) -> String {
+        "\(ReadableDate.text(stamp.date)) by \(quoted(stamp.user.text))"
+    }
+
+    private static func quoted(_ text: String) -> String { ReadableText.quoted(text, limit: contentLimit) }
+    private static func hex(_ bytes: Span<UInt8>) -> String { "x'\(Hex.text(bytes, limit: 64))'" }
+}
