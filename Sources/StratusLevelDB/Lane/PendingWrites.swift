@@ -121,7 +121,7 @@ struct PendingPosition: Equatable {
 
     /// Takes back every write since `mark`, newest first.
     mutating func undo(to mark: PendingMark) {
-        while entryCount > mark.entryCount, let entry = unsafe entries.popLast() {
+        while entryCount > mark.entryCount, let entry = unsafe entries.last {
             unsafe byteCount -= Int(entry.keyCount)
             if let value = unsafe entry.value { unsafe byteCount -= value.count }
             let (position, isFound) = unsafe find(entry.key)
@@ -131,6 +131,7 @@ struct PendingPosition: Equatable {
             } else {
                 removeSlot(position)
             }
+            unsafe entries.removeLast()
         }
         block = mark.block
         blockUsed = mark.blockUsed

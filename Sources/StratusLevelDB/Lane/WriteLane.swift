@@ -17,8 +17,8 @@
 //      the group has an outcome, or until the flush that runs is over, and then go on with this step.
 //   4. The flusher unlocks the lane, makes one write batch, writes it (one sync), and takes a snapshot. Bodies run on
 //      meanwhile, and gather in the next group.
-//   5. The flusher locks the lane, raises the version, runs the publish actions in commit order, publishes the
-//      snapshot, and forgets the group's writes: they are under the new snapshot now.
+//   5. The flusher locks the lane, raises the version, runs the publish actions in commit order and publishes the
+//      snapshot, both under the readers' lock, and forgets the group's writes: they are under the new snapshot now.
 //   6. Everybody who waited for the group returns; one who waits for the next group flushes it.
 //
 // Rejected: a thread of its own for the flushes. It costs two switches of threads a commit where one writer is alone,
@@ -112,7 +112,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         if let group = newestGroup {
             group.publishActions.append(contentsOf: actions)
         } else {
-            for action in actions { action(published.version) }
+            gate.run(actions, at: published.version)
         }
     }
 
@@ -176,9 +176,10 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 
     private func publish(_ group: LaneGroup, _ next: PublishedSnapshot) {
-        for action in group.publishActions { action(next.version) }
         published = next
-        gate.publish(next, transactionCount: group.transactionCount, isSynced: options.syncsCommits)
+        gate.publish(
+            next, transactionCount: group.transactionCount, isSynced: options.syncsCommits,
+            actions: group.publishActions)
         swap(&spareWrites, &group.writes)
         spareWrites.clear()
         end(group, .success(()))

@@ -100,9 +100,13 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         monitor.unlock()
     }
 
-    /// Puts `next` in the place of the newest version.
-    func publish(_ next: PublishedSnapshot, transactionCount: Int, isSynced: Bool) {
+    /// Runs `actions` and puts `next` in the place of the newest version, as one step for readers.
+    func publish(
+        _ next: PublishedSnapshot, transactionCount: Int, isSynced: Bool,
+        actions: [@Sendable (StoreVersion) -> Void]
+    ) {
         monitor.lock()
+        for action in actions { action(next.version) }
         totals.transactionsCommitted += transactionCount
         totals.groupsCommitted += 1
         totals.syncs += isSynced ? 1 : 0
@@ -112,6 +116,13 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         let isUnused = previous?.readerCount == 0
         monitor.unlock()
         if isUnused { previous?.destroy() }
+    }
+
+    /// Runs the actions of a transaction that wrote nothing and read nothing unpublished.
+    func run(_ actions: [@Sendable (StoreVersion) -> Void], at version: StoreVersion) {
+        monitor.withLock {
+            for action in actions { action(version) }
+        }
     }
 
     /// Refuses new readers, waits until the present ones have left, and destroys the newest snapshot.
