@@ -50,6 +50,7 @@ let package = Package(
         .testTarget(
             name: "StratusRecordsTests",
             dependencies: ["StratusRecords", "StratusStore", "StratusModel", "StratusTestSupport"]),
+        .testTarget(name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
     ]
 )
 
