@@ -46,6 +46,7 @@ let package = Package(
 
         .testTarget(
             name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
+        .testTarget(name: "StratusOperationsTests", dependencies: ["StratusOperations"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",
