@@ -40,10 +40,13 @@ let package = Package(
         // Tests only: conformance suites, fault injection, the oracle, generators.
         .target(
             name: "StratusTestSupport",
-            dependencies: ["StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords"]),
+            dependencies: [
+                "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
+            ]),
 
         .testTarget(name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
+        .testTarget(name: "TidyTests"),
     ]
 )
 

@@ -1,1 +1,2 @@
+// Stands here until the first test of this target does.
 import Testing
