@@ -52,6 +52,7 @@ let package = Package(
             name: "StratusRecordsTests",
             dependencies: ["StratusRecords", "StratusStore", "StratusModel", "StratusTestSupport"]),
         .testTarget(name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
+        .testTarget(name: "TidyTests"),
     ]
 )
 

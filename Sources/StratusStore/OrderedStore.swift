@@ -21,6 +21,7 @@ package struct KeyRange: Hashable, Sendable {
     }
 }
 
+/// The order in which a scan visits its entries.
 package enum ScanDirection: Sendable {
     case forward
     case backward

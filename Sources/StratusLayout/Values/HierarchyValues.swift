@@ -20,21 +20,12 @@ package struct ShareRootEntry: LayoutValue {
     }
 }
 
-<<<<<<< HEAD
-/// A place in the hierarchy that a record had, under a parent or under none.
-///
-/// Bytes: version 1 · number: began · byte: 0 no parent, 1 parent · (1) text: parent.
-package struct EndedParentEntry: LayoutValue {
-    package var parent: RecordName?
-    /// The change with which the record got this place.
-=======
 /// A parent that a record had, or a time in which it had none.
 ///
 /// Bytes: version 1 · byte: 1 when it had a parent, else 0 · (1) text: parent · number: began.
 package struct EndedParentEntry: LayoutValue {
     package var parent: RecordName?
     /// The change with which the record got this parent.
->>>>>>> f932cd6c1c025df9e0b1242279953dea7c00fdf3
     package var began: UInt64
 
     package init(parent: RecordName?, began: UInt64) {
@@ -44,33 +35,18 @@ package struct EndedParentEntry: LayoutValue {
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(1)
-<<<<<<< HEAD
-        ValueWriter.append(number: began, to: &bytes)
-        bytes.append(parent == nil ? 0 : 1)
-        if let parent { ValueWriter.append(parent.text, to: &bytes) }
-=======
         bytes.append(parent == nil ? 0 : 1)
         if let parent { ValueWriter.append(parent.text, to: &bytes) }
         ValueWriter.append(number: began, to: &bytes)
->>>>>>> f932cd6c1c025df9e0b1242279953dea7c00fdf3
     }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
         var reader = ValueReader(bytes, "EndedParentEntry")
         try reader.expectVersion(1)
-<<<<<<< HEAD
-        began = try reader.readNumber()
-        switch try reader.readByte() {
-        case 0: parent = nil
-        case 1: parent = RecordName(try reader.readText())
-        default: throw reader.corrupt("Neither a parent nor none.")
-        }
-=======
         let flag = try reader.readByte()
         guard flag <= 1 else { throw reader.corrupt("A flag of the entry is unknown.") }
         parent = flag == 1 ? RecordName(try reader.readText()) : nil
         began = try reader.readNumber()
->>>>>>> f932cd6c1c025df9e0b1242279953dea7c00fdf3
         try reader.expectEnd()
     }
 }

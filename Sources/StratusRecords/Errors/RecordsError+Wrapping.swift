@@ -6,8 +6,13 @@ import StratusStore
 extension RecordsError {
     /// A store's error. Where it names keys, the keyspace and the key are given in readable form too.
     init(wrapping error: StoreError) {
+        var fields = error.fields
+        for (name, value) in error.fields where name.hasSuffix("Key") || name == "key" {
+            guard let bytes = [UInt8](hexadecimal: value) else { continue }
+            fields[name + "Description"] = "\(KeyDescription(bytes))"
+        }
         self.init(
-            Code(description: error.code.description), message: error.message, error.fields, cause: error.cause)
+            Code(description: error.code.description), message: error.message, fields, cause: error.cause)
     }
 
     /// Bytes of a key or value that are not what this software writes.

@@ -23,3 +23,18 @@ package struct MutationPlan: Sendable {
     /// Whether nothing at all changes.
     package var isEmpty: Bool { mutations.isEmpty }
 }
+
+extension MutationPlan: CustomStringConvertible {
+    /// One line for every write, in the order of the keys' descriptions.
+    package var description: String {
+        mutations.map { mutation in
+            switch mutation {
+            case .set(let key, let value):
+                "set    \(KeyDescription(key)) = \(ValueDescription(key: key, value: value))"
+            case .delete(let key):
+                "delete \(KeyDescription(key))"
+            }
+        }
+        .sorted().joined(separator: "\n")
+    }
+}

@@ -30,7 +30,7 @@ extension MutationPlanner {
         let stored = StoredRecord(record: record, system: systemFields(draft))
         var value: [UInt8] = []
         try RecordCodec.encode(stored, into: &value)
-        let chunks = try RecordChunks.split(value)
+        let chunks = try RecordChunks.split(value, record: record.name, changeSequence: draft.sequence)
         for (index, chunk) in chunks.enumerated() {
             let key = index == 0 ? zone.keys.record(draft.name) : zone.keys.recordChunk(draft.name, index: index)
             plan.mutations.append(.set(key: key, value: chunk))
@@ -49,7 +49,7 @@ extension MutationPlanner {
 
     private func appendDeletion(of live: LiveRecord, _ draft: Draft, to plan: inout MutationPlan) {
         let tombstone = Tombstone(
-            sequence: draft.sequence, salt: request.tagSalt, type: live.header.type, parent: live.header.parent,
+            sequence: draft.sequence, type: live.header.type, parent: live.header.parent,
             deleted: request.stamp)
         plan.mutations.append(.set(key: zone.keys.record(draft.name), value: tombstone.encoded()))
         appendChunkRemoval(draft, from: 1, to: &plan)

@@ -30,8 +30,8 @@ extension RecordState {
             self = .deleted(try Tombstone(decoding: value))
             return
         }
-        let header = try RecordCodec.header(in: value)
-        let chunkCount = try RecordChunks.chunkCount(in: value)
+        let header = try RecordHeader(decoding: value)
+        let chunkCount = try RecordCodec.chunkCount(in: value)
         let references = chunkCount > 1 ? [] : try RecordCodec.references(in: value)
         let facts = RecordFacts(
             name: name, type: header.type, changeSequence: header.system.changeSequence,

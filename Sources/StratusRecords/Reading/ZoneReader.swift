@@ -27,7 +27,7 @@ package final class ZoneReader {
         self.transaction = transaction
         self.cache = cache
         self.limits = limits
-        self.cacheZone = CacheZone(database: keys.database.value, zone: keys.zone.value)
+        self.cacheZone = CacheZone(database: keys.database.rawValue, zone: keys.zone.rawValue)
     }
 
     /// The zone's counters.

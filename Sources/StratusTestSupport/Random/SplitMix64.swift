@@ -1,13 +1,3 @@
-<<<<<<< HEAD
-// The generator of every random test: small, fast, and the same sequence on every machine from the same seed.
-
-/// A random number generator that is determined by its seed.
-package struct SplitMix64: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    package init(seed: UInt64) {
-        state = seed
-=======
 // The random generator of every random test: one number, the seed, decides the whole run.
 //
 // A test prints its seed, and each case has a generator of its own derived from seed and case number, so that a failure
@@ -24,14 +14,10 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     package init(seed: UInt64) {
         self.seed = seed
         self.state = seed
->>>>>>> f932cd6c1c025df9e0b1242279953dea7c00fdf3
     }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
-<<<<<<< HEAD
-        var mixed = state
-=======
         return Self.mixed(state)
     }
 
@@ -42,14 +28,11 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
     private static func mixed(_ value: UInt64) -> UInt64 {
         var mixed = value
->>>>>>> f932cd6c1c025df9e0b1242279953dea7c00fdf3
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
 }
-<<<<<<< HEAD
-=======
 
 extension SplitMix64 {
     /// The generator of a test: seeded with STRATUS_SEED when it is set, else with `defaultSeed`; prints the seed.
@@ -96,4 +79,3 @@ extension UInt64 {
         stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> UInt64($0)) }
     }
 }
->>>>>>> f932cd6c1c025df9e0b1242279953dea7c00fdf3
