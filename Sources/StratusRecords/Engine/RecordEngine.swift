@@ -3,6 +3,7 @@
 package import FoundationEssentials
 import StratusLayout
 package import StratusStore
+import Synchronization
 
 /// Records, indexes and hierarchy on an ordered store. Knows no users.
 ///
@@ -12,6 +13,8 @@ package final class RecordEngine: Sendable {
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
     let directoryCache = ZoneDirectoryCache()
+    /// Requests are refused while this is set.
+    let isRebuilding = Atomic(false)
 
     /// Opens the record layer of a store, and lays it out if the store is empty.
     ///

@@ -4,6 +4,7 @@ package import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusStore
+import Synchronization
 
 /// What a new zone is given from outside.
 package struct ZoneBirth: Hashable, Sendable {
@@ -44,6 +45,9 @@ package final class RecordTransaction: RecordReader {
     /// Throws as `plan(_:in:)`; nothing is written then.
     @discardableResult
     package func apply(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
+        guard !engine.isRebuilding.load(ordering: .acquiring) else {
+            throw RecordsError(.unavailable, "Indexes are being rebuilt: try again when that is done.")
+        }
         let zone = try existingZone(id)
         var plan = try plan(request, in: id)
         guard !plan.isEmpty else { return plan }
@@ -118,6 +122,13 @@ package final class RecordTransaction: RecordReader {
 
     /// Sets a key on behalf of a purge or a rebuild.
     func setEntry(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
+
+    /// Makes the ancestor cache forget a zone when this transaction becomes visible.
+    func forgetAncestors(of zone: ZoneReader) {
+        let cache = engine.ancestorCache
+        let cacheZone = zone.cacheZone
+        writer.onPublish { version in cache.forget(zone: cacheZone, version: version) }
+    }
 
     private func createDatabase(_ id: DatabaseID, identity: UUID) throws -> DatabaseEntry {
         var global =
