@@ -27,7 +27,7 @@ extension AncestorCache {
 
     /// Finds the share root nearest to a record, the record itself included, reading at most `limit` records.
     package func nearestShareRoot(
-        zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int = .max
+        zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int
     ) -> AncestorShareAnswer {
         guard !isOff, version != AncestorTable.noValue else { return .unknown(at: name, levels: 0) }
         var next = name
@@ -45,7 +45,7 @@ extension AncestorCache {
     /// Walks up from a record, the record itself first, and shows each one the cache knows, at most `limit` of them.
     /// The visitor may do anything, also call the cache and the store.
     package func walk(
-        zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int = .max,
+        zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int,
         _ visit: (RecordName, HierarchyNode) throws -> AncestorWalkStep
     ) rethrows -> AncestorWalkEnd {
         guard !isOff, version != AncestorTable.noValue else { return .unknown(at: name) }
@@ -78,10 +78,10 @@ extension AncestorCache {
             lane.note(start)
             let ascent = table.ascend(from: start, at: version, limit: limit)
             switch ascent {
-            case .share(let root, let share, let levels):
+            case .root(let mark, let levels):
                 lane.hits += 1
-                let rootName = root == start ? name : table.name(of: root)
-                return (.found(root: rootName, share: table.name(of: share), levels: passed + levels), true)
+                let mark = table.marks[mark]
+                return (.found(root: mark.root, share: mark.share, levels: passed + levels), true)
             case .top(let levels):
                 lane.hits += 1
                 return (.none(levels: passed + levels), true)

@@ -12,7 +12,7 @@ import StratusStore
 
 /// Where a walk along links ended.
 enum AncestorAscent {
-    case share(root: UInt32, share: UInt32, levels: Int)
+    case root(mark: UInt32, levels: Int)
     case top(levels: Int)
     case unknown(at: UInt32, levels: Int)
     /// The stretch was used up; the walk goes on at this slot, which may be known or not.
@@ -87,7 +87,7 @@ extension AncestorTable {
         let detail = details[Int(slot)]
         return HierarchyNode(
             parent: link.parent == AncestorTable.none ? nil : name(of: link.parent), parentSince: detail.parentSince,
-            share: link.share == AncestorTable.none ? nil : name(of: link.share), shareSince: detail.shareSince,
+            share: link.mark == AncestorTable.none ? nil : marks[link.mark].share, shareSince: detail.shareSince,
             hasChildren: detail.hasChildren)
     }
 
@@ -98,7 +98,7 @@ extension AncestorTable {
         while levels < limit {
             let link = links[Int(slot)]
             guard link.validSince <= version else { return .unknown(at: slot, levels: levels) }
-            if link.share != AncestorTable.none { return .share(root: slot, share: link.share, levels: levels) }
+            if link.mark != AncestorTable.none { return .root(mark: link.mark, levels: levels) }
             if link.parent == AncestorTable.none { return .top(levels: levels) }
             slot = link.parent
             levels += 1

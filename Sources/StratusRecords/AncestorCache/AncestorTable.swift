@@ -1,9 +1,9 @@
 // The slots of the ancestor cache. A slot is a name in a zone; it may carry a value, which is what a parent entry says
-// of that record, or none, when it is only there because another slot's value names it as its parent or share.
+// of that record, or none, when it is only there because another slot's value names it as its parent.
 //
 // Invariants:
-//   1. A value counts its parent's and its share's slot as references. A slot is freed when it has neither a value nor
-//      references, so a link always leads to the slot of the very name it stands for, and needs no checking.
+//   1. A value counts as a reference to its parent's slot. A slot is freed when it has neither a value nor references,
+//      so a link always leads to the slot of the very name it stands for, and needs no checking.
 //   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
 //   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
 //   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
@@ -23,9 +23,10 @@ struct AncestorTable: ~Copyable {
     struct Link {
         /// The version since which the value holds, or `noValue`.
         var validSince: StoreVersion
-        /// The slots of the parent and the share, or `none`.
+        /// The slot of the parent, or `none`.
         var parent: UInt32
-        var share: UInt32
+        /// The share mark of a share root, or `none`.
+        var mark: UInt32
     }
 
     /// The rest of a slot.
@@ -61,6 +62,7 @@ struct AncestorTable: ~Copyable {
     var bucketMask: UInt32 = 1
     var names: NameArena
     var zones = CachedZones()
+    private(set) var marks = ShareMarks()
     private var firstFree = AncestorTable.none
     var hand = 0
     private(set) var entryCount = 0
@@ -94,6 +96,7 @@ struct AncestorTable: ~Copyable {
 
     var byteCount: Int {
         fixedByteCount + links.count * AncestorTable.byteCountPerSlot + names.byteCount + zones.byteCount
+            + marks.byteCount
     }
 
     /// The name of a slot.
@@ -143,7 +146,7 @@ struct AncestorTable: ~Copyable {
     }
 
     private mutating func place(_ detail: Detail) -> UInt32 {
-        let link = Link(validSince: AncestorTable.noValue, parent: AncestorTable.none, share: AncestorTable.none)
+        let link = Link(validSince: AncestorTable.noValue, parent: AncestorTable.none, mark: AncestorTable.none)
         guard firstFree == AncestorTable.none else {
             let slot = firstFree
             firstFree = details[Int(slot)].next
@@ -166,23 +169,36 @@ struct AncestorTable: ~Copyable {
     mutating func setValue(of slot: UInt32, in zone: CacheZone, to node: HierarchyNode, validSince: StoreVersion) {
         dropValue(of: slot)
         var parent = AncestorTable.none
-        var share = AncestorTable.none
+        var mark = AncestorTable.none
         if let name = node.parent {
             guard let acquired = acquire(name, in: zone, hash: hash(of: name, in: zone)) else { return }
             parent = acquired
         }
-        if let name = node.share {
-            guard let acquired = acquire(name, in: zone, hash: hash(of: name, in: zone)) else {
+        if let share = node.share {
+            guard let inserted = insertMark(of: slot, share: share) else {
                 release(parent)
                 return
             }
-            share = acquired
+            mark = inserted
         }
-        links[Int(slot)] = Link(validSince: validSince, parent: parent, share: share)
+        links[Int(slot)] = Link(validSince: validSince, parent: parent, mark: mark)
         details[Int(slot)].parentSince = node.parentSince
         details[Int(slot)].shareSince = node.shareSince
         details[Int(slot)].hasChildren = node.hasChildren
         entryCount += 1
+    }
+
+    private mutating func insertMark(of slot: UInt32, share: RecordName) -> UInt32? {
+        let rootByteCount = Int(details[Int(slot)].nameByteCount)
+        let shareByteCount = share.text.utf8.count
+        while byteCount + marks.growthByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
+            > capacityByteCount
+        {
+            guard evictOne() else { return nil }
+        }
+        // A copy, because the caller's text may be part of a larger one.
+        let copy = RecordName(String(decoding: Array(share.text.utf8), as: UTF8.self))
+        return marks.insert(ShareMarks.Mark(root: name(of: slot), share: copy))
     }
 
     /// Takes a slot's value away, if it has one, and frees the slot when nothing else needs its name.
@@ -193,10 +209,10 @@ struct AncestorTable: ~Copyable {
         details[Int(slot)].references += 1
         links[Int(slot)].validSince = AncestorTable.noValue
         links[Int(slot)].parent = AncestorTable.none
-        links[Int(slot)].share = AncestorTable.none
+        links[Int(slot)].mark = AncestorTable.none
         entryCount -= 1
         release(link.parent)
-        release(link.share)
+        if link.mark != AncestorTable.none { marks.remove(link.mark) }
         release(slot)
     }
 }

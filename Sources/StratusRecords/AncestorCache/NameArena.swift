@@ -109,14 +109,24 @@ struct NameArena {
 
     /// The 12 bytes from `offset` on, little-endian, padded with zeros.
     private static func payload(of bytes: Span<UInt8>, at offset: Int) -> (low: UInt64, high: UInt32) {
+        let part = bytes.extracting(min(offset, bytes.count)..<min(offset + payloadByteCount, bytes.count))
+        guard part.count == payloadByteCount else { return shortPayload(of: part) }
+        // Written out, because the compiler makes one load of each expression.
+        let first = UInt32(part[0]) | UInt32(part[1]) << 8 | UInt32(part[2]) << 16 | UInt32(part[3]) << 24
+        let second = UInt32(part[4]) | UInt32(part[5]) << 8 | UInt32(part[6]) << 16 | UInt32(part[7]) << 24
+        let third = UInt32(part[8]) | UInt32(part[9]) << 8 | UInt32(part[10]) << 16 | UInt32(part[11]) << 24
+        return (UInt64(first) | UInt64(second) << 32, third)
+    }
+
+    private static func shortPayload(of part: Span<UInt8>) -> (low: UInt64, high: UInt32) {
         var low: UInt64 = 0
         var high: UInt32 = 0
-        let count = min(bytes.count - offset, payloadByteCount)
-        for index in 0..<max(0, min(8, count)) {
-            low |= UInt64(bytes[offset + index]) << UInt64(8 * index)
-        }
-        for index in 8..<max(8, count) {
-            high |= UInt32(bytes[offset + index]) << UInt32(8 * (index - 8))
+        for index in part.indices {
+            if index < 8 {
+                low |= UInt64(part[index]) << UInt64(8 * index)
+            } else {
+                high |= UInt32(part[index]) << UInt32(8 * (index - 8))
+            }
         }
         return (low, high)
     }
