@@ -22,6 +22,9 @@ enum RepositoryRule {
             for machinePath in machinePaths where contains(machinePath, in: line) {
                 findings.append(Finding(path, line: index + 1, "'\(machinePath)…' is a path of one machine"))
             }
+            if line.hasPrefix("<<<<<<< ") || line.hasPrefix(">>>>>>> ") {
+                findings.append(Finding(path, line: index + 1, "a merge was committed unfinished"))
+            }
             for host in unknownHosts(in: line) {
                 findings.append(
                     Finding(path, line: index + 1, "the host '\(host)' is not on the list of RepositoryRule"))
