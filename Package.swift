@@ -51,7 +51,8 @@ let package = Package(
         .testTarget(
             name: "StratusRecordsTests",
             dependencies: ["StratusRecords", "StratusStore", "StratusModel", "StratusTestSupport"]),
-        .testTarget(name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
         .testTarget(name: "TidyTests"),
     ]
 )

@@ -93,6 +93,9 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
     @Test("a file of unsafe code that never says why is found")
     func unexplainedUnsafeCode() {
         #expect(SafetyRule.findings(in: source("unsafe f(a)", at: "Sources/StratusLevelDB/A.swift")).count == 1)
+        let explained = "// Unsafe: the cursor never outlives its snapshot.\nunsafe f(a)"
+        #expect(SafetyRule.findings(in: source(explained, at: "Sources/StratusLevelDB/A.swift")).isEmpty)
+        #expect(SafetyRule.findings(in: source("unsafe f(a)", at: "Tests/StratusLevelDBTests/A.swift")).isEmpty)
     }
 
     @Test(
@@ -137,7 +140,9 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
     func documentation() {
         #expect(DocumentationRule.findings(in: source("import A\n\npackage struct B {}")).map(\.line) == [3])
         #expect(DocumentationRule.findings(in: source("@frozen\npublic enum B {}")).count == 1)
-        #expect(DocumentationRule.findings(in: source("/// B.\n@frozen\npackage enum B {}\nstruct C {}")).isEmpty)
+        #expect(
+            DocumentationRule.findings(in: source("/// B.\n@frozen\npackage enum B {}\n@unsafe struct C {}")).isEmpty)
+        #expect(DocumentationRule.findings(in: source("@unsafe package struct B {}")).count == 1)
     }
 
     @Test("a build product in the repository is found")
@@ -151,6 +156,12 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         let text =
             "see /work/a\nhttps://registry.corporate.net/x\nhttps://github.com/a /tmp/work/b share.example://a.b.example/c"
         #expect(RepositoryRule.findings(path: "a", text: text).map(\.line) == [1, 2])
+    }
+
+    @Test("the mark of an unfinished merge is found")
+    func mergeMarks() {
+        #expect(
+            RepositoryRule.findings(path: "a", text: "a\n<<<<<<< HEAD\nb\n=======\n>>>>>>> c\n").map(\.line) == [2, 5])
     }
 
     @Test("a link to a missing file or heading is found")

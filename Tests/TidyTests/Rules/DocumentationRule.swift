@@ -4,9 +4,8 @@ enum DocumentationRule {
     static func findings(in source: SwiftSource) -> [Finding] {
         guard source.sourceTarget != nil else { return [] }
         return source.declaredTypes.compactMap { type in
-            let declaration = source.lines[type.line - 1].trimmed
-            guard declaration.hasPrefix("package ") || declaration.hasPrefix("public ") || declaration.hasPrefix("@")
-            else { return nil }
+            let declaration = source.lines[type.line - 1].split(separator: " ").drop { $0.hasPrefix("@") }
+            guard let access = declaration.first, access == "package" || access == "public" else { return nil }
             var above = type.line - 2
             while above >= 0, source.lines[above].trimmed.hasPrefix("@") { above -= 1 }
             if above >= 0, source.lines[above].trimmed.hasPrefix("///") { return nil }

@@ -19,8 +19,13 @@ enum RepositoryRule {
     static func findings(path: String, text: String) -> [Finding] {
         var findings: [Finding] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            // Most lines end here: searching text is slow in a debug build.
+            guard line.utf8.contains(where: { "/<>".utf8.contains($0) }) else { continue }
             for machinePath in machinePaths where contains(machinePath, in: line) {
                 findings.append(Finding(path, line: index + 1, "'\(machinePath)…' is a path of one machine"))
+            }
+            if line.hasPrefix("<<<<<<< ") || line.hasPrefix(">>>>>>> ") {
+                findings.append(Finding(path, line: index + 1, "a merge was committed unfinished"))
             }
             for host in unknownHosts(in: line) {
                 findings.append(

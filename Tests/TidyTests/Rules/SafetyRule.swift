@@ -45,6 +45,7 @@ enum SafetyRule {
         source.lines.indices.contains(number - 1) && source.lines[number - 1].trimmed.hasPrefix("@")
     }
 
+    /// A file with unsafe code says once why it is safe: a comment with "because", or a paragraph that begins "Unsafe: ".
     private static func unsafeCode(in source: SwiftSource) -> [Finding] {
         let suspects = source.tokens.filter { token in
             token.text == "unsafe" || (token.text.hasPrefix("Unsafe") && token.text.hasSuffix("Pointer"))
@@ -53,8 +54,10 @@ enum SafetyRule {
         if let target = source.sourceTarget, !unsafeTargets.contains(target) {
             return [Finding(source.path, line: first.line, "'\(first.text)' outside StratusLevelDB: move it there")]
         }
-        let explained = source.commentLines.contains { $0.lowercased().contains("because") }
-        guard !explained, first.text == "unsafe" else { return [] }
+        let explained = source.commentLines.contains { comment in
+            comment.lowercased().contains("because") || comment.contains("Unsafe: ")
+        }
+        guard source.sourceTarget != nil, !explained, first.text == "unsafe" else { return [] }
         return [Finding(source.path, line: first.line, "unsafe code in a file that nowhere says why: add because …")]
     }
 
