@@ -5,6 +5,7 @@
 // stored under it: the effects are not applied twice, and the retry does not meet its own earlier effects as if
 // somebody else had made them.
 
+/// The limits of `transactOnce`.
 package enum IdempotentRetry {
     /// How often a transaction is tried before its conflict or unknown outcome is handed on.
     package static let defaultAttemptLimit = 8

@@ -6,15 +6,6 @@
 
 internal import StratusStore
 
-/// What a check found.
-package struct ConformanceFailure: Error, CustomStringConvertible {
-    package let description: String
-
-    package init(_ description: String) {
-        self.description = description
-    }
-}
-
 /// The checks every store must pass.
 package enum StoreConformance {
     package struct Check: Sendable, CustomStringConvertible {

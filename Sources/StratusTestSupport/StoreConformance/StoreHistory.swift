@@ -6,6 +6,7 @@
 
 package import StratusStore
 
+/// One random history of a store.
 package struct StoreHistory {
     private typealias Model = [[UInt8]: [UInt8]]
 

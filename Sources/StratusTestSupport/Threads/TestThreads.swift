@@ -4,10 +4,12 @@
 
 internal import Foundation
 
+/// A wait that would never have ended.
 package struct TestTimeout: Error, CustomStringConvertible {
     package let description: String
 }
 
+/// Starts threads and waits for them.
 package enum TestThreads {
     /// How long a thread waits for another before the test fails. Only a deadlock reaches it.
     package static let deadlineSeconds = 120.0
