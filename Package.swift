@@ -44,6 +44,11 @@ let package = Package(
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
             ]),
 
+        .executableTarget(
+            name: "stratus-fuzz",
+            dependencies: ["StratusTestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+
+        .testTarget(name: "StratusFuzzTests", dependencies: ["StratusTestSupport", "StratusTuple"]),
         .testTarget(
             name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "StratusOperationsTests", dependencies: ["StratusOperations"]),
