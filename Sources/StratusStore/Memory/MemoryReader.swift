@@ -1,8 +1,5 @@
 // Readers and transactions of the in-memory store. A transaction is a reader whose tree it may change.
-//
-// What is counted, on every store: each look-up is a point read; each scan of a range that is not empty, with a limit
-// above zero, is one seek; each entry given to a visitor is one cursor step; each accepted `set` or `delete` is one entry
-// written, with the bytes of its key and value, also when the same key is written again.
+// What they count is defined by `StoreCost`.
 
 /// A snapshot of a `MemoryStore`.
 class MemoryReader: StoreReader {
