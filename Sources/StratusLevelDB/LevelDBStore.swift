@@ -1,9 +1,10 @@
 // The seam on LevelDB: one directory, opened by one process, once.
 //
 // Floors of this target, each folder naming only those before it: `Engine` (LevelDB's C API with owners), `Files` (what
-// lies in the directory), `Read` (published snapshots), `Lane` (transactions and group commit), and this file.
+// lies in the directory), `Read` (published snapshots), `Lane` (transactions and group commit), and the store.
 
 package import StratusStore
+internal import Synchronization
 
 /// An ordered store in a LevelDB directory.
 package final class LevelDBStore: OrderedStore {
@@ -12,24 +13,58 @@ package final class LevelDBStore: OrderedStore {
     let database: EngineDatabase
     let gate: ReadGate
     private let lane: WriteLane
+    private let directory: StoreDirectory
+    private let isClosed = Mutex(false)
 
-    private init(path: String, database: EngineDatabase, options: LevelDBOptions) {
-        self.path = path
+    private init(directory: StoreDirectory, database: EngineDatabase, options: LevelDBOptions) {
+        path = directory.path
+        self.directory = directory
         self.database = database
         let first = PublishedSnapshot(version: 0, engine: EngineSnapshot(database))
         gate = ReadGate(first)
         lane = WriteLane(database, first, gate, options)
     }
 
-    /// Opens the store in the directory `path`.
+    deinit {
+        close()
+    }
+
+    /// Opens the store in the directory `path`, or creates it there.
+    ///
+    /// Throws `StoreError` with `.held` naming who has it open, `.notAStore` naming what lies there instead,
+    /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the files it may lie in. Nothing is ever
+    /// repaired here: see `repairLosingDamagedData(at:)`.
     package static func open(at path: String, options: LevelDBOptions = LevelDBOptions()) throws -> LevelDBStore {
-        let engineOptions = unsafe EngineOptions(
-            options.engineSettings, environment: options.testHooks.environment?.environment())
+        let directory = try StoreDirectory.claim(
+            path, createIfMissing: options.createIfMissing, formatVersion: options.formatVersion)
         do {
-            let database = try EngineDatabase(path: path, options: engineOptions)
-            return LevelDBStore(path: path, database: database, options: options)
+            let database = try openDatabase(directory, options)
+            do {
+                if directory.isNew { try directory.finishCreation() }
+            } catch {
+                database.close()
+                throw error
+            }
+            return LevelDBStore(directory: directory, database: database, options: options)
         } catch {
-            throw error.storeError(["path": path])
+            directory.release()
+            throw error
+        }
+    }
+
+    private static func openDatabase(_ directory: StoreDirectory, _ options: LevelDBOptions) throws -> EngineDatabase {
+        var settings = options.engineSettings
+        settings.createIfMissing = directory.isNew
+        let engineOptions = unsafe EngineOptions(
+            settings, environment: options.testHooks.environment?.environment())
+        do {
+            return try EngineDatabase(path: directory.path, options: engineOptions)
+        } catch {
+            // Somebody took the lock since the directory was looked at.
+            if error.isLockHeld, let holder = try? StoreHolder.find(in: directory.path) {
+                throw holder.error(path: directory.path, cause: error.text)
+            }
+            throw CorruptionCandidates.error(error, opening: directory.path)
         }
     }
 
@@ -45,23 +80,17 @@ package final class LevelDBStore: OrderedStore {
 
     package var statistics: StoreStatistics { gate.statistics }
 
-    package var isUnderWritePressure: Bool { false }
-
     /// Finishes the transactions that were accepted, waits for the readers that run, and closes the database: its lock
-    /// is free when this returns. Everything later is refused with `.closed`. Must not be called from a body.
+    /// is free when this returns. Everything later is refused with `.closed`; closing again does nothing. It must not be
+    /// called from a body.
     package func close() {
-        lane.close()
-        gate.close()
-        database.close()
-    }
-}
-
-extension LevelDBOptions {
-    var engineSettings: EngineSettings {
-        EngineSettings(
-            usesSnappy: compression == .snappy, bloomFilterBitsPerKey: bloomFilterBitsPerKey,
-            blockCacheByteCount: blockCacheByteCount, writeBufferByteCount: writeBufferByteCount,
-            fileByteCount: fileByteCount, maximumOpenFiles: maximumOpenFiles, blockByteCount: blockByteCount,
-            createIfMissing: createIfMissing)
+        isClosed.withLock { isClosed in
+            guard !isClosed else { return }
+            isClosed = true
+            lane.close()
+            gate.close()
+            database.close()
+            directory.release()
+        }
     }
 }

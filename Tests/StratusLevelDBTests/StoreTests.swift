@@ -48,7 +48,9 @@ import Testing
                     try transaction.delete([key[0] &+ 1])
                     return .next
                 }
-                let expected: [[UInt8]] = [[2, 0], [3, 1], [8, 0], [9, 1], [10, 0], [12, 1], [14, 0], [15, 1], [16, 0]]
+                let expected: [[UInt8]] = [
+                    [2, 0], [3, 1], [8, 0], [9, 1], [10, 0], [12, 1], [14, 0], [15, 1], [16, 0],
+                ]
                 #expect(found == (direction == .forward ? expected : expected.reversed()))
                 for number in [3, 9, 15] as [UInt8] { try transaction.set([number], to: [1]) }
                 for number in [12] as [UInt8] { try transaction.set([number], to: [1]) }

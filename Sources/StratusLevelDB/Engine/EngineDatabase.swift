@@ -7,6 +7,8 @@ internal import CLevelDB
 
 /// Owns a `leveldb_t` with its options.
 @safe final class EngineDatabase: @unchecked Sendable {  // because LevelDB guards itself and `close` comes last
+    /// The directory, as it was given.
+    let path: String
     private let options: EngineOptions
     private let syncedWrite: OpaquePointer
     private let unsyncedWrite: OpaquePointer
@@ -20,6 +22,7 @@ internal import CLevelDB
     init(path: String, options: consuming EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
         let opened = try unsafe EngineErrorSlot.check { unsafe leveldb_open(pointer, path, $0) }
+        self.path = path
         self.options = options
         unsafe handle = unsafe opened
         unsafe syncedWrite = leveldb_writeoptions_create()
@@ -45,6 +48,12 @@ internal import CLevelDB
         let writeOptions = unsafe synced ? syncedWrite : unsyncedWrite
         let batchPointer = unsafe batch.pointer
         try unsafe EngineErrorSlot.check { unsafe leveldb_write(pointer, writeOptions, batchPointer, $0) }
+    }
+
+    /// Salvages what it can of a database that is not open, and drops what it cannot read.
+    static func repair(path: String, options: borrowing EngineOptions) throws(EngineError) {
+        let pointer = unsafe options.pointer
+        try unsafe EngineErrorSlot.check { unsafe leveldb_repair_db(pointer, path, $0) }
     }
 
     /// LevelDB's answer to a named question ("leveldb.stats", …), or nil when it does not know the name.

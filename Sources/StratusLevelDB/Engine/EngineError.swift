@@ -49,10 +49,10 @@ struct EngineError: Error, Hashable, Sendable {
         text.hasPrefix("IO error: lock ")
     }
 
-    /// Whether bytes on disk are not what was written. A file that LevelDB's own list names and the directory lacks
-    /// counts: it was written and is gone.
+    /// Whether bytes on disk are not what was written. A file that LevelDB's own list names counts when it is gone
+    /// (`ENOENT`) or shorter than it was written (`EINVAL`, LevelDB's word for reading behind a mapped file's end).
     var isCorruption: Bool {
-        kind == .corruption || (text.hasSuffix(Self.systemText(ENOENT)) && !isLockHeld)
+        kind == .corruption || (kind == .inputOutput && !isLockHeld && (mentions(ENOENT) || mentions(EINVAL)))
     }
 
     private func mentions(_ number: Int32) -> Bool {

@@ -23,7 +23,7 @@ struct EngineSettings: Sendable {
     private let cache: OpaquePointer
     private let filter: OpaquePointer?
 
-    /// - Parameter environment: a `leveldb_env_t` that outlives this value and the database, or nil for the default.
+    /// `environment` is a `leveldb_env_t` that outlives this value and the database, or nil for the default.
     init(_ settings: EngineSettings, environment: OpaquePointer?) {
         unsafe pointer = leveldb_options_create()
         unsafe cache = leveldb_cache_create_lru(max(0, settings.blockCacheByteCount))

@@ -26,7 +26,7 @@ internal import Glibc
 
     func lock() {
         let status = unsafe pthread_mutex_lock(mutex)
-        precondition(status == 0, "A transaction was begun, or the store closed, inside a transaction of the same store.")
+        precondition(status == 0, "A store was written or closed inside one of its own transactions.")
     }
 
     func unlock() {

@@ -28,18 +28,12 @@ final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock
     }
 
     func storeError(_ error: EngineError, forKey key: [UInt8]) -> StoreError {
-        error.storeError(["key": hexadecimal(key)])
+        CorruptionCandidates.error(error, in: engine.database.path, forKey: key)
     }
 
     func storeError(_ error: EngineError, in range: KeyRange) -> StoreError {
-        error.storeError(["lowerKey": hexadecimal(range.lower), "upperKey": hexadecimal(range.upper)])
+        CorruptionCandidates.error(error, in: engine.database.path, range)
     }
-}
-
-/// Bytes as hexadecimal digits.
-func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
 /// Hands out readers, and adds up what everybody has cost.
