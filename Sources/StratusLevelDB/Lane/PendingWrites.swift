@@ -78,7 +78,7 @@ struct PendingPosition: Equatable {
     deinit {
         for block in blocks { unsafe block.start.deallocate() }
         for chunk in chunks { unsafe chunk.slots.deallocate() }
-        for unsafespare in unsafe spareChunks { unsafe spare.deallocate() }
+        for index in unsafe spareChunks.indices { unsafe spareChunks[index].deallocate() }
     }
 
     var isEmpty: Bool { unsafe entries.isEmpty }
