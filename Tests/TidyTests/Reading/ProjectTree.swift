@@ -24,7 +24,10 @@ struct ProjectTree: Sendable {
         var texts: [String: String] = [:]
         var paths: Set<String> = []
         let top = (try? manager.contentsOfDirectory(atPath: root.path)) ?? []
-        var candidates = top
+        // Logs and stores that somebody left at the top are nobody's business.
+        let known: Set = ["Makefile", "LICENSE", ".swift-format", ".gitignore"]
+        var candidates = top.filter { known.contains($0) || $0.hasSuffix(".md") || $0 == "Package.swift" }
+        candidates += Self.folders.filter(top.contains)
         for folder in Self.folders {
             let inside = manager.enumerator(atPath: root.appendingPathComponent(folder).path)?.compactMap {
                 $0 as? String
