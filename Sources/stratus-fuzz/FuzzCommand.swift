@@ -13,7 +13,7 @@ struct FuzzCommand: ParsableCommand {
             Iteration N of a seed is always the same input. After a trap, run again with --seed, with --from and the \
             last iteration printed, and with --trace; the last line is then the input that traps. --only repeats it.
 
-            Example: stratus-fuzz tuple --count 1000000
+            Example: stratus-fuzz tuple --executions 1000000
             """)
 
     /// How many iterations lie between two lines of output.
@@ -23,7 +23,7 @@ struct FuzzCommand: ParsableCommand {
     var target: String
 
     @Option(help: "How many inputs to try.")
-    var count = 1_000_000
+    var executions = 1_000_000
 
     @Option(help: "The seed of the run; without it, a new one is drawn and printed.")
     var seed: UInt64?
@@ -38,8 +38,9 @@ struct FuzzCommand: ParsableCommand {
     var trace = false
 
     func validate() throws {
-        guard count > 0, from >= 0, (only ?? 0) >= 0, from <= Int.max - count, only != Int.max else {
-            throw ValidationError("--count must be positive, --from and --only not negative, and none astronomical.")
+        guard executions > 0, from >= 0, (only ?? 0) >= 0, from <= Int.max - executions, only != Int.max else {
+            throw ValidationError(
+                "--executions must be positive, --from and --only not negative, and none astronomical.")
         }
     }
 
@@ -48,7 +49,7 @@ struct FuzzCommand: ParsableCommand {
             throw ValidationError("There is no target '\(target)': see --help for those there are.")
         }
         let seed = seed ?? UInt64.random(in: 0...UInt64(Int64.max))
-        let range = only.map { $0..<$0 + 1 } ?? from..<from + count
+        let range = only.map { $0..<$0 + 1 } ?? from..<from + executions
         say("\(target): seed \(seed), iterations \(range.lowerBound)..<\(range.upperBound)")
         say("after a trap: stratus-fuzz \(target) --seed \(seed) --from LAST --trace")
         try execute(FuzzRun(chosen, seed: seed), range, seed: seed)
