@@ -49,17 +49,10 @@ package final class AncestorCache: Sendable {
             }
         }
 
-        private let state = Mutex(State())
-        /// Hands over from one holder to the next what the mutex hands over already, but in code that the thread
-        /// sanitizer sees: on Linux it does not see into `Mutex`, and would call every use of it a race.
-        private let handover = Atomic<UInt8>(0)
+        private let state = Locked(State())
 
-        func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-            state.withLock { state in
-                _ = handover.load(ordering: .acquiring)
-                defer { handover.store(0, ordering: .releasing) }
-                return body(&state)
-            }
+        func withLock<Result>(_ body: (inout sending State) -> sending Result) -> sending Result {
+            state.withLock(body)
         }
     }
 

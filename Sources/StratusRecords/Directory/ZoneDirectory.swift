@@ -7,7 +7,6 @@
 package import StratusLayout
 package import StratusModel
 import StratusStore
-import Synchronization
 
 /// What the directory knows of a zone.
 package struct ZoneListing: Hashable, Sendable {
@@ -33,7 +32,7 @@ final class ZoneDirectoryCache: Sendable {
 
     /// Beyond this many zones the cache starts anew.
     private static let maximumCount = 10_000
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     func listing(of zone: ZoneID, at version: StoreVersion) -> ZoneListing? {
         state.withLock { state in

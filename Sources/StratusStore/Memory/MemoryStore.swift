@@ -35,18 +35,18 @@ package final class MemoryStore: OrderedStore {
     }
 
     package let options: Options
-    let lane = Mutex<Void>(())
-    let published: Mutex<Published>
+    let lane = Locked<Void>(())
+    let published: Locked<Published>
 
     /// An empty store.
     package init(options: Options = Options()) {
         self.options = options
-        published = Mutex(Published())
+        published = Locked(Published())
     }
 
     private init(options: Options, tree: ByteTree) {
         self.options = options
-        published = Mutex(Published(tree: tree))
+        published = Locked(Published(tree: tree))
     }
 
     package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {

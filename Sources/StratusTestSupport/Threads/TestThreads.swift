@@ -2,6 +2,7 @@
 // every other test, so blocking work runs here. Nothing sleeps: threads wait for each other by name, and a wait that
 // would never end becomes an error.
 
+import StratusStore
 internal import Foundation
 
 /// A wait that would never have ended.
