@@ -44,6 +44,9 @@ let package = Package(
 
         .testTarget(
             name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
+        .testTarget(
+            name: "StratusLayoutTests",
+            dependencies: ["StratusLayout", "StratusTuple", "StratusModel", "StratusTestSupport"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
     ]
 )
