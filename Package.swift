@@ -40,14 +40,28 @@ let package = Package(
         // Tests only: conformance suites, fault injection, the oracle, generators.
         .target(
             name: "StratusTestSupport",
-            dependencies: ["StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords"]),
+            dependencies: [
+                "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
+            ]),
 
+        .executableTarget(
+            name: "stratus-fuzz",
+            dependencies: ["StratusTestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+
+        .testTarget(name: "StratusFuzzTests", dependencies: ["StratusTestSupport", "StratusTuple"]),
         .testTarget(
             name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(
             name: "StratusLayoutTests",
-            dependencies: ["StratusLayout", "StratusTuple", "StratusModel", "StratusTestSupport"]),
+            dependencies: ["StratusLayout", "StratusTuple", "StratusModel", "StratusTestSupport"], exclude: ["Golden"]),
+        .testTarget(name: "StratusOperationsTests", dependencies: ["StratusOperations"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusRecordsTests",
+            dependencies: ["StratusRecords", "StratusStore", "StratusModel", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
+        .testTarget(name: "TidyTests"),
     ]
 )
 

@@ -21,6 +21,7 @@ package struct KeyRange: Hashable, Sendable {
     }
 }
 
+/// The order in which a scan visits its entries.
 package enum ScanDirection: Sendable {
     case forward
     case backward
@@ -75,6 +76,7 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// its writes and is thrown on, once all that the body had read is durable.
     ///
     /// Throws `StoreError` with `.conflict`, `.tooLarge`, `.unavailable`, `.commitUnknown`, `.corruption`, `.closed`.
+    @discardableResult
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result
 
     /// The sum of all finished readers' and transactions' costs, and of the commits made.

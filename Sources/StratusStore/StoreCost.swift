@@ -2,15 +2,15 @@
 
 /// What one reader or transaction asked of the store.
 package struct StoreCost: Hashable, Sendable {
-    /// Values looked up by key.
+    /// Keys looked up, whether they were there or not; a transaction's own writes cost like any other.
     package var pointReads = 0
-    /// Times a cursor was placed somewhere.
+    /// Scans, but for those of an empty range or a limit of zero.
     package var seeks = 0
-    /// Entries a cursor moved over.
+    /// Entries given to the visitor of a scan.
     package var cursorSteps = 0
-    /// Keys set or deleted.
+    /// Sets and deletes that were accepted; a key that is written again counts again.
     package var entriesWritten = 0
-    /// Bytes of the keys and values set or deleted.
+    /// Bytes of their keys and values.
     package var bytesWritten = 0
 
     package init() {}

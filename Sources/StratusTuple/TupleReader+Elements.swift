@@ -38,9 +38,15 @@ extension TupleReader {
 
     /// Reads all elements up to the end of the bytes.
     package mutating func readAllElements() throws(TupleError) -> [TupleElement] {
-        var elements: [TupleElement] = []
-        while !isAtEnd { elements.append(try readElement()) }
-        return elements
+        let start = position
+        do throws(TupleError) {
+            var elements: [TupleElement] = []
+            while !isAtEnd { elements.append(try readElement()) }
+            return elements
+        } catch {
+            restore(position: start, depth: depth)
+            throw error
+        }
     }
 
     /// Passes over the next element without making a value of it, with every check that reading it makes.

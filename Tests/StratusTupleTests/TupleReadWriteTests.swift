@@ -31,7 +31,7 @@ struct TupleReadWriteTests {
         #expect(try reader.readBytes() == [3, 2, 1])
         #expect(try reader.readDouble() == -1.5)
         #expect(try reader.readBoolean())
-        #expect(try !reader.readBoolean())
+        #expect(try reader.readBoolean() == false)
         #expect(try reader.readDate() == Date(timeIntervalSinceReferenceDate: 12.25))
         #expect(try reader.readUUID() == identifier)
         #expect(reader.isAtEnd && reader.nextTypeCode == nil)

@@ -69,6 +69,13 @@ package struct EndedChildKeyParts: Hashable, Sendable {
 }
 
 extension ZoneKeys {
+    /// The zone number of any key of a database.
+    package static func zoneNumber(of key: Span<UInt8>) throws(LayoutError) -> ZoneNumber {
+        var reader = try KeyReader(key, after: 0, in: "unknown")
+        _ = try reader.readNumber()
+        return ZoneNumber(try reader.readNumber())
+    }
+
     /// Which keyspace of this zone a key belongs to; nil when it is not a key of this zone or the tag is unknown.
     package func keyspace(of key: Span<UInt8>) -> ZoneKeyspace? {
         guard key.count >= prefix.count else { return nil }

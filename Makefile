@@ -1,0 +1,88 @@
+# What can be done with this package. Every target first installs what is missing (scripts/bootstrap).
+# Settings are variables: make fuzz EXECUTIONS=10000, make soak STRATUS_HISTORIES=500, make demo TREE=/usr/include.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# The import check fails a build in which a target imports a module it does not declare.
+IMPORT_CHECK := --explicit-target-dependency-import-check error
+TEST := swift test --disable-xctest $(IMPORT_CHECK)
+
+EXECUTIONS ?= 1000000
+FUZZ_TARGETS ?= tuple key record
+STRATUS_HISTORIES ?= 20000
+STRATUS_HISTORY_STEPS ?= 200
+# Narrows test, sanitize and soak: make test FILTER=Tuple
+FILTER ?=
+FILTER_OPTION = $(if $(FILTER),--filter '$(FILTER)')
+SOURCES := Sources Tests $(wildcard Benchmarks) Package.swift
+
+.PHONY: help
+help: ## Shows this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
+
+.PHONY: bootstrap
+bootstrap: ## Installs the Debian packages a build needs
+	@scripts/bootstrap
+
+.PHONY: build
+build: bootstrap ## Builds the command-line tool, optimised
+	swift build -c release --product stratus
+
+.PHONY: demo
+demo: build ## Imports a real file tree (TREE=/usr/share) and shows what the engine does with it
+	scripts/demo
+
+.PHONY: test
+test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
+	$(TEST) $(FILTER_OPTION)
+
+.PHONY: check
+check: bootstrap ## Checks formatting, warnings, imports, documentation and the house rules
+	swift format lint --strict --recursive --parallel $(SOURCES)
+	swift build --build-tests $(IMPORT_CHECK)
+	$(TEST) --filter TidyTests
+
+.PHONY: bench
+bench: bootstrap ## Measures against SQLite and raw LevelDB and prints the table
+	scripts/bootstrap libsqlite3-dev
+	STRATUS_BENCHMARKS=1 scripts/bench
+
+.PHONY: bench-large
+bench-large: bootstrap ## The same with ten times the data
+	scripts/bootstrap libsqlite3-dev
+	STRATUS_BENCHMARKS=1 STRATUS_BENCHMARKS_LARGE=1 scripts/bench
+
+.PHONY: sanitize
+sanitize: sanitize-address sanitize-thread ## Runs the tests under the address, leak and thread sanitizers
+
+.PHONY: sanitize-address
+sanitize-address: bootstrap ## … address and leak only
+	ASAN_OPTIONS="detect_leaks=1:$${ASAN_OPTIONS:-}" \
+	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0:$${LSAN_OPTIONS:-}" \
+	STRATUS_SANITIZER=address \
+	swift test --disable-xctest --sanitize=address --scratch-path .build/address-sanitizer $(FILTER_OPTION)
+
+.PHONY: sanitize-thread
+sanitize-thread: bootstrap ## … thread only
+	TSAN_OPTIONS="halt_on_error=0:$${TSAN_OPTIONS:-}" \
+	STRATUS_SANITIZER=thread \
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/thread-sanitizer $(FILTER_OPTION)
+
+.PHONY: fuzz
+fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
+	swift build -c release --product stratus-fuzz
+	for target in $(FUZZ_TARGETS); do \
+		"$$(swift build -c release --show-bin-path)/stratus-fuzz" $$target --executions $(EXECUTIONS) || exit 1; \
+	done
+
+.PHONY: soak
+soak: bootstrap ## Runs the long random histories, optimised (hours)
+	STRATUS_SOAK=1 STRATUS_HISTORIES=$(STRATUS_HISTORIES) STRATUS_HISTORY_STEPS=$(STRATUS_HISTORY_STEPS) \
+	swift test -c release --disable-xctest --filter '$(if $(FILTER),$(FILTER),Soak)'
+
+.PHONY: clean
+clean: ## Removes what builds and the demo leave behind
+	rm -rf .build demo-store

@@ -1,0 +1,68 @@
+// Bytes that live in memory owned by somebody else: LevelDB, or the lane's arena.
+//
+// Unsafe: whoever makes one promises that the memory stays as it is for as long as the value is used. Values of this
+// type never leave this target; callers outside get a `Span` that is valid during one call.
+
+internal import Glibc
+
+/// A borrowed run of bytes, in byte order like LevelDB's own keys.
+@unsafe struct EngineBytes {
+    let base: UnsafePointer<UInt8>
+    let count: Int
+
+    init(_ base: UnsafePointer<UInt8>, count: Int) {
+        unsafe self.base = unsafe base
+        unsafe self.count = count
+    }
+
+    init(_ buffer: UnsafeBufferPointer<UInt8>) {
+        unsafe self.base = unsafe buffer.baseAddress ?? Self.nowhere
+        unsafe self.count = buffer.count
+    }
+
+    /// Bytes as C functions hand them out.
+    init(characters: UnsafePointer<CChar>?, count: Int) {
+        unsafe self.base = unsafe UnsafeRawPointer(characters)?.assumingMemoryBound(to: UInt8.self) ?? Self.nowhere
+        unsafe self.count = count
+    }
+
+    /// What an empty run points at, because C functions want an address even for no bytes.
+    /// `nonisolated(unsafe)` because nobody ever reads or writes there.
+    nonisolated(unsafe) private static let nowhere = unsafe UnsafePointer(
+        UnsafeMutablePointer<UInt8>.allocate(capacity: 1))
+
+    /// The same bytes as C's `char`.
+    var characters: UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self)
+    }
+
+    /// Negative, zero or positive as these bytes sort before, with or after `other`.
+    @inline(__always)
+    func compare(_ other: EngineBytes) -> Int {
+        let shorter = unsafe count < other.count ? count : other.count
+        let order = unsafe memcmp(base, other.base, shorter)
+        return unsafe order != 0 ? Int(order) : count - other.count
+    }
+
+    @inline(__always)
+    func withSpan<Result>(_ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
+        try body(unsafe Span(_unsafeStart: base, count: count))
+    }
+
+    /// A copy that may outlive the memory.
+    var copied: [UInt8] {
+        unsafe [UInt8](UnsafeBufferPointer(start: base, count: count))
+    }
+}
+
+extension [UInt8] {
+    /// Lends the array's own memory.
+    @inline(__always)
+    func withEngineBytes<Result, Failure: Error>(
+        _ body: (EngineBytes) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe withUnsafeBufferPointer { buffer throws(Failure) in
+            try unsafe body(EngineBytes(buffer))
+        }
+    }
+}

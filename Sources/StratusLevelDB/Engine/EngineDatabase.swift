@@ -1,0 +1,116 @@
+// An open LevelDB database, and the write batch it takes.
+//
+// Unsafe: the database pointer is made by `open` and lives until `close`, which is called once, by the store, when no
+// reader, iterator or snapshot is left. LevelDB's functions may be called from any thread.
+
+internal import CLevelDB
+
+/// Owns a `leveldb_t` with its options.
+@safe final class EngineDatabase: @unchecked Sendable {  // because LevelDB guards itself and `close` comes last
+    /// The directory, as it was given.
+    let path: String
+    private let options: EngineOptions
+    private let syncedWrite: OpaquePointer
+    private let unsyncedWrite: OpaquePointer
+    private var handle: OpaquePointer?
+
+    var pointer: OpaquePointer {
+        guard let handle = unsafe handle else { preconditionFailure("The database was used after it was closed.") }
+        return unsafe handle
+    }
+
+    init(path: String, options: consuming EngineOptions) throws(EngineError) {
+        let pointer = unsafe options.pointer
+        let opened = try unsafe EngineErrorSlot.check { unsafe leveldb_open(pointer, path, $0) }
+        self.path = path
+        self.options = options
+        unsafe handle = unsafe opened
+        unsafe syncedWrite = leveldb_writeoptions_create()
+        unsafe unsyncedWrite = leveldb_writeoptions_create()
+        unsafe leveldb_writeoptions_set_sync(syncedWrite, 1)
+    }
+
+    deinit {
+        close()
+        unsafe leveldb_writeoptions_destroy(syncedWrite)
+        unsafe leveldb_writeoptions_destroy(unsyncedWrite)
+    }
+
+    /// Closes the database: its lock is free when this returns. Nothing of it may be used afterwards.
+    func close() {
+        if let handle = unsafe handle {
+            unsafe leveldb_close(handle)
+            unsafe self.handle = nil
+        }
+    }
+
+    func write(_ batch: borrowing EngineWriteBatch, synced: Bool) throws(EngineError) {
+        let writeOptions = unsafe synced ? syncedWrite : unsyncedWrite
+        let batchPointer = unsafe batch.pointer
+        try unsafe EngineErrorSlot.check { unsafe leveldb_write(pointer, writeOptions, batchPointer, $0) }
+    }
+
+    /// Salvages what it can of a database that is not open, and drops what it cannot read.
+    static func repair(path: String, options: borrowing EngineOptions) throws(EngineError) {
+        let pointer = unsafe options.pointer
+        try unsafe EngineErrorSlot.check { unsafe leveldb_repair_db(pointer, path, $0) }
+    }
+
+    /// LevelDB's answer to a named question ("leveldb.stats", …), or nil when it does not know the name.
+    func property(_ name: String) -> String? {
+        guard let text = unsafe leveldb_property_value(pointer, name) else { return nil }
+        defer { unsafe leveldb_free(text) }
+        return unsafe String(cString: text)
+    }
+
+    /// About how many bytes of files the keys from `lower` up to `upper` take.
+    func approximateByteCount(from lower: [UInt8], upTo upper: [UInt8]) -> Int {
+        unsafe lower.withEngineBytes { lowerBytes in
+            unsafe upper.withEngineBytes { upperBytes in
+                var lowerPointer: UnsafePointer<CChar>? = unsafe lowerBytes.characters
+                var upperPointer: UnsafePointer<CChar>? = unsafe upperBytes.characters
+                var lowerCount = unsafe lowerBytes.count
+                var upperCount = unsafe upperBytes.count
+                var byteCount: UInt64 = 0
+                unsafe leveldb_approximate_sizes(
+                    pointer, 1, &lowerPointer, &lowerCount, &upperPointer, &upperCount, &byteCount)
+                return Int(clamping: byteCount)
+            }
+        }
+    }
+
+    /// Rewrites the tables that hold keys from `lower` up to `upper`.
+    func compact(from lower: [UInt8], upTo upper: [UInt8]) {
+        unsafe lower.withEngineBytes { lowerBytes in
+            unsafe upper.withEngineBytes { upperBytes in
+                unsafe leveldb_compact_range(
+                    pointer, lowerBytes.characters, lowerBytes.count, upperBytes.characters, upperBytes.count)
+            }
+        }
+    }
+}
+
+/// Owns a `leveldb_writebatch_t`.
+@safe struct EngineWriteBatch: ~Copyable {
+    fileprivate let pointer: OpaquePointer
+
+    init() {
+        unsafe pointer = leveldb_writebatch_create()
+    }
+
+    deinit {
+        unsafe leveldb_writebatch_destroy(pointer)
+    }
+
+    mutating func clear() {
+        unsafe leveldb_writebatch_clear(pointer)
+    }
+
+    @unsafe mutating func put(_ key: EngineBytes, _ value: EngineBytes) {
+        unsafe leveldb_writebatch_put(pointer, key.characters, key.count, value.characters, value.count)
+    }
+
+    @unsafe mutating func delete(_ key: EngineBytes) {
+        unsafe leveldb_writebatch_delete(pointer, key.characters, key.count)
+    }
+}

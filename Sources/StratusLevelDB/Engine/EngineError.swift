@@ -1,0 +1,91 @@
+// The one place that reads LevelDB's error text.
+//
+// LevelDB's C API says what went wrong in a line of text: the name of a status ("Corruption: ", "IO error: ", …), a
+// path or a place, and for a failed system call the text of `strerror`. Everything above asks this type instead.
+//
+// Unsafe: the C strings read here were allocated by LevelDB for us, are NUL-terminated, and are freed exactly once,
+// by the function that took them.
+
+internal import CLevelDB
+internal import Glibc
+
+/// What LevelDB said when a call failed.
+struct EngineError: Error, Hashable, Sendable {
+    enum Kind: Sendable {
+        case notFound
+        case corruption
+        case notSupported
+        case invalidArgument
+        case inputOutput
+        case unknown
+    }
+
+    let kind: Kind
+    /// LevelDB's own words.
+    let text: String
+
+    init(text: String) {
+        self.text = text
+        kind = Self.prefixes.first { text.hasPrefix($0.prefix) }?.kind ?? .unknown
+    }
+
+    private static let prefixes: [(prefix: String, kind: Kind)] = [
+        ("NotFound: ", .notFound), ("Corruption: ", .corruption), ("Not implemented: ", .notSupported),
+        ("Invalid argument: ", .invalidArgument), ("IO error: ", .inputOutput),
+    ]
+
+    /// Whether the disk, or what the user may use of it, is full.
+    var isDiskFull: Bool {
+        mentions(ENOSPC) || mentions(EDQUOT)
+    }
+
+    /// Whether the operating system refused for want of permission.
+    var isNotPermitted: Bool {
+        mentions(EACCES) || mentions(EPERM) || mentions(EROFS)
+    }
+
+    /// Whether another open store has the lock of the directory.
+    var isLockHeld: Bool {
+        text.hasPrefix("IO error: lock ")
+    }
+
+    /// Whether bytes on disk are not what was written. A file that LevelDB's own list names counts when it is gone
+    /// (`ENOENT`) or shorter than it was written (`EINVAL`, LevelDB's word for reading behind a mapped file's end).
+    var isCorruption: Bool {
+        kind == .corruption || (kind == .inputOutput && !isLockHeld && (mentions(ENOENT) || mentions(EINVAL)))
+    }
+
+    private func mentions(_ number: Int32) -> Bool {
+        text.hasSuffix(Self.systemText(number))
+    }
+
+    /// The operating system's words for an error number.
+    static func systemText(_ number: Int32) -> String {
+        unsafe String(cString: strerror(number))
+    }
+}
+
+/// Where a C call leaves its error text.
+@safe struct EngineErrorSlot: ~Copyable {
+    private var text: UnsafeMutablePointer<CChar>?
+
+    init() {
+        unsafe text = nil
+    }
+
+    deinit {
+        unsafe leveldb_free(text)
+    }
+
+    /// Runs a C call and throws what it left in the slot.
+    static func check<Result>(
+        _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) throws(EngineError) -> Result {
+        var slot = EngineErrorSlot()
+        let result = unsafe call(&slot.text)
+        if let text = unsafe slot.text {
+            throw EngineError(text: unsafe String(cString: text))
+        }
+        return result
+    }
+}

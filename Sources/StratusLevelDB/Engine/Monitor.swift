@@ -1,0 +1,71 @@
+// A lock with conditions to wait for. `Synchronization.Mutex` has no condition to wait on, and the thread sanitizer
+// does not see through it; POSIX's it knows.
+//
+// Unsafe: the POSIX objects are allocated in `init` because they must not move, and destroyed in `deinit`, when no
+// thread can hold or wait for them any more.
+
+internal import Glibc
+
+/// A mutual exclusion lock that notices a thread locking it twice.
+@safe final class Monitor: @unchecked Sendable {  // because POSIX guards the object behind the pointer
+    fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
+        unsafe mutex = .allocate(capacity: 1)
+        var attributes = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&attributes)
+        unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ERRORCHECK))
+        unsafe pthread_mutex_init(mutex, &attributes)
+        unsafe pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    func lock() {
+        let status = unsafe pthread_mutex_lock(mutex)
+        precondition(status == 0, "A store was written or closed inside one of its own transactions.")
+    }
+
+    func unlock() {
+        let status = unsafe pthread_mutex_unlock(mutex)
+        precondition(status == 0, "A lock was released by a thread that does not hold it.")
+    }
+
+    @inline(__always)
+    func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+        lock()
+        defer { unlock() }
+        return try body()
+    }
+}
+
+/// Something to wait for while a monitor is locked.
+@safe final class Condition: @unchecked Sendable {  // because POSIX guards the object behind the pointer
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+    init() {
+        unsafe condition = .allocate(capacity: 1)
+        unsafe pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        unsafe pthread_cond_destroy(condition)
+        unsafe condition.deallocate()
+    }
+
+    /// Unlocks `monitor`, waits, and locks it again. It may wake for no reason: wait in a loop.
+    func wait(_ monitor: Monitor) {
+        unsafe pthread_cond_wait(condition, monitor.mutex)
+    }
+
+    func signal() {
+        unsafe pthread_cond_signal(condition)
+    }
+
+    func broadcast() {
+        unsafe pthread_cond_broadcast(condition)
+    }
+}

@@ -1,0 +1,197 @@
+// The few file operations that LevelDB's C API does not offer: diagnosis, markers and backups need them.
+//
+// Unsafe: C functions get paths and buffers that live for the length of the call; descriptors and directory streams
+// are closed by the function that opened them.
+
+internal import Glibc
+internal import StratusStore
+
+/// A failed system call.
+struct SystemError: Error {
+    let number: Int32
+    let call: StaticString
+    let path: String
+
+    var storeError: StoreError {
+        let fields = ["path": path, "call": "\(call)"]
+        return EngineError(text: "IO error: \(path): \(EngineError.systemText(number))").storeError(fields)
+    }
+}
+
+/// What lies at a path.
+struct FileStatus: Equatable {
+    enum Kind {
+        case directory
+        case file
+        case other
+    }
+
+    let kind: Kind
+    let identity: FileIdentity
+    let byteCount: Int
+}
+
+/// Names a file whatever path leads to it.
+struct FileIdentity: Hashable, Sendable {
+    let device: UInt
+    let inode: UInt
+}
+
+enum FileSystem {
+    /// What lies at `path`, links followed; nil when nothing does.
+    static func status(_ path: String) throws(SystemError) -> FileStatus? {
+        var buffer = stat()
+        guard unsafe stat(path, &buffer) == 0 else {
+            if errno == ENOENT { return nil }
+            throw SystemError(number: errno, call: "stat", path: path)
+        }
+        return status(buffer)
+    }
+
+    static func status(_ buffer: stat) -> FileStatus {
+        let format = buffer.st_mode & S_IFMT
+        return FileStatus(
+            kind: format == S_IFDIR ? .directory : format == S_IFREG ? .file : .other,
+            identity: FileIdentity(device: UInt(buffer.st_dev), inode: UInt(buffer.st_ino)),
+            byteCount: Int(buffer.st_size))
+    }
+
+    /// The names in a directory, sorted, without "." and "..".
+    static func names(in path: String) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(path) else { throw SystemError(number: errno, call: "opendir", path: path) }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+                unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Throws when the process may not do with `path` what `mode` (`R_OK`, `W_OK`, `X_OK`) says.
+    static func checkAccess(_ path: String, _ mode: Int32) throws(SystemError) {
+        guard unsafe access(path, mode) == 0 else { throw SystemError(number: errno, call: "access", path: path) }
+    }
+
+    static func makeDirectory(_ path: String) throws(SystemError) {
+        guard unsafe mkdir(path, 0o700) == 0 else { throw SystemError(number: errno, call: "mkdir", path: path) }
+    }
+
+    /// The contents of a file as it was when it was opened: what is appended meanwhile is left out.
+    static func read(_ path: String, from offset: Int = 0) throws(SystemError) -> [UInt8] {
+        let file = try OpenFile(path, O_RDONLY)
+        let count = max(0, try file.byteCount() - offset)
+        var contents = [UInt8](repeating: 0, count: count)
+        var done = 0
+        while done < count {
+            let got = unsafe contents.withUnsafeMutableBytes { buffer in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+                return unsafe pread(file.descriptor, rest.baseAddress, rest.count, offset + done)
+            }
+            if got < 0 && errno == EINTR { continue }
+            if got < 0 { throw SystemError(number: errno, call: "pread", path: path) }
+            if got == 0 { break }
+            done += got
+        }
+        contents.removeLast(count - done)
+        return contents
+    }
+
+    /// The first 4 KiB of a file that has no size, as those of the process file system.
+    static func readUnsized(_ path: String) throws(SystemError) -> [UInt8] {
+        let file = try OpenFile(path, O_RDONLY)
+        var contents = [UInt8](repeating: 0, count: 4_096)
+        let got = unsafe contents.withUnsafeMutableBytes { buffer in
+            unsafe Glibc.read(file.descriptor, buffer.baseAddress, buffer.count)
+        }
+        if got < 0 { throw SystemError(number: errno, call: "read", path: path) }
+        return Array(contents.prefix(got))
+    }
+
+    /// Writes a file that is not there yet, and makes it durable.
+    static func create(_ path: String, _ contents: [UInt8]) throws(SystemError) {
+        let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
+        var done = 0
+        while done < contents.count {
+            let put = unsafe contents.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+                return unsafe Glibc.write(file.descriptor, rest.baseAddress, rest.count)
+            }
+            if put < 0 && errno == EINTR { continue }
+            if put < 0 { throw SystemError(number: errno, call: "write", path: path) }
+            done += put
+        }
+        try file.sync()
+    }
+
+    /// Copies a file as it is now, and makes the copy durable.
+    static func copy(_ source: String, to destination: String) throws(SystemError) {
+        try create(destination, read(source))
+    }
+
+    /// Gives a file a second name. Throws with `EXDEV`, `EPERM` or `EMLINK` where only a copy will do.
+    static func link(_ source: String, to destination: String) throws(SystemError) {
+        guard unsafe Glibc.link(source, destination) == 0 else {
+            throw SystemError(number: errno, call: "link", path: source)
+        }
+    }
+
+    static func rename(_ source: String, to destination: String) throws(SystemError) {
+        guard unsafe Glibc.rename(source, destination) == 0 else {
+            throw SystemError(number: errno, call: "rename", path: source)
+        }
+    }
+
+    static func remove(_ path: String) throws(SystemError) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else {
+            throw SystemError(number: errno, call: "unlink", path: path)
+        }
+    }
+
+    static func removeDirectory(_ path: String) throws(SystemError) {
+        guard unsafe rmdir(path) == 0 else { throw SystemError(number: errno, call: "rmdir", path: path) }
+    }
+
+    /// Makes the names in a directory durable.
+    static func syncDirectory(_ path: String) throws(SystemError) {
+        try OpenFile(path, O_RDONLY | O_DIRECTORY).sync()
+    }
+
+    /// The directory that holds `path`.
+    static func parent(of path: String) -> String {
+        var bytes = Array(path.utf8)
+        while bytes.count > 1 && bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == 0 ? "/" : String(decoding: bytes[..<slash], as: UTF8.self)
+    }
+}
+
+/// A file descriptor that is closed with its owner.
+private struct OpenFile: ~Copyable {
+    let descriptor: Int32
+    let path: String
+
+    init(_ path: String, _ flags: Int32) throws(SystemError) {
+        descriptor = unsafe open(path, flags | O_CLOEXEC, 0o600)
+        self.path = path
+        if descriptor < 0 { throw SystemError(number: errno, call: "open", path: path) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func byteCount() throws(SystemError) -> Int {
+        var buffer = stat()
+        guard unsafe fstat(descriptor, &buffer) == 0 else {
+            throw SystemError(number: errno, call: "fstat", path: path)
+        }
+        return Int(buffer.st_size)
+    }
+
+    func sync() throws(SystemError) {
+        guard fsync(descriptor) == 0 else { throw SystemError(number: errno, call: "fsync", path: path) }
+    }
+}

@@ -1,0 +1,156 @@
+// Reads a MANIFEST: which tables and logs make up a LevelDB database.
+//
+// A MANIFEST is a log of edits. An edit is a run of fields, each a varint tag and its contents: 1 comparator name,
+// 2 log number, 3 next file number, 4 last sequence, 5 compaction pointer (level, key), 6 deleted file (level, number),
+// 7 new file (level, number, size, smallest key, largest key), 9 previous log number. Strings and keys carry their
+// length; keys end with eight bytes of LevelDB's own.
+
+internal import Glibc
+internal import StratusStore
+
+/// A table file and the keys it may hold, both ends included.
+struct ManifestTable: Hashable {
+    let level: Int
+    let number: UInt64
+    let byteCount: UInt64
+    let smallestKey: [UInt8]
+    let largestKey: [UInt8]
+
+    /// Whether the table may hold a key from `lower` up to `upper`, the latter included.
+    func overlaps(_ lower: [UInt8], through upper: [UInt8]) -> Bool {
+        !largestKey.lexicographicallyPrecedes(lower) && !upper.lexicographicallyPrecedes(smallestKey)
+    }
+}
+
+struct Manifest {
+    private(set) var tables: [UInt64: ManifestTable] = [:]
+    /// Logs numbered from here on are live.
+    private(set) var logNumber: UInt64 = 0
+    /// One more log that is live, 0 when there is none.
+    private(set) var previousLogNumber: UInt64 = 0
+    /// How the file ends.
+    let end: LogFile.End
+
+    /// Nil when an edit cannot be read.
+    init?(_ bytes: [UInt8]) {
+        let (records, end) = LogFile.records(bytes)
+        self.end = end
+        for record in records {
+            var fields = FieldReader(record)
+            while !fields.isAtEnd {
+                guard apply(&fields) else { return nil }
+            }
+        }
+    }
+
+    /// Whether the file was not written as it is. A torn end is none: its writer died.
+    var isDamaged: Bool {
+        if case .damaged = end { return true }
+        return false
+    }
+
+    /// The live logs among a directory's names, newest first.
+    func liveLogs(among names: [String]) -> [String] {
+        let live = names.compactMap { name -> (UInt64, String)? in
+            guard case .log(let number) = StoreFileName(name) else { return nil }
+            return number >= logNumber || number == previousLogNumber ? (number, name) : nil
+        }
+        return live.sorted { $0.0 > $1.0 }.map(\.1)
+    }
+
+    private mutating func apply(_ fields: inout FieldReader) -> Bool {
+        switch fields.number() {
+        case 1: return fields.string() != nil
+        case 2:
+            guard let number = fields.number() else { return false }
+            logNumber = number
+            return true
+        case 3, 4: return fields.number() != nil
+        case 5: return fields.number() != nil && fields.string() != nil
+        case 6:
+            guard fields.number() != nil, let number = fields.number() else { return false }
+            tables[number] = nil
+            return true
+        case 7: return addTable(&fields)
+        case 9:
+            guard let number = fields.number() else { return false }
+            previousLogNumber = number
+            return true
+        default: return false
+        }
+    }
+
+    private mutating func addTable(_ fields: inout FieldReader) -> Bool {
+        guard let level = fields.number(), let number = fields.number(), let byteCount = fields.number(),
+            let smallest = fields.string(), let largest = fields.string(), smallest.count >= 8, largest.count >= 8
+        else { return false }
+        tables[number] = ManifestTable(
+            level: Int(clamping: level), number: number, byteCount: byteCount,
+            smallestKey: Array(smallest.dropLast(8)), largestKey: Array(largest.dropLast(8)))
+        return true
+    }
+}
+
+extension Manifest {
+    /// A live MANIFEST with the CURRENT that names it, as bytes.
+    struct Source: Equatable {
+        let current: [UInt8]
+        let manifestName: String
+        let manifest: [UInt8]
+    }
+
+    /// Reads CURRENT and the MANIFEST it names. Throws `.corruption` when CURRENT names none, or one that is not there.
+    static func read(in directory: String) throws -> Source {
+        let current: [UInt8]
+        do {
+            current = try FileSystem.read("\(directory)/\(StoreFileName.currentName)")
+        } catch  where error.number == ENOENT {
+            throw StoreError(
+                .corruption, "CURRENT is missing from the store: restore a backup, or repair the store.",
+                ["path": directory])
+        } catch { throw error.storeError }
+        let name = String(decoding: current.dropLast(), as: UTF8.self)
+        guard current.last == UInt8(ascii: "\n"), case .manifest = StoreFileName(name) else {
+            throw StoreError(
+                .corruption, "CURRENT does not name a MANIFEST: restore a backup, or repair the store.",
+                ["path": directory, "contents": hexadecimal(current)])
+        }
+        do {
+            return Source(current: current, manifestName: name, manifest: try FileSystem.read("\(directory)/\(name)"))
+        } catch  where error.number == ENOENT {
+            throw StoreError(
+                .corruption, "The MANIFEST that CURRENT names is missing: restore a backup, or repair the store.",
+                ["path": directory, "file": name])
+        } catch { throw error.storeError }
+    }
+}
+
+/// Walks the fields of an edit.
+private struct FieldReader {
+    private let bytes: [UInt8]
+    private var offset = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { offset >= bytes.count }
+
+    mutating func number() -> UInt64? {
+        var result: UInt64 = 0
+        for shift in stride(from: UInt64(0), through: 63, by: 7) {
+            guard offset < bytes.count else { return nil }
+            let byte = bytes[offset]
+            offset += 1
+            result |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return result }
+        }
+        return nil
+    }
+
+    mutating func string() -> ArraySlice<UInt8>? {
+        guard let count = number(), count <= UInt64(bytes.count - offset) else { return nil }
+        defer { offset += Int(count) }
+        return bytes[offset..<offset + Int(count)]
+    }
+}

@@ -1,0 +1,40 @@
+// LevelDB's errors in the words of the seam.
+
+internal import StratusStore
+
+extension EngineError {
+    /// The code of the seam that fits best.
+    var storeCode: StoreError.Code {
+        if isCorruption { return .corruption }
+        if isDiskFull { return .diskFull }
+        if isNotPermitted { return .notPermitted }
+        if isLockHeld { return .held }
+        return .inputOutput
+    }
+
+    /// The error as the store's callers see it.
+    func storeError(_ fields: [String: String] = [:]) -> StoreError {
+        switch storeCode {
+        case .corruption:
+            return StoreError(
+                .corruption, "Bytes on disk are not what was written: restore a backup, or repair the store.", fields,
+                cause: text)
+        case .diskFull:
+            return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: text)
+        case .notPermitted:
+            return StoreError(
+                .notPermitted, "The store's files may not be read or written: change their owner or mode.", fields,
+                cause: text)
+        case .held:
+            return StoreError(.held, "The store is open already: close it there first.", fields, cause: text)
+        default:
+            return StoreError(.inputOutput, "The operating system failed a request.", fields, cause: text)
+        }
+    }
+}
+
+/// Bytes as hexadecimal digits.
+func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

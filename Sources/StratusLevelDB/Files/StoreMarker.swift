@@ -1,0 +1,77 @@
+// The file that says a directory is a store of ours, and of which format:
+//
+//   stratus store
+//   format 1
+//   creating            (only while the store is being created)
+//
+// It is written before LevelDB creates anything, with the third line, and again without it when LevelDB has finished.
+// So a crash in between leaves a directory that may be created anew, and nothing that was ever acknowledged; and a
+// finished store that lacks its CURRENT is known to be damaged, not new.
+
+internal import Glibc
+internal import StratusStore
+
+struct StoreMarker: Equatable {
+    static let fileName = "STRATUS"
+    static let temporaryFileName = "STRATUS.new"
+
+    var formatVersion: Int
+    var isCreating: Bool
+
+    var contents: String {
+        "stratus store\nformat \(formatVersion)\n" + (isCreating ? "creating\n" : "")
+    }
+
+    init(formatVersion: Int, isCreating: Bool) {
+        self.formatVersion = formatVersion
+        self.isCreating = isCreating
+    }
+
+    /// Nil when the bytes are no marker.
+    init?(_ bytes: [UInt8]) {
+        // Lines this version does not know belong to newer ones; the number above them decides.
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        guard lines.count >= 2, lines[0] == "stratus store", lines[1].hasPrefix("format "),
+            let version = Int(lines[1].dropFirst(7)), version > 0
+        else { return nil }
+        formatVersion = version
+        isCreating = lines.count > 2 && lines[2] == "creating"
+    }
+
+    /// The marker of a directory, or nil when there is none. Throws `.corruption` when it cannot be read.
+    static func read(in directory: String) throws -> StoreMarker? {
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.read("\(directory)/\(fileName)")
+        } catch  where error.number == ENOENT {
+            return nil
+        } catch { throw error.storeError }
+        guard let marker = StoreMarker(bytes) else {
+            throw StoreError(
+                .corruption, "The store's marker file is damaged: restore it from a backup.",
+                ["path": directory, "file": fileName])
+        }
+        return marker
+    }
+
+    /// Puts the marker into a directory, durably and at once.
+    func write(in directory: String) throws(SystemError) {
+        let temporary = "\(directory)/\(Self.temporaryFileName)"
+        try FileSystem.remove(temporary)
+        try FileSystem.create(temporary, Array(contents.utf8))
+        try FileSystem.rename(temporary, to: "\(directory)/\(Self.fileName)")
+        try FileSystem.syncDirectory(directory)
+    }
+
+    /// Throws when this software, which knows formats up to `supported`, must not touch the store.
+    func check(supported: Int, path: String) throws {
+        let fields = ["path": path, "found": "\(formatVersion)", "supported": "\(supported)"]
+        if formatVersion > supported {
+            throw StoreError(
+                .newerFormat, "The store was written by a newer version of this software: use that one.", fields)
+        }
+        if formatVersion < supported {
+            throw StoreError(.unavailable, "The store is of an older format: migrate it first.", fields)
+        }
+    }
+}

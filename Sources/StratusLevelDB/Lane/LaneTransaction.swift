@@ -1,0 +1,177 @@
+// A transaction's view: what is published, under it the group in flight, under that the forming group, own writes
+// included. It writes into the forming group at once; the lane takes the writes back when the body fails.
+
+internal import StratusStore
+
+final class LaneTransaction: StoreTransaction {
+    private let base: SnapshotReader
+    private let forming: LaneGroup
+    private let inFlight: LaneGroup?
+    private var byteCount = 0
+    private(set) var publishActions: [@Sendable (StoreVersion) -> Void] = []
+
+    init(_ base: SnapshotReader, forming: LaneGroup, inFlight: LaneGroup?) {
+        self.base = base
+        self.forming = forming
+        self.inFlight = inFlight
+    }
+
+    var version: StoreVersion { base.version }
+    var cost: StoreCost { base.cost }
+
+    /// Goes back to the state before the body, which is run again.
+    func reset() {
+        byteCount = 0
+        publishActions = []
+        base.resetCost()
+    }
+
+    // MARK: Writing
+
+    func set(_ key: [UInt8], to value: [UInt8]) throws {
+        try admit(keyByteCount: key.count, valueByteCount: value.count)
+        forming.writes.set(key, to: value)
+    }
+
+    func delete(_ key: [UInt8]) throws {
+        try admit(keyByteCount: key.count, valueByteCount: 0)
+        forming.writes.delete(key)
+    }
+
+    private func admit(keyByteCount: Int, valueByteCount: Int) throws {
+        base.checkIsActive()
+        let added = keyByteCount + valueByteCount
+        try StoreLimits.check(
+            keyByteCount: keyByteCount, valueByteCount: valueByteCount, transactionByteCount: byteCount + added)
+        byteCount += added
+        base.count {
+            $0.entriesWritten += 1
+            $0.bytesWritten += added
+        }
+    }
+
+    func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
+        unsafe key.withEngineBytes { bytes in
+            if unsafe forming.writes.entry(forKey: bytes) != nil { return true }
+            guard let inFlight else { return false }
+            return unsafe inFlight.writes.entry(forKey: bytes) != nil
+        }
+    }
+
+    func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
+        base.checkIsActive()
+        publishActions.append(action)
+    }
+
+    // MARK: Reading
+
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        base.checkIsActive()
+        base.count { $0.pointReads += 1 }
+        let pending = unsafe key.withEngineBytes { bytes in
+            unsafe forming.writes.entry(forKey: bytes) ?? inFlight?.writes.entry(forKey: bytes)
+        }
+        guard let entry = unsafe pending else { return try base.engineValue(forKey: key, body) }
+        guard let value = unsafe entry.value else { return false }
+        try unsafe value.withSpan(body)
+        return true
+    }
+
+    /// The scan shows the state at its beginning, also where `visit` writes.
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        base.checkIsActive()
+        guard limit > 0, range.holdsKeys else { return }
+        try unsafe range.withEngineBytes { lower, upper in
+            let newer = unsafe OverlayCursor(forming, lower, upper, direction)
+            // Nothing in flight is like the forming group once more: its entries lose to themselves.
+            let older = unsafe inFlight.map { unsafe OverlayCursor($0, lower, upper, direction) } ?? newer
+            if unsafe newer.current == nil && older.current == nil {
+                return try base.scan(range, direction, limit: limit, visit)
+            }
+            base.count { $0.seeks += 1 }
+            try base.withIterator(range) { iterator in
+                try iterator.place(in: range, direction)
+                var merge = unsafe MergedScan(
+                    newer: newer, older: older, iterator: iterator, lower: lower, upper: upper, direction: direction)
+                var remaining = limit
+                while let entry = unsafe merge.next() {
+                    base.count { $0.cursorSteps += 1 }
+                    let step = try unsafe entry.key.withSpan { key in
+                        try unsafe entry.value.withSpan { try visit(key, $0) }
+                    }
+                    remaining -= 1
+                    if step == .stop || remaining == 0 { break }
+                }
+            }
+        }
+    }
+}
+
+/// Merges two groups' writes and LevelDB's entries into one order. The newer wins; deletions hide what is below.
+@unsafe private struct MergedScan {
+    private var newer: OverlayCursor
+    private var older: OverlayCursor
+    private let iterator: EngineIterator
+    private let lower: EngineBytes
+    private let upper: EngineBytes
+    private let direction: ScanDirection
+    /// Whether the entry shown last is LevelDB's: the iterator must stand still until the next is asked for.
+    private var mustMoveIterator = false
+
+    init(
+        newer: OverlayCursor, older: OverlayCursor, iterator: EngineIterator, lower: EngineBytes, upper: EngineBytes,
+        direction: ScanDirection
+    ) {
+        unsafe self.newer = unsafe newer
+        unsafe self.older = unsafe older
+        unsafe self.iterator = iterator
+        unsafe self.lower = unsafe lower
+        unsafe self.upper = unsafe upper
+        unsafe self.direction = direction
+    }
+
+    mutating func next() -> (key: EngineBytes, value: EngineBytes)? {
+        if unsafe mustMoveIterator {
+            unsafe iterator.move(direction)
+            unsafe mustMoveIterator = false
+        }
+        while true {
+            let top = unsafe newer.current
+            let middle = unsafe older.current
+            let bottom = unsafe iteratorKey
+            var first = unsafe top?.key
+            if let key = unsafe middle?.key, unsafe isEarlier(key, first) { unsafe first = unsafe key }
+            if let key = unsafe bottom, unsafe isEarlier(key, first) { unsafe first = unsafe key }
+            guard let key = unsafe first else { return nil }
+
+            let isTop = unsafe top.map { unsafe $0.key.compare(key) == 0 } ?? false
+            let isMiddle = unsafe middle.map { unsafe $0.key.compare(key) == 0 } ?? false
+            let isBottom = unsafe bottom.map { unsafe $0.compare(key) == 0 } ?? false
+            if isTop { unsafe newer.move() }
+            if isMiddle { unsafe older.move() }
+            if let entry = unsafe isTop ? top : isMiddle ? middle : nil {
+                // The entry's own key, because LevelDB's equal one goes when the iterator moves.
+                if isBottom { unsafe iterator.move(direction) }
+                if let value = unsafe entry.value { return unsafe (entry.key, value) }
+            } else {
+                unsafe mustMoveIterator = true
+                return unsafe (key, iterator.value)
+            }
+        }
+    }
+
+    private var iteratorKey: EngineBytes? {
+        guard unsafe iterator.isValid else { return nil }
+        let key = unsafe iterator.key
+        return unsafe key.isInside(lower, upper, direction) ? key : nil
+    }
+
+    private func isEarlier(_ key: EngineBytes, _ other: EngineBytes?) -> Bool {
+        guard let other = unsafe other else { return true }
+        let order = unsafe key.compare(other)
+        return unsafe direction == .forward ? order < 0 : order > 0
+    }
+}

@@ -1,0 +1,304 @@
+// The writes of one group: keys in order, newest entry wins, undo to a mark.
+//
+// Invariants:
+//   1. Keys and values lie in arena blocks that never move, so that what a lookup lends stays valid while a body writes.
+//   2. `entries` is the history in the order of writing. An entry knows the one it replaced.
+//   3. `chunks` hold the numbers of the newest entry of each key, sorted by key, at most `chunkCapacity` in each and at
+//      least one: small sorted arrays, found by two binary searches, filled by a short move.
+//   4. Undoing entries from the end restores exactly the state at the mark.
+//
+// Unsafe: the arena and the chunks are owned by this value and freed once, in `deinit`; positions are checked against
+// the counts they index. This is the hot path of every commit (five entries a record), hence memory by hand.
+
+internal import Glibc
+
+/// One write of the history.
+@unsafe struct PendingEntry {
+    /// The key's first byte; the value follows the key.
+    let base: UnsafePointer<UInt8>
+    let keyCount: UInt32
+    /// `PendingEntry.deletion` for a deleted key.
+    let valueCountOrDeletion: UInt32
+    /// The entry of the same key that this one replaced, or `PendingEntry.none`.
+    let replaced: UInt32
+
+    static let deletion = UInt32.max
+    static let none = UInt32.max
+
+    var key: EngineBytes { unsafe EngineBytes(base, count: Int(keyCount)) }
+    /// Nil for a deletion.
+    var value: EngineBytes? {
+        guard unsafe valueCountOrDeletion != Self.deletion else { return nil }
+        return unsafe EngineBytes(base + Int(keyCount), count: Int(valueCountOrDeletion))
+    }
+}
+
+/// Where a body began to write.
+struct PendingMark {
+    let entryCount: Int
+    fileprivate let block: Int
+    fileprivate let blockUsed: Int
+}
+
+/// A key's place in the order: valid until the next `set`, `delete` of a new key or `undo`.
+struct PendingPosition: Equatable {
+    fileprivate(set) var chunk: Int
+    fileprivate(set) var slot: Int
+}
+
+/// An ordered, undoable map of bytes to bytes or deletions.
+@safe struct PendingWrites: ~Copyable {
+    private static let chunkCapacity = 256
+    private static let blockByteCount = 256 << 10
+
+    @safe private struct Block {
+        let start: UnsafeMutablePointer<UInt8>
+        let capacity: Int
+    }
+
+    @safe private struct Chunk {
+        let slots: UnsafeMutablePointer<UInt32>
+        var count: Int
+    }
+
+    private var blocks: [Block] = []
+    private var block = 0
+    private var blockUsed = 0
+    private var entries: [PendingEntry] = unsafe []
+    private var chunks: [Chunk] = []
+    private var spareChunks: [UnsafeMutablePointer<UInt32>] = unsafe []
+
+    /// Bytes of all keys and values written, replaced ones included.
+    private(set) var byteCount = 0
+    /// Raised whenever positions become invalid.
+    private(set) var structureVersion = 0
+
+    init() {}
+
+    deinit {
+        for block in blocks { unsafe block.start.deallocate() }
+        for chunk in chunks { unsafe chunk.slots.deallocate() }
+        for index in unsafe spareChunks.indices { unsafe spareChunks[index].deallocate() }
+    }
+
+    var isEmpty: Bool { unsafe entries.isEmpty }
+    /// How many writes the history holds: a scan ignores entries numbered from here on.
+    var entryCount: Int { unsafe entries.count }
+
+    var mark: PendingMark {
+        PendingMark(entryCount: entryCount, block: block, blockUsed: blockUsed)
+    }
+
+    /// Forgets everything, keeping some memory for the next group.
+    mutating func clear() {
+        unsafe entries.removeAll(keepingCapacity: true)
+        for chunk in chunks { unsafe spareChunks.append(chunk.slots) }
+        chunks.removeAll(keepingCapacity: true)
+        while blocks.count > 16, let last = blocks.popLast() { unsafe last.start.deallocate() }
+        while unsafe spareChunks.count > 256, let last = unsafe spareChunks.popLast() { unsafe last.deallocate() }
+        block = 0
+        blockUsed = 0
+        byteCount = 0
+        structureVersion &+= 1
+    }
+
+    // MARK: Writing
+
+    mutating func set(_ key: [UInt8], to value: [UInt8]) {
+        unsafe key.withEngineBytes { keyBytes in
+            unsafe value.withEngineBytes { valueBytes in
+                unsafe append(keyBytes, valueBytes, valueCountOrDeletion: UInt32(valueBytes.count))
+            }
+        }
+    }
+
+    mutating func delete(_ key: [UInt8]) {
+        unsafe key.withEngineBytes { keyBytes in
+            unsafe append(
+                keyBytes, EngineBytes(keyBytes.base, count: 0), valueCountOrDeletion: PendingEntry.deletion)
+        }
+    }
+
+    /// Takes back every write since `mark`, newest first.
+    mutating func undo(to mark: PendingMark) {
+        while entryCount > mark.entryCount, let entry = unsafe entries.last {
+            unsafe byteCount -= Int(entry.keyCount)
+            if let value = unsafe entry.value { unsafe byteCount -= value.count }
+            let (position, isFound) = unsafe find(entry.key)
+            precondition(isFound, "A pending write lost its place.")
+            if unsafe entry.replaced != PendingEntry.none {
+                unsafe chunks[position.chunk].slots[position.slot] = unsafe entry.replaced
+            } else {
+                removeSlot(position)
+            }
+            unsafe entries.removeLast()
+        }
+        block = mark.block
+        blockUsed = mark.blockUsed
+        structureVersion &+= 1
+    }
+
+    private mutating func append(_ key: EngineBytes, _ value: EngineBytes, valueCountOrDeletion: UInt32) {
+        let (position, isFound) = unsafe find(key)
+        let start = unsafe allocate(key.count + value.count)
+        unsafe memcpy(start, key.base, key.count)
+        unsafe memcpy(start + key.count, value.base, value.count)
+        unsafe byteCount += key.count + value.count
+        let number = UInt32(entryCount)
+        let replaced = unsafe isFound ? chunks[position.chunk].slots[position.slot] : PendingEntry.none
+        unsafe entries.append(
+            PendingEntry(
+                base: UnsafePointer(start), keyCount: UInt32(key.count), valueCountOrDeletion: valueCountOrDeletion,
+                replaced: replaced))
+        if isFound {
+            unsafe chunks[position.chunk].slots[position.slot] = number
+        } else {
+            insertSlot(number, at: position)
+            structureVersion &+= 1
+        }
+    }
+
+    private mutating func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+        while block < blocks.count {
+            if blockUsed + count <= blocks[block].capacity {
+                defer { blockUsed += count }
+                return unsafe blocks[block].start + blockUsed
+            }
+            block += 1
+            blockUsed = 0
+        }
+        let capacity = max(Self.blockByteCount, count)
+        unsafe blocks.append(Block(start: .allocate(capacity: capacity), capacity: capacity))
+        blockUsed = count
+        return unsafe blocks[block].start
+    }
+
+    // MARK: Order
+
+    private mutating func insertSlot(_ number: UInt32, at position: PendingPosition) {
+        guard position.chunk < chunks.count else {
+            let slots = unsafe makeSlots()
+            unsafe slots[0] = number
+            unsafe chunks.append(Chunk(slots: slots, count: 1))
+            return
+        }
+        var position = position
+        if chunks[position.chunk].count == Self.chunkCapacity {
+            position = split(at: position)
+        }
+        let chunk = chunks[position.chunk]
+        let place = unsafe chunk.slots + position.slot
+        unsafe (place + 1).update(from: place, count: chunk.count - position.slot)
+        unsafe place.pointee = number
+        chunks[position.chunk].count += 1
+    }
+
+    /// Makes room in a full chunk and returns where `position` went. A chunk that is filled from below, as counters
+    /// fill it, keeps most of its entries, so that runs of rising keys leave full chunks behind.
+    private mutating func split(at position: PendingPosition) -> PendingPosition {
+        let full = chunks[position.chunk]
+        let isLast = position.chunk == chunks.count - 1
+        let isAtEnd = isLast && position.slot == Self.chunkCapacity
+        let kept = isAtEnd ? Self.chunkCapacity - 1 : Self.chunkCapacity / 2
+        let slots = unsafe makeSlots()
+        unsafe slots.update(from: full.slots + kept, count: Self.chunkCapacity - kept)
+        chunks[position.chunk].count = kept
+        unsafe chunks.insert(Chunk(slots: slots, count: Self.chunkCapacity - kept), at: position.chunk + 1)
+        return position.slot > kept
+            ? PendingPosition(chunk: position.chunk + 1, slot: position.slot - kept) : position
+    }
+
+    private mutating func removeSlot(_ position: PendingPosition) {
+        let chunk = chunks[position.chunk]
+        let place = unsafe chunk.slots + position.slot
+        unsafe place.update(from: place + 1, count: chunk.count - position.slot - 1)
+        chunks[position.chunk].count -= 1
+        if chunks[position.chunk].count == 0 {
+            unsafe spareChunks.append(chunk.slots)
+            chunks.remove(at: position.chunk)
+        }
+    }
+
+    private mutating func makeSlots() -> UnsafeMutablePointer<UInt32> {
+        unsafe spareChunks.popLast() ?? .allocate(capacity: Self.chunkCapacity)
+    }
+
+    /// The place of `key`, or the place where it would be inserted: possibly behind the last slot of a chunk.
+    private func find(_ key: EngineBytes) -> (position: PendingPosition, isFound: Bool) {
+        guard !chunks.isEmpty else { return (PendingPosition(chunk: 0, slot: 0), false) }
+        // The last chunk whose first key is not above `key`, else the first chunk.
+        var low = 0
+        var high = chunks.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            let order = unsafe entries[Int(chunks[middle].slots[0])].key.compare(key)
+            if order == 0 { return (PendingPosition(chunk: middle, slot: 0), true) }
+            if order < 0 { low = middle } else { high = middle }
+        }
+        let chunk = chunks[low]
+        var lower = 0
+        var upper = chunk.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            let order = unsafe entries[Int(chunk.slots[middle])].key.compare(key)
+            if order == 0 { return (PendingPosition(chunk: low, slot: middle), true) }
+            if order < 0 { lower = middle + 1 } else { upper = middle }
+        }
+        return (PendingPosition(chunk: low, slot: lower), false)
+    }
+
+    // MARK: Reading
+
+    /// The newest entry of `key`, deletions included.
+    func entry(forKey key: EngineBytes) -> PendingEntry? {
+        guard unsafe !entries.isEmpty else { return nil }
+        let (position, isFound) = unsafe find(key)
+        return unsafe isFound ? entries[Int(chunks[position.chunk].slots[position.slot])] : nil
+    }
+
+    /// The entry at a position as it was when the history held `entryCount` writes, or nil when its key was not there.
+    func entry(at position: PendingPosition, before entryCount: Int) -> PendingEntry? {
+        var number = unsafe chunks[position.chunk].slots[position.slot]
+        while Int(number) >= entryCount {
+            number = unsafe entries[Int(number)].replaced
+            if unsafe number == PendingEntry.none { return nil }
+        }
+        return unsafe entries[Int(number)]
+    }
+
+    /// The first key that is not below `key`.
+    func position(atOrAfter key: EngineBytes) -> PendingPosition? {
+        guard !chunks.isEmpty else { return nil }
+        let position = unsafe find(key).position
+        if position.slot < chunks[position.chunk].count { return position }
+        return position.chunk + 1 < chunks.count ? PendingPosition(chunk: position.chunk + 1, slot: 0) : nil
+    }
+
+    /// The last key below `key`.
+    func position(before key: EngineBytes) -> PendingPosition? {
+        guard !chunks.isEmpty else { return nil }
+        return unsafe self.position(before: find(key).position)
+    }
+
+    func position(after position: PendingPosition) -> PendingPosition? {
+        if position.slot + 1 < chunks[position.chunk].count {
+            return PendingPosition(chunk: position.chunk, slot: position.slot + 1)
+        }
+        return position.chunk + 1 < chunks.count ? PendingPosition(chunk: position.chunk + 1, slot: 0) : nil
+    }
+
+    func position(before position: PendingPosition) -> PendingPosition? {
+        if position.slot > 0 { return PendingPosition(chunk: position.chunk, slot: position.slot - 1) }
+        guard position.chunk > 0 else { return nil }
+        return PendingPosition(chunk: position.chunk - 1, slot: chunks[position.chunk - 1].count - 1)
+    }
+
+    /// Visits the newest entry of every key, in order.
+    func forEachNewest(_ body: (PendingEntry) -> Void) {
+        for chunk in chunks {
+            for slot in 0..<chunk.count {
+                unsafe body(entries[Int(chunk.slots[slot])])
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+// The write lane: transactions one after another, commits many at a time.
+//
+// Invariants:
+//   1. Bodies run one at a time, under the lane's lock, on the newest state there is: what is published, the group in
+//      flight, and the forming group. So they are serialisable in the order in which they ran.
+//   2. A version names exactly the groups published so far, whole. Readers see a version or the next, nothing between.
+//   3. No result leaves before everything its body may have read is durable: results of read-only bodies and refusals
+//      wait for the newest group that was forming or in flight, like the writes in it.
+//   4. After any failed write nothing is acknowledged until the store has been reopened. LevelDB itself may go on after
+//      a short append, and a write whose sync failed may be there after reopening, or not: the group, and everything
+//      that was validated on it, ends with `commitUnknown`.
+//
+// The steps of a transaction:
+//   1. Lock the lane. Wait while the forming group is full; refuse when the lane is closed or has failed.
+//   2. Run the body. Its writes go straight into the forming group; if it throws, they are undone to the mark.
+//   3. If no flush is running, become the flusher of the forming group: a new one takes its place. Otherwise wait until
+//      the group has an outcome, or until the flush that runs is over, and then go on with this step.
+//   4. The flusher unlocks the lane, makes one write batch, writes it (one sync), and takes a snapshot. Bodies run on
+//      meanwhile, and gather in the next group.
+//   5. The flusher locks the lane, raises the version, runs the publish actions in commit order and publishes the
+//      snapshot, both under the readers' lock, and forgets the group's writes: they are under the new snapshot now.
+//   6. Everybody who waited for the group returns; one who waits for the next group flushes it.
+//
+// Rejected: a thread of its own for the flushes. It costs two switches of threads a commit where one writer is alone,
+// which is the usual case of a load, and it must be started, stopped and kept from outliving its store. Rejected, too:
+// LevelDB's own grouping of concurrent writers. It joins batches only after the callers' checks, which would then have
+// to be made against a state that is not yet decided.
+
+internal import StratusStore
+
+final class WriteLane: @unchecked Sendable {  // because the monitor guards all state but the flusher's own
+    private let database: EngineDatabase
+    private let gate: ReadGate
+    private let options: LevelDBOptions
+
+    private let monitor = Monitor()
+    /// Broadcast when the forming group has been taken or the lane stops taking transactions.
+    private let roomChanged = Condition()
+    /// Broadcast when a flush has ended.
+    private let flushEnded = Condition()
+
+    private var published: PublishedSnapshot
+    private var forming = LaneGroup()
+    private var inFlight: LaneGroup?
+    private var spareWrites = PendingWrites()
+    private var isClosed = false
+    /// The first write error, after which the lane takes nothing more.
+    private var failure: (reason: StoreError.Code, cause: String)?
+    /// Only the flusher uses it, and there is one at a time.
+    private var batch = EngineWriteBatch()
+
+    init(_ database: EngineDatabase, _ first: PublishedSnapshot, _ gate: ReadGate, _ options: LevelDBOptions) {
+        self.database = database
+        self.published = first
+        self.gate = gate
+        self.options = options
+    }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        monitor.lock()
+        defer { monitor.unlock() }
+        try waitForRoom()
+        let result = run(body)
+        if let group = newestGroup { try finish(group) }
+        return try result.get()
+    }
+
+    /// Waits until what was accepted is durable, and refuses everything from now on.
+    func close() {
+        monitor.withLock {
+            isClosed = true
+            roomChanged.broadcast()
+            while inFlight != nil || !forming.writes.isEmpty { flushEnded.wait(monitor) }
+        }
+    }
+
+    // MARK: Steps 1 and 2
+
+    private func waitForRoom() throws {
+        while true {
+            if isClosed { throw ReadGate.closedError }
+            if let failure { throw Self.unavailableError(failure) }
+            if forming.writes.byteCount < options.groupByteCount || inFlight == nil { return }
+            roomChanged.wait(monitor)
+        }
+    }
+
+    private func run<Success>(_ body: (any StoreTransaction) throws -> Success) -> Result<Success, any Error> {
+        let reader: SnapshotReader
+        do { reader = try gate.enter() } catch { return .failure(error) }
+        defer { gate.leave(reader) }
+        let transaction = LaneTransaction(reader, forming: forming, inFlight: inFlight)
+        let mark = forming.writes.mark
+        do {
+            if options.testHooks.runsBodiesTwice {
+                _ = try? body(transaction)
+                forming.writes.undo(to: mark)
+                transaction.reset()
+            }
+            let value = try body(transaction)
+            if forming.writes.entryCount > mark.entryCount { forming.transactionCount += 1 }
+            publishLater(transaction.publishActions)
+            return .success(value)
+        } catch {
+            forming.writes.undo(to: mark)
+            return .failure(error)
+        }
+    }
+
+    /// A body that wrote nothing is published with what it has read.
+    private func publishLater(_ actions: [@Sendable (StoreVersion) -> Void]) {
+        if let group = newestGroup {
+            group.publishActions.append(contentsOf: actions)
+        } else {
+            gate.run(actions, at: published.version)
+        }
+    }
+
+    /// The newest group that a body can have read from.
+    private var newestGroup: LaneGroup? {
+        forming.writes.isEmpty ? inFlight : forming
+    }
+
+    // MARK: Steps 3 to 6
+
+    private func finish(_ group: LaneGroup) throws {
+        while true {
+            if let outcome = group.outcome { return try outcome.get() }
+            if inFlight == nil { flushForming() } else { group.changed.wait(monitor) }
+        }
+    }
+
+    private func flushForming() {
+        let group = forming
+        forming = LaneGroup()
+        swap(&forming.writes, &spareWrites)
+        inFlight = group
+        roomChanged.broadcast()
+        let version = published.version + 1
+
+        monitor.unlock()
+        let result = write(group)
+        let next = (try? result.get()).map {
+            PublishedSnapshot(version: version, engine: EngineSnapshot(database))
+        }
+        monitor.lock()
+
+        inFlight = nil
+        switch result {
+        case .failure(let error): fail(group, error)
+        case .success:
+            if let next { publish(group, next) }
+        }
+        if !forming.writes.isEmpty { forming.changed.signal() }
+        flushEnded.broadcast()
+    }
+
+    private func write(_ group: LaneGroup) -> Result<Void, EngineError> {
+        batch.clear()
+        unsafe group.writes.forEachNewest { entry in
+            if let value = unsafe entry.value {
+                unsafe batch.put(entry.key, value)
+            } else {
+                unsafe batch.delete(entry.key)
+            }
+        }
+        do {
+            try options.testHooks.willWriteGroup?(group.transactionCount)
+            try database.write(batch, synced: options.syncsCommits)
+            return .success(())
+        } catch let error as EngineError {
+            return .failure(error)
+        } catch {
+            return .failure(EngineError(text: "\(error)"))
+        }
+    }
+
+    private func publish(_ group: LaneGroup, _ next: PublishedSnapshot) {
+        published = next
+        gate.publish(
+            next, transactionCount: group.transactionCount, isSynced: options.syncsCommits,
+            actions: group.publishActions)
+        swap(&spareWrites, &group.writes)
+        spareWrites.clear()
+        end(group, .success(()))
+    }
+
+    private func fail(_ group: LaneGroup, _ error: EngineError) {
+        let failure = (reason: error.storeCode, cause: error.text)
+        self.failure = failure
+        let unknown = Self.commitUnknownError(failure)
+        end(group, .failure(unknown))
+        let validatedOnIt = forming
+        forming = LaneGroup()
+        end(validatedOnIt, .failure(unknown))
+        roomChanged.broadcast()
+    }
+
+    private func end(_ group: LaneGroup, _ outcome: Result<Void, StoreError>) {
+        group.outcome = outcome
+        group.publishActions = []
+        group.changed.broadcast()
+    }
+
+    private static func commitUnknownError(_ failure: (reason: StoreError.Code, cause: String)) -> StoreError {
+        StoreError(
+            .commitUnknown, "A write failed, so this commit may be there or not: reopen the store and look.",
+            ["reason": failure.reason.description], cause: failure.cause)
+    }
+
+    private static func unavailableError(_ failure: (reason: StoreError.Code, cause: String)) -> StoreError {
+        StoreError(
+            .unavailable, "A write failed earlier, so the store takes no more transactions: close and reopen it.",
+            ["reason": failure.reason.description], cause: failure.cause)
+    }
+}

@@ -1,0 +1,61 @@
+// How a store is opened. Paranoid checks and read checksums are not here: they are always on, because with them off a
+// flipped byte silently loses records or whole commits.
+
+/// How tables are compressed on disk.
+package enum LevelDBCompression: Sendable {
+    case none
+    case snappy
+}
+
+/// The settings of one opened store. The defaults suit a store of some hundred thousand to ten million records.
+package struct LevelDBOptions: Sendable {
+    /// How blocks of tables are compressed. Default: Snappy, which costs little time and halves typical records.
+    package var compression = LevelDBCompression.snappy
+    /// Bits a key takes in the Bloom filters of tables; 0 leaves them out. Default: 10, about 1 % false positives,
+    /// so that looking up an absent key rarely touches a block.
+    package var bloomFilterBitsPerKey = 10
+    /// Memory for uncompressed blocks, in bytes. Default: 64 MiB.
+    package var blockCacheByteCount = 64 << 20
+    /// How much is gathered in memory before it becomes a table, in bytes; two of these may exist at once, and as
+    /// much log is read again on opening. Default: 8 MiB.
+    package var writeBufferByteCount = 8 << 20
+    /// The size of a table file, in bytes. Default: 8 MiB, so that ten million records stay under `maximumOpenFiles`.
+    package var fileByteCount = 8 << 20
+    /// How many files LevelDB keeps open. Default: 1,000.
+    package var maximumOpenFiles = 1_000
+    /// The size of a block before compression, in bytes. Default: 4 KiB.
+    package var blockByteCount = 4 << 10
+    /// Whether a commit is on disk (fsync) when it returns. Default: true. With false a crash of the machine, not of
+    /// the process, may lose the newest commits.
+    package var syncsCommits = true
+    /// Whether a directory that does not exist, or is empty, becomes a new store. Default: true.
+    package var createIfMissing = true
+    /// The format number of the layer above: a store of a higher number is refused. Default: 1.
+    package var formatVersion = 1
+    /// How many bytes of keys and values one group of transactions may gather before further ones wait. Default: 4 MiB.
+    package var groupByteCount = 4 << 20
+    /// What tests put in the way. Default: nothing.
+    package var testHooks = LevelDBTestHooks()
+
+    package init() {}
+}
+
+/// Where tests take hold of a store.
+package struct LevelDBTestHooks: Sendable {
+    /// Runs every transaction's body twice, the first time in vain, to show that bodies are pure.
+    package var runsBodiesTwice = false
+    /// Called by the flusher just before a group is written, with the number of transactions in it. It may wait; what
+    /// it throws counts as a failed write.
+    package var willWriteGroup: (@Sendable (_ transactionCount: Int) throws -> Void)?
+    /// Makes the `leveldb_env_t` the store runs on. It is called once per opening, the store never destroys it, and it
+    /// must live until the store is closed.
+    package var environment: (any LevelDBEnvironmentSupplier)?
+
+    package init() {}
+}
+
+/// Supplies the environment (files, clock, threads) under a store: the seam for injecting faults below LevelDB.
+package protocol LevelDBEnvironmentSupplier: Sendable {
+    /// A `leveldb_env_t *`. It stays the supplier's own.
+    func environment() -> OpaquePointer
+}

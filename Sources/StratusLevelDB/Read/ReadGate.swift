@@ -1,0 +1,140 @@
+// Where readers get the newest published snapshot, and where it is replaced.
+//
+// Invariants:
+//   1. The lock is held for a few instructions: readers never wait for writers, nor for the disk.
+//   2. A snapshot is destroyed when it has been replaced and its last reader has left, whichever comes last.
+//   3. `close` returns when no reader is left; the database is closed only then, so that nothing outlives it.
+
+internal import StratusStore
+
+/// A version of the store that readers can be given.
+final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock guards everything that changes
+    let version: StoreVersion
+    let engine: EngineSnapshot
+    fileprivate var readerCount = 0
+    fileprivate var isReplaced = false
+    fileprivate var idleIterators: [EngineIterator] = []
+
+    init(version: StoreVersion, engine: EngineSnapshot) {
+        self.version = version
+        self.engine = engine
+    }
+
+    /// Destroys the snapshot and the iterators on it. Called once, with no reader left.
+    fileprivate func destroy() {
+        for iterator in idleIterators { iterator.destroy() }
+        idleIterators = []
+        engine.destroy()
+    }
+
+    func storeError(_ error: EngineError, forKey key: [UInt8]) -> StoreError {
+        CorruptionCandidates.error(error, in: engine.database.path, forKey: key)
+    }
+
+    func storeError(_ error: EngineError, in range: KeyRange) -> StoreError {
+        CorruptionCandidates.error(error, in: engine.database.path, range)
+    }
+}
+
+/// Hands out readers, and adds up what everybody has cost.
+final class ReadGate: @unchecked Sendable {  // because the monitor guards all state
+    /// More idle iterators than this are not kept: each holds on to memory tables and files of its version.
+    private static let maximumIdleIterators = 8
+
+    private let monitor = Monitor()
+    private let readersLeft = Condition()
+    private var published: PublishedSnapshot?
+    private var readerCount = 0
+    private var isClosing = false
+    private var totals = StoreStatistics()
+
+    init(_ first: PublishedSnapshot) {
+        published = first
+    }
+
+    deinit {
+        published?.destroy()
+    }
+
+    /// A reader of the newest version. Pair it with `leave`.
+    func enter() throws -> SnapshotReader {
+        try monitor.withLock {
+            guard !isClosing, let published else { throw Self.closedError }
+            published.readerCount += 1
+            readerCount += 1
+            let iterator = published.idleIterators.popLast()
+            return SnapshotReader(published, idleIterators: iterator.map { [$0] } ?? [])
+        }
+    }
+
+    /// Takes a reader back.
+    func leave(_ reader: SnapshotReader) {
+        let iterators = reader.end()
+        let snapshot = reader.published
+        monitor.lock()
+        totals.cost = totals.cost + reader.cost
+        snapshot.readerCount -= 1
+        let isLast = snapshot.isReplaced && snapshot.readerCount == 0
+        if snapshot.isReplaced || isClosing {
+            monitor.unlock()
+            for iterator in iterators { iterator.destroy() }
+            if isLast { snapshot.destroy() }
+            monitor.lock()
+        } else {
+            for iterator in iterators {
+                if snapshot.idleIterators.count < Self.maximumIdleIterators {
+                    snapshot.idleIterators.append(iterator)
+                } else {
+                    iterator.destroy()
+                }
+            }
+        }
+        readerCount -= 1
+        if readerCount == 0 && isClosing { readersLeft.broadcast() }
+        monitor.unlock()
+    }
+
+    /// Runs `actions` and puts `next` in the place of the newest version, as one step for readers.
+    func publish(
+        _ next: PublishedSnapshot, transactionCount: Int, isSynced: Bool,
+        actions: [@Sendable (StoreVersion) -> Void]
+    ) {
+        monitor.lock()
+        for action in actions { action(next.version) }
+        totals.transactionsCommitted += transactionCount
+        totals.groupsCommitted += 1
+        totals.syncs += isSynced ? 1 : 0
+        let previous = published
+        published = next
+        previous?.isReplaced = true
+        let isUnused = previous?.readerCount == 0
+        monitor.unlock()
+        if isUnused { previous?.destroy() }
+    }
+
+    /// Runs the actions of a transaction that wrote nothing and read nothing unpublished.
+    func run(_ actions: [@Sendable (StoreVersion) -> Void], at version: StoreVersion) {
+        monitor.withLock {
+            for action in actions { action(version) }
+        }
+    }
+
+    /// Refuses new readers, waits until the present ones have left, and destroys the newest snapshot.
+    func close() {
+        monitor.lock()
+        isClosing = true
+        while readerCount > 0 { readersLeft.wait(monitor) }
+        let last = published
+        published = nil
+        monitor.unlock()
+        last?.destroy()
+    }
+
+    var statistics: StoreStatistics {
+        monitor.withLock { totals }
+    }
+
+    static var closedError: StoreError {
+        StoreError(.closed, "The store was closed: open it again.")
+    }
+}

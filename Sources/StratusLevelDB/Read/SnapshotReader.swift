@@ -1,0 +1,147 @@
+// Reads on one published snapshot: the reader of `read`, and the floor under a transaction's reads.
+//
+// Invariants:
+//   1. A reader is used by one thread, inside the call that made it.
+//   2. An iterator that met an error is destroyed, not used again: LevelDB's iterators remember their first error.
+//   3. Every scan ends by asking its iterator for errors, because LevelDB passes over blocks that it cannot read.
+//
+// Unsafe: keys and values are lent from LevelDB's memory only while the iterator stands still.
+
+internal import StratusStore
+
+/// A consistent snapshot of one version.
+final class SnapshotReader: StoreReader {
+    let published: PublishedSnapshot
+    private(set) var cost = StoreCost()
+    /// Iterators that this reader has and no scan of it uses now.
+    private var idleIterators: [EngineIterator]
+    private var isEnded = false
+
+    init(_ published: PublishedSnapshot, idleIterators: [EngineIterator]) {
+        self.published = published
+        self.idleIterators = idleIterators
+    }
+
+    var version: StoreVersion { published.version }
+
+    /// Ends the reader and hands over its iterators.
+    func end() -> [EngineIterator] {
+        isEnded = true
+        defer { idleIterators = [] }
+        return idleIterators
+    }
+
+    /// Forgets what has been spent: the body it was spent for is run again.
+    func resetCost() {
+        cost = StoreCost()
+    }
+
+    func checkIsActive() {
+        precondition(!isEnded, "A reader was used after the call that handed it out.")
+    }
+
+    func count(_ change: (inout StoreCost) -> Void) {
+        change(&cost)
+    }
+
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        checkIsActive()
+        cost.pointReads += 1
+        return try engineValue(forKey: key, body)
+    }
+
+    /// `visitValue` without counting it.
+    func engineValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        do {
+            return try published.engine.visitValue(forKey: key, body)
+        } catch let error as EngineError {
+            throw published.storeError(error, forKey: key)
+        }
+    }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        checkIsActive()
+        guard limit > 0, range.holdsKeys else { return }
+        cost.seeks += 1
+        try withIterator(range) { iterator in
+            try unsafe range.withEngineBytes { lower, upper in
+                try iterator.place(in: range, direction)
+                var remaining = limit
+                while iterator.isValid {
+                    let key = unsafe iterator.key
+                    guard unsafe key.isInside(lower, upper, direction) else { break }
+                    cost.cursorSteps += 1
+                    let value = unsafe iterator.value
+                    let step = try unsafe key.withSpan { keySpan in
+                        try unsafe value.withSpan { try visit(keySpan, $0) }
+                    }
+                    remaining -= 1
+                    if step == .stop || remaining == 0 { break }
+                    iterator.move(direction)
+                }
+            }
+        }
+    }
+
+    /// Lends an iterator, checks it afterwards, and names `range` in what it throws.
+    func withIterator(_ range: KeyRange, _ body: (EngineIterator) throws -> Void) throws {
+        let iterator = idleIterators.popLast() ?? published.engine.makeIterator()
+        do {
+            try body(iterator)
+            try iterator.check()
+        } catch let error as EngineError {
+            iterator.destroy()
+            throw published.storeError(error, in: range)
+        } catch {
+            if (try? iterator.check()) == nil { iterator.destroy() } else { idleIterators.append(iterator) }
+            throw error
+        }
+        idleIterators.append(iterator)
+    }
+}
+
+extension EngineIterator {
+    /// Moves to the first entry of a scan; it may lie outside `range` when the range is empty.
+    func place(in range: KeyRange, _ direction: ScanDirection) throws(EngineError) {
+        switch direction {
+        case .forward: seek(range.lower)
+        case .backward: try seek(before: range.upper)
+        }
+    }
+
+    func move(_ direction: ScanDirection) {
+        switch direction {
+        case .forward: moveForward()
+        case .backward: moveBackward()
+        }
+    }
+}
+
+extension KeyRange {
+    /// Whether any key can lie in the range.
+    var holdsKeys: Bool {
+        unsafe withEngineBytes { unsafe $0.compare($1) < 0 }
+    }
+
+    func withEngineBytes<Result>(
+        _ body: (_ lower: EngineBytes, _ upper: EngineBytes) throws -> Result
+    ) rethrows -> Result {
+        try unsafe lower.withEngineBytes { lowerBytes in
+            try unsafe upper.withEngineBytes { try unsafe body(lowerBytes, $0) }
+        }
+    }
+}
+
+extension EngineBytes {
+    /// Whether a scan that came to this key goes on: only the bound ahead of it is looked at.
+    @inline(__always)
+    func isInside(_ lower: EngineBytes, _ upper: EngineBytes, _ direction: ScanDirection) -> Bool {
+        switch direction {
+        case .forward: unsafe compare(upper) < 0
+        case .backward: unsafe compare(lower) >= 0
+        }
+    }
+}

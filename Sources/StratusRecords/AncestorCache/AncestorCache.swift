@@ -1,0 +1,164 @@
+// The ancestor cache: what the parent entries of hot records say, so that walking up the hierarchy is a memory operation.
+// It is an accelerator: every answer is either the store's at the reader's version, or that it does not know.
+//
+// Invariants:
+//   1. A value in the cache is the newest published one. `publish` runs inside the store's publication, in commit order,
+//      before any reader can have the new version; so a reader that finds a value which held since its own version or
+//      before may use it, and one that finds a newer value must ask the store.
+//   2. Each level of a walk obeys that rule on its own. A walk therefore needs no lock over its whole length.
+//   3. Readers hold the lock of one lane, writers those of all lanes, taken in order. Nobody calls out while holding one.
+//
+// Locks. The slots of a zone link to each other, so the table is one. Readers share it by lanes: a lane is a mutex of its
+// own cache lines, picked by the hash of the name asked for. A reader locks one lane and reads the table; a fill or a
+// publication locks them all. Readers so rarely meet, and a walk costs one lock whatever its depth. Readers never write
+// to the table: which slots they asked for, and how often they found them, they note in their lane.
+//
+// Rejected: one mutex (readers in one zone wait for each other, and the whole process has one hottest word); shards by
+// hash with links across them (a lock for each level, as dear as the level itself, and every walk meets in the shard of
+// the topmost record); a slot number with a generation for each link (a link must be checked and the parent's name kept
+// with each child: counting references costs less memory and no check).
+
+package import StratusModel
+package import StratusStore
+import Synchronization
+
+/// A bounded cache of parent entries, exact for every reader's snapshot under concurrent commits.
+///
+/// Inside a transaction the reader's version does not cover commits in flight: ask only for records of which
+/// `hasUnpublishedWrite` is false.
+package final class AncestorCache: Sendable {
+    static let laneCount = 8
+    /// Levels of a walk under one lock, which bounds how long a publication waits for a reader.
+    static let levelsPerLock = 256
+    /// Changes published under one locking, which bounds how long readers wait for a publication.
+    private static let changesPerLock = 64
+    private static let laneByteCount = MemoryLayout<Lane.State>.stride + 64
+
+    /// A mutex and what its readers note, in memory of their own.
+    final class Lane: Sendable {
+        struct State {
+            /// The slots last asked for, the oldest overwritten first.
+            var asked = InlineArray<32, UInt32>(repeating: 0)
+            var askedCount = 0
+            var hits = 0
+            var misses = 0
+
+            mutating func note(_ slot: UInt32) {
+                asked[askedCount & 31] = slot
+                askedCount &+= 1
+            }
+        }
+
+        private let state = Mutex(State())
+        /// Hands over from one holder to the next what the mutex hands over already, but in code that the thread
+        /// sanitizer sees: on Linux it does not see into `Mutex`, and would call every use of it a race.
+        private let handover = Atomic<UInt8>(0)
+
+        func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+            state.withLock { state in
+                _ = handover.load(ordering: .acquiring)
+                defer { handover.store(0, ordering: .releasing) }
+                return body(&state)
+            }
+        }
+    }
+
+    /// Whether the cache was made without room for anything and knows nothing ever.
+    package let isOff: Bool
+    let hashMask: UInt64
+    private let lanes: [Lane]
+
+    /// Unsafe because the compiler cannot see the lanes' protocol: read only with one lane locked, changed only with all.
+    nonisolated(unsafe) private var table: AncestorTable
+
+    /// A cache that never takes more than `capacityByteCount` bytes. Zero, or too little for its own bookkeeping of about
+    /// 2 KB, turns it off.
+    ///
+    /// Tests set a small `hashBitCount` so that names collide.
+    package init(capacityByteCount: Int, hashBitCount: Int = 64) {
+        let fixedByteCount = AncestorCache.laneCount * AncestorCache.laneByteCount
+        let stripeByteCount =
+            AncestorTable.stripeCount(forCapacity: capacityByteCount) * MemoryLayout<StoreVersion>.stride
+        isOff = capacityByteCount < fixedByteCount + stripeByteCount
+        hashMask = hashBitCount >= 64 ? .max : (1 << UInt64(max(0, hashBitCount))) - 1
+        lanes = isOff ? [] : (0..<AncestorCache.laneCount).map { _ in Lane() }
+        unsafe table = AncestorTable(
+            capacityByteCount: isOff ? 0 : capacityByteCount, hashMask: hashMask, fixedByteCount: fixedByteCount)
+    }
+
+    // MARK: Writing
+
+    /// Remembers what a reader at `version` found in the store, unless something newer has been published near it.
+    package func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+        guard !isOff, version != AncestorTable.noValue else { return }
+        let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
+        withAllLanes { table in table.fill(name, in: zone, hash: hash, with: node, at: version) }
+    }
+
+    /// Takes over the changes of a commit. To be called when `version` is published, before any reader can have it; a
+    /// change that is not told makes later answers wrong.
+    package func publish(_ changes: [HierarchyChange], version: StoreVersion) {
+        guard !isOff else { return }
+        let hashes = changes.map { AncestorTable.hash(of: $0.name, in: $0.zone, mask: hashMask) }
+        var begin = 0
+        while begin < changes.count {
+            let end = min(begin + AncestorCache.changesPerLock, changes.count)
+            withAllLanes { table in
+                for index in begin..<end { table.publish(changes[index], hash: hashes[index], version: version) }
+            }
+            begin = end
+        }
+    }
+
+    /// Forgets a deleted zone, in constant time. To be called like `publish`.
+    package func forget(zone: CacheZone, version: StoreVersion) {
+        guard !isOff else { return }
+        withAllLanes { table in table.forget(zone, version: version) }
+    }
+
+    package var statistics: AncestorCacheStatistics {
+        var statistics = AncestorCacheStatistics()
+        for (index, lane) in lanes.enumerated() {
+            lane.withLock { state in
+                statistics.hits += state.hits
+                statistics.misses += state.misses
+                guard index == 0 else { return }
+                statistics.entryCount = unsafe table.entryCount
+                statistics.byteCount = unsafe table.byteCount
+            }
+        }
+        return statistics
+    }
+
+    // MARK: Locking
+
+    /// Runs `body` with the table unchanging. It must not call the cache.
+    func withLane<Result>(
+        forHash hash: UInt64, _ body: (borrowing AncestorTable, inout Lane.State) -> Result
+    ) -> Result {
+        lanes[Int(hash >> 56) & (AncestorCache.laneCount - 1)].withLock { state in
+            // One lane is locked here, so no writer has them all.
+            unsafe body(table, &state)
+        }
+    }
+
+    /// Runs `body` with the table to itself. It must not call the cache.
+    private func withAllLanes(_ body: (inout AncestorTable) -> Void) {
+        var asked: [UInt32] = []
+        lockLanes(from: 0, &asked, body)
+    }
+
+    private func lockLanes(from index: Int, _ asked: inout [UInt32], _ body: (inout AncestorTable) -> Void) {
+        guard index < lanes.count else {
+            // All lanes are locked here.
+            for slot in asked { unsafe table.markRecent(slot) }
+            unsafe body(&table)
+            return
+        }
+        lanes[index].withLock { state in
+            for position in 0..<min(state.askedCount, state.asked.count) { asked.append(state.asked[position]) }
+            state.askedCount = 0
+            lockLanes(from: index + 1, &asked, body)
+        }
+    }
+}

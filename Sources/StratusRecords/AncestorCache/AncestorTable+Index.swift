@@ -1,0 +1,82 @@
+// From a name to its slot: linear hashing. Each slot is in the chain of one bucket; when a slot is added, one bucket is
+// split in two. The index so grows by four bytes at a time, where a table that doubles would hold a publication up for
+// milliseconds and need three times its memory for a moment.
+//
+// Invariant: with 2^n ≤ buckets < 2^(n+1), a slot is in the bucket that the lowest n + 1 bits of its hash name, or, when
+// there is no such bucket yet, the lowest n bits. `bucketMask` is 2^(n+1) - 1.
+
+import StratusModel
+
+extension AncestorTable {
+    /// A hash of bytes nobody outside the process can foresee. Canonically equivalent names share one; their bytes are
+    /// compared when a slot is looked for.
+    static func hash(of name: RecordName, in zone: CacheZone, mask: UInt64) -> UInt64 {
+        // The text's hash is seeded by the process; zone numbers are our own, so mixing them in afterwards is enough.
+        let zone = (zone.database &* 0x9E37_79B9_7F4A_7C15 ^ zone.zone) &* 0xD6E8_FEB8_6659_FD93
+        let hash = UInt64(bitPattern: Int64(name.text.hashValue)) ^ (zone ^ zone >> 32)
+        return hash & mask
+    }
+
+    func hash(of name: RecordName, in zone: CacheZone) -> UInt64 {
+        AncestorTable.hash(of: name, in: zone, mask: hashMask)
+    }
+
+    /// The stripe whose newest publication decides whether a name may be filled.
+    func stripe(forHash hash: UInt64) -> Int {
+        Int((hash >> 32) & UInt64(lastPublished.count - 1))
+    }
+
+    func find(_ bytes: Span<UInt8>, in zone: CacheZone, hash: UInt64) -> UInt32? {
+        let hash = UInt32(truncatingIfNeeded: hash)
+        var slot = heads[bucket(forHash: hash)]
+        while slot != AncestorTable.none {
+            let index = Int(slot)
+            if details[index].hash == hash, Int(details[index].nameByteCount) == bytes.count,
+                zones.isZone(details[index].zone, zone), names.holds(bytes, first: details[index].nameFirst)
+            {
+                return slot
+            }
+            slot = details[index].next
+        }
+        return nil
+    }
+
+    mutating func linkIntoBucket(_ slot: UInt32) {
+        let bucket = bucket(forHash: details[Int(slot)].hash)
+        details[Int(slot)].next = heads[bucket]
+        heads[bucket] = slot
+    }
+
+    mutating func unlinkFromBucket(_ slot: UInt32) {
+        let bucket = bucket(forHash: details[Int(slot)].hash)
+        guard heads[bucket] != slot else {
+            heads[bucket] = details[Int(slot)].next
+            return
+        }
+        var before = heads[bucket]
+        while details[Int(before)].next != slot { before = details[Int(before)].next }
+        details[Int(before)].next = details[Int(slot)].next
+    }
+
+    /// Adds a bucket and moves into it what belongs there from the one bucket it is split off.
+    mutating func addBucket() {
+        let added = UInt32(heads.count)
+        let source = Int(added & (bucketMask >> 1))
+        var slot = heads[source]
+        heads[source] = AncestorTable.none
+        heads.append(AncestorTable.none)
+        while slot != AncestorTable.none {
+            let next = details[Int(slot)].next
+            let target = details[Int(slot)].hash & bucketMask == added ? Int(added) : source
+            details[Int(slot)].next = heads[target]
+            heads[target] = slot
+            slot = next
+        }
+        if added == bucketMask { bucketMask = bucketMask << 1 | 1 }
+    }
+
+    private func bucket(forHash hash: UInt32) -> Int {
+        let bucket = Int(hash & bucketMask)
+        return bucket < heads.count ? bucket : Int(hash & (bucketMask >> 1))
+    }
+}

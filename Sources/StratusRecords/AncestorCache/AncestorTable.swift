@@ -1,0 +1,218 @@
+// The slots of the ancestor cache. A slot is a name in a zone; it may carry a value, which is what a parent entry says
+// of that record, or none, when it is only there because another slot's value names it as its parent.
+//
+// Invariants:
+//   1. A value counts as a reference to its parent's slot. A slot is freed when it has neither a value nor references,
+//      so a link always leads to the slot of the very name it stands for, and needs no checking.
+//   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
+//   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
+//   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
+//
+// The arrays are reserved at their largest size when the table is made, so growing never copies what is there; the
+// system hands out the pages as they are first written. What a walk reads of a level, `Link`, is apart from the rest:
+// four links share a cache line.
+//
+// The table knows no threads; `AncestorCache` guards it.
+
+import StratusModel
+import StratusStore
+
+/// Names, values and links of the cache.
+struct AncestorTable: ~Copyable {
+    /// What an upward walk reads of a slot.
+    struct Link {
+        /// The version since which the value holds, or `noValue`.
+        var validSince: StoreVersion
+        /// The slot of the parent, or `none`.
+        var parent: UInt32
+        /// The share mark of a share root, or `none`.
+        var mark: UInt32
+    }
+
+    /// The rest of a slot.
+    struct Detail {
+        var parentSince: UInt64
+        var shareSince: UInt64
+        var nameFirst: UInt32
+        var zone: UInt32
+        var hash: UInt32
+        /// The next slot of the same bucket, or of the free slots.
+        var next: UInt32
+        var references: UInt32
+        var nameByteCount: UInt16
+        var hasChildren: Bool
+    }
+
+    static let none = UInt32.max
+    static let noValue = StoreVersion.max
+    /// What one slot takes: link, detail, its mark for the clock, and its bucket.
+    static let byteCountPerSlot =
+        MemoryLayout<Link>.stride + MemoryLayout<Detail>.stride + 1 + MemoryLayout<UInt32>.stride
+
+    let capacityByteCount: Int
+    let hashMask: UInt64
+    private let fixedByteCount: Int
+
+    var links: [Link] = []
+    var details: [Detail] = []
+    /// Whether a slot was asked for since the clock's hand last passed it.
+    var recent: [Bool] = []
+    var heads: [UInt32] = [AncestorTable.none]
+    /// One less than the number of buckets the index is growing to.
+    var bucketMask: UInt32 = 1
+    var names: NameArena
+    var zones = CachedZones()
+    private(set) var marks = ShareMarks()
+    private var firstFree = AncestorTable.none
+    var hand = 0
+    private(set) var entryCount = 0
+
+    /// The newest version published to each stripe of names, and to all of them.
+    var lastPublished: [StoreVersion]
+    var lastPublishedEverywhere: StoreVersion = 0
+
+    /// `fixedByteCount` is what the owner of the table takes beside it.
+    init(capacityByteCount: Int, hashMask: UInt64, fixedByteCount: Int) {
+        let stripeCount = AncestorTable.stripeCount(forCapacity: capacityByteCount)
+        let segmentByteCount = MemoryLayout<NameArena.Segment>.stride
+        let slotLimit = capacityByteCount / (AncestorTable.byteCountPerSlot + segmentByteCount)
+        self.capacityByteCount = capacityByteCount
+        self.hashMask = hashMask
+        self.fixedByteCount = fixedByteCount + stripeCount * MemoryLayout<StoreVersion>.stride
+        names = NameArena(maximumByteCount: capacityByteCount)
+        lastPublished = Array(repeating: 0, count: stripeCount)
+        links.reserveCapacity(slotLimit)
+        details.reserveCapacity(slotLimit)
+        recent.reserveCapacity(slotLimit)
+        heads.reserveCapacity(slotLimit + 1)
+    }
+
+    /// A power of two: about one stripe to twenty slots, so that few fills are refused for another name's sake.
+    static func stripeCount(forCapacity byteCount: Int) -> Int {
+        var count = 16
+        while count < 65_536, count * 2_048 < byteCount { count *= 2 }
+        return count
+    }
+
+    var byteCount: Int {
+        fixedByteCount + links.count * AncestorTable.byteCountPerSlot + names.byteCount + zones.byteCount
+            + marks.byteCount
+    }
+
+    /// The name of a slot.
+    func name(of slot: UInt32) -> RecordName {
+        let detail = details[Int(slot)]
+        return names.name(first: detail.nameFirst, byteCount: Int(detail.nameByteCount))
+    }
+
+    // MARK: The life of a slot
+
+    /// The slot of a name with one reference more, made when it is not there; nil when there is no room for it.
+    mutating func acquire(_ name: RecordName, in zone: CacheZone, hash: UInt64) -> UInt32? {
+        let bytes = name.text.utf8.span
+        if let slot = find(bytes, in: zone, hash: hash) {
+            details[Int(slot)].references += 1
+            return slot
+        }
+        guard bytes.count <= Int(UInt16.max) else { return nil }
+        let segmentCount = NameArena.segmentCount(forByteCount: bytes.count)
+        while byteCount + growthByteCount(for: zone, segmentCount: segmentCount) > capacityByteCount {
+            guard evictOne() else { return nil }
+        }
+        let detail = Detail(
+            parentSince: 0, shareSince: 0, nameFirst: names.insert(bytes), zone: zones.retain(zone),
+            hash: UInt32(truncatingIfNeeded: hash), next: AncestorTable.none, references: 1,
+            nameByteCount: UInt16(bytes.count), hasChildren: false)
+        let slot = place(detail)
+        linkIntoBucket(slot)
+        return slot
+    }
+
+    /// Takes a reference back, and frees the slot when nothing holds it any more.
+    mutating func release(_ slot: UInt32) {
+        guard slot != AncestorTable.none else { return }
+        details[Int(slot)].references -= 1
+        guard details[Int(slot)].references == 0, links[Int(slot)].validSince == AncestorTable.noValue else { return }
+        unlinkFromBucket(slot)
+        names.remove(first: details[Int(slot)].nameFirst)
+        zones.release(details[Int(slot)].zone)
+        details[Int(slot)].next = firstFree
+        firstFree = slot
+    }
+
+    private func growthByteCount(for zone: CacheZone, segmentCount: Int) -> Int {
+        (firstFree == AncestorTable.none ? AncestorTable.byteCountPerSlot : 0)
+            + names.growthByteCount(forSegmentCount: segmentCount) + zones.growthByteCount(for: zone)
+    }
+
+    private mutating func place(_ detail: Detail) -> UInt32 {
+        let link = Link(validSince: AncestorTable.noValue, parent: AncestorTable.none, mark: AncestorTable.none)
+        guard firstFree == AncestorTable.none else {
+            let slot = firstFree
+            firstFree = details[Int(slot)].next
+            links[Int(slot)] = link
+            details[Int(slot)] = detail
+            recent[Int(slot)] = false
+            return slot
+        }
+        links.append(link)
+        details.append(detail)
+        recent.append(false)
+        addBucket()
+        return UInt32(links.count - 1)
+    }
+
+    // MARK: The life of a value
+
+    /// Gives a slot that the caller has acquired a new value, in place of any it had. Without room for the names the
+    /// value speaks of, the slot is left without one.
+    mutating func setValue(of slot: UInt32, in zone: CacheZone, to node: HierarchyNode, validSince: StoreVersion) {
+        dropValue(of: slot)
+        var parent = AncestorTable.none
+        var mark = AncestorTable.none
+        if let name = node.parent {
+            guard let acquired = acquire(name, in: zone, hash: hash(of: name, in: zone)) else { return }
+            parent = acquired
+        }
+        if let share = node.share {
+            guard let inserted = insertMark(of: slot, share: share) else {
+                release(parent)
+                return
+            }
+            mark = inserted
+        }
+        links[Int(slot)] = Link(validSince: validSince, parent: parent, mark: mark)
+        details[Int(slot)].parentSince = node.parentSince
+        details[Int(slot)].shareSince = node.shareSince
+        details[Int(slot)].hasChildren = node.hasChildren
+        entryCount += 1
+    }
+
+    private mutating func insertMark(of slot: UInt32, share: RecordName) -> UInt32? {
+        let rootByteCount = Int(details[Int(slot)].nameByteCount)
+        let shareByteCount = share.text.utf8.count
+        while byteCount + marks.growthByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
+            > capacityByteCount
+        {
+            guard evictOne() else { return nil }
+        }
+        // A copy, because the caller's text may be part of a larger one.
+        let copy = RecordName(String(decoding: Array(share.text.utf8), as: UTF8.self))
+        return marks.insert(ShareMarks.Mark(root: name(of: slot), share: copy))
+    }
+
+    /// Takes a slot's value away, if it has one, and frees the slot when nothing else needs its name.
+    mutating func dropValue(of slot: UInt32) {
+        let link = links[Int(slot)]
+        guard link.validSince != AncestorTable.noValue else { return }
+        // Held meanwhile, because a damaged hierarchy could make a record its own parent.
+        details[Int(slot)].references += 1
+        links[Int(slot)].validSince = AncestorTable.noValue
+        links[Int(slot)].parent = AncestorTable.none
+        links[Int(slot)].mark = AncestorTable.none
+        entryCount -= 1
+        release(link.parent)
+        if link.mark != AncestorTable.none { marks.remove(link.mark) }
+        release(slot)
+    }
+}

@@ -1,0 +1,57 @@
+// The names a share root answers with: its own and its share's. Share roots are few, and every question about a share
+// ends at one, so their names are kept ready as text, where all other names are bytes in the arena.
+//
+// Invariant: a mark belongs to exactly one value of the table.
+
+import StratusModel
+
+/// The share marks of cached values, by number.
+struct ShareMarks {
+    struct Mark {
+        var root: RecordName
+        var share: RecordName
+    }
+
+    /// The most one mark takes beside its texts: its places in `marks` and `free` while those arrays are being doubled.
+    private static let byteCountPerMark = 3 * (MemoryLayout<Mark>.stride + MemoryLayout<UInt32>.stride)
+
+    private var marks: [Mark] = []
+    private var free: [UInt32] = []
+    private var textByteCount = 0
+
+    var byteCount: Int { marks.count * ShareMarks.byteCountPerMark + textByteCount }
+
+    subscript(number: UInt32) -> Mark { marks[Int(number)] }
+
+    /// The bytes that must be added before `insert`.
+    func growthByteCount(rootByteCount: Int, shareByteCount: Int) -> Int {
+        (free.isEmpty ? ShareMarks.byteCountPerMark : 0)
+            + ShareMarks.heapByteCount(forTextOf: rootByteCount) + ShareMarks.heapByteCount(forTextOf: shareByteCount)
+    }
+
+    mutating func insert(_ mark: Mark) -> UInt32 {
+        textByteCount += ShareMarks.heapByteCount(of: mark)
+        guard let number = free.popLast() else {
+            marks.append(mark)
+            return UInt32(marks.count - 1)
+        }
+        marks[Int(number)] = mark
+        return number
+    }
+
+    mutating func remove(_ number: UInt32) {
+        textByteCount -= ShareMarks.heapByteCount(of: marks[Int(number)])
+        marks[Int(number)] = Mark(root: "", share: "")
+        free.append(number)
+    }
+
+    private static func heapByteCount(of mark: Mark) -> Int {
+        heapByteCount(forTextOf: mark.root.text.utf8.count) + heapByteCount(forTextOf: mark.share.text.utf8.count)
+    }
+
+    /// What a `String` of so many bytes takes on the heap: nothing up to 15, else the allocator's and the object's
+    /// headers, the bytes and a terminator, in steps of 16.
+    private static func heapByteCount(forTextOf count: Int) -> Int {
+        count <= 15 ? 0 : 16 + 32 + (count + 16) / 16 * 16
+    }
+}

@@ -1,0 +1,82 @@
+// A snapshot of the whole store, by names: databases, zones, and a reader for each zone.
+
+package import StratusLayout
+package import StratusModel
+package import StratusStore
+
+/// Reads any zone of any database in one snapshot. Valid only inside the `read` or `transact` call that made it.
+package class RecordReader {
+    package let store: any StoreReader
+    let engine: RecordEngine
+    let transaction: (any StoreTransaction)?
+    private var zoneReaders: [ZoneID: ZoneReader] = [:]
+
+    init(store: any StoreReader, transaction: (any StoreTransaction)?, engine: RecordEngine) {
+        self.store = store
+        self.transaction = transaction
+        self.engine = engine
+    }
+
+    /// A reader of the zone, or nil when the zone does not exist.
+    package func zone(_ id: ZoneID) throws -> ZoneReader? {
+        if let known = zoneReaders[id] { return known }
+        guard let listing = try listing(of: id) else { return nil }
+        let reader = ZoneReader(
+            id: id, keys: listing.keys, store: store, transaction: transaction, cache: engine.ancestorCache,
+            limits: engine.options.limits)
+        zoneReaders[id] = reader
+        return reader
+    }
+
+    /// A reader of the zone.
+    ///
+    /// Throws `unknownZone` when the zone does not exist.
+    package func existingZone(_ id: ZoneID) throws -> ZoneReader {
+        guard let reader = try zone(id) else {
+            throw RecordsError(.unknownZone, "No such zone: create it first.", ["zone": id.name.text])
+        }
+        return reader
+    }
+
+    /// The zones of a database in the byte order of their names.
+    package func zones(in database: DatabaseID) throws -> [ZoneListing] {
+        guard let entry = try databaseEntry(database) else { return [] }
+        let keys = DatabaseKeys(entry.number)
+        var listings: [ZoneListing] = []
+        try store.scan(keys.zones.keyRange) { key, value in
+            let name = try keys.readZoneKey(key)
+            listings.append(ZoneListing(name: name, database: entry.number, entry: try ZoneEntry(decoding: value)))
+            return .next
+        }
+        return listings
+    }
+
+    /// Every database of the store.
+    package func databases() throws -> [(id: DatabaseID, entry: DatabaseEntry)] {
+        var databases: [(id: DatabaseID, entry: DatabaseEntry)] = []
+        try store.scan(GlobalKeys.databases.keyRange) { key, value in
+            databases.append((try GlobalKeys.readDatabaseKey(key), try DatabaseEntry(decoding: value)))
+            return .next
+        }
+        return databases
+    }
+
+    package func databaseEntry(_ database: DatabaseID) throws -> DatabaseEntry? {
+        try store.withValue(forKey: GlobalKeys.database(database)) { try DatabaseEntry(decoding: $0) }
+    }
+
+    /// What the directory knows of a zone, or nil when it does not exist.
+    package func listing(of id: ZoneID) throws -> ZoneListing? {
+        // A transaction may be creating or deleting the zone, so it asks the store.
+        let mayUseCache = transaction == nil
+        if mayUseCache, let listing = engine.directoryCache.listing(of: id, at: store.version) { return listing }
+        guard let database = try databaseEntry(id.database) else { return nil }
+        let key = DatabaseKeys(database.number).zone(id.name)
+        guard let entry = try store.withValue(forKey: key, { try ZoneEntry(decoding: $0) }) else { return nil }
+        let listing = ZoneListing(name: id.name, database: database.number, entry: entry)
+        if mayUseCache { engine.directoryCache.fill(id, listing, at: store.version) }
+        return listing
+    }
+
+    func forgetZoneReader(_ id: ZoneID) { zoneReaders[id] = nil }
+}

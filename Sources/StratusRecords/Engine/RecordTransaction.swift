@@ -1,0 +1,173 @@
+// Read-modify-write over records. Its body is pure: it may run twice, so clock, salt and identities come from outside.
+
+package import FoundationEssentials
+import StratusLayout
+package import StratusModel
+import StratusStore
+import Synchronization
+
+/// What a new zone is given from outside.
+package struct ZoneBirth: Hashable, Sendable {
+    package var identity: UUID
+    package var incarnation: UUID
+    package var stamp: Stamp
+    /// The identity of the database, should this be its first zone.
+    package var databaseIdentity: UUID
+
+    package init(identity: UUID, incarnation: UUID, stamp: Stamp, databaseIdentity: UUID) {
+        self.identity = identity
+        self.incarnation = incarnation
+        self.stamp = stamp
+        self.databaseIdentity = databaseIdentity
+    }
+}
+
+/// A transaction over the zones of a store. Valid only inside the `transact` call that made it.
+package final class RecordTransaction: RecordReader {
+    private let writer: any StoreTransaction
+
+    init(_ writer: any StoreTransaction, engine: RecordEngine) {
+        self.writer = writer
+        super.init(store: writer, transaction: writer, engine: engine)
+    }
+
+    /// Plans a request without carrying it out.
+    ///
+    /// Throws `RequestRefused` when a record cannot be written as asked, `unknownZone`, `invalidRequest`,
+    /// `hierarchyTooDeep` and `corruption`.
+    package func plan(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
+        var planner = try MutationPlanner(zone: existingZone(id), request: request)
+        return try planner.plan()
+    }
+
+    /// Carries out a request whole.
+    ///
+    /// Throws as `plan(_:in:)`; nothing is written then.
+    @discardableResult
+    package func apply(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
+        guard !engine.isRebuilding.load(ordering: .acquiring) else {
+            throw RecordsError(.unavailable, "Indexes are being rebuilt: try again when that is done.")
+        }
+        let zone = try existingZone(id)
+        var plan = try plan(request, in: id)
+        guard !plan.isEmpty else { return plan }
+        for mutation in plan.mutations {
+            switch mutation {
+            case .set(let key, let value): try writer.set(key, to: value)
+            case .delete(let key): try writer.delete(key)
+            }
+        }
+        plan.header.databaseCounter = try noteChange(
+            of: id, keys: zone.keys, identity: plan.header.identity, replacing: plan.header.databaseCounter,
+            kind: .saved)
+        try writer.set(zone.keys.header(), to: plan.header.encoded())
+        let cacheZone = zone.cacheZone
+        let nodes = plan.nodes
+        let cache = engine.ancestorCache
+        if !nodes.isEmpty {
+            writer.onPublish { version in
+                cache.publish(
+                    nodes.map { HierarchyChange(zone: cacheZone, name: $0.name, node: $0.node) }, version: version)
+            }
+        }
+        return plan
+    }
+
+    /// Creates a zone, and its database with the first one. An existing zone is left as it is (Z-03).
+    ///
+    /// Returns whether the zone was created.
+    @discardableResult
+    package func createZone(_ id: ZoneID, _ birth: ZoneBirth) throws -> Bool {
+        guard try listing(of: id) == nil else { return false }
+        let database = try databaseEntry(id.database) ?? createDatabase(id.database, identity: birth.databaseIdentity)
+        let databaseKeys = DatabaseKeys(database.number)
+        var header = try databaseHeader(databaseKeys)
+        let entry = ZoneEntry(
+            number: ZoneNumber(header.nextZoneNumber), identity: birth.identity, created: birth.stamp)
+        header.nextZoneNumber += 1
+        try writer.set(databaseKeys.header(), to: header.encoded())
+        try writer.set(databaseKeys.zone(id.name), to: entry.encoded())
+        let keys = ZoneKeys(database: database.number, zone: entry.number)
+        let counter = try noteChange(of: id, keys: keys, identity: entry.identity, replacing: nil, kind: .saved)
+        let zoneHeader = ZoneHeader(
+            identity: birth.identity, incarnation: birth.incarnation, sequence: 0, horizon: 0,
+            databaseCounter: counter, recordCount: 0)
+        try writer.set(keys.header(), to: zoneHeader.encoded())
+        publishDirectoryChange(of: id)
+        return true
+    }
+
+    /// Deletes a zone with all it holds. O(1): its number is forgotten here, its keys are purged in the background.
+    ///
+    /// Returns whether there was such a zone.
+    @discardableResult
+    package func deleteZone(_ id: ZoneID) throws -> Bool {
+        guard let listing = try listing(of: id), let zone = try zone(id) else { return false }
+        let header = try zone.header()
+        let databaseKeys = DatabaseKeys(listing.database)
+        _ = try noteChange(
+            of: id, keys: listing.keys, identity: header.identity, replacing: header.databaseCounter, kind: .deleted)
+        try writer.delete(databaseKeys.zone(id.name))
+        let purge = PurgeEntry(
+            database: listing.database, zone: listing.entry.number, identity: listing.entry.identity)
+        try writer.set(
+            GlobalKeys.purge(listing.database, listing.entry.number), to: purge.encoded())
+        forgetZoneReader(id)
+        publishDirectoryChange(of: id)
+        return true
+    }
+
+    /// Deletes a key that a purge or a rebuild has found to be of no more use.
+    func deleteEntry(_ key: [UInt8]) throws { try writer.delete(key) }
+
+    /// Sets a key on behalf of a purge or a rebuild.
+    func setEntry(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
+
+    /// Makes the ancestor cache forget a zone when this transaction becomes visible.
+    func forgetAncestors(of zone: ZoneReader) {
+        let cache = engine.ancestorCache
+        let cacheZone = zone.cacheZone
+        writer.onPublish { version in cache.forget(zone: cacheZone, version: version) }
+    }
+
+    private func createDatabase(_ id: DatabaseID, identity: UUID) throws -> DatabaseEntry {
+        var global =
+            try writer.withValue(forKey: GlobalKeys.header(), { try GlobalHeader(decoding: $0) })
+            ?? GlobalHeader(nextDatabaseNumber: 1)
+        let entry = DatabaseEntry(number: DatabaseNumber(global.nextDatabaseNumber), identity: identity)
+        global.nextDatabaseNumber += 1
+        try writer.set(GlobalKeys.header(), to: global.encoded())
+        try writer.set(GlobalKeys.database(id), to: entry.encoded())
+        let header = DatabaseHeader(nextZoneNumber: 1, changeCounter: 0)
+        try writer.set(DatabaseKeys(entry.number).header(), to: header.encoded())
+        return entry
+    }
+
+    private func databaseHeader(_ keys: DatabaseKeys) throws -> DatabaseHeader {
+        guard let header = try writer.withValue(forKey: keys.header(), { try DatabaseHeader(decoding: $0) }) else {
+            throw RecordsError(
+                .corruption, "A database is listed but has no header: restore the store from a backup.",
+                ["database": "\(keys.number)"])
+        }
+        return header
+    }
+
+    /// Moves the zone to the end of its database's feed, which has at most one entry a zone.
+    private func noteChange(
+        of id: ZoneID, keys: ZoneKeys, identity: UUID, replacing old: UInt64?, kind: DatabaseChangeEntry.Kind
+    ) throws -> UInt64 {
+        let databaseKeys = DatabaseKeys(keys.database)
+        var header = try databaseHeader(databaseKeys)
+        header.changeCounter += 1
+        if let old { try writer.delete(databaseKeys.change(old)) }
+        let entry = DatabaseChangeEntry(zone: id.name, identity: identity, kind: kind)
+        try writer.set(databaseKeys.change(header.changeCounter), to: entry.encoded())
+        try writer.set(databaseKeys.header(), to: header.encoded())
+        return header.changeCounter
+    }
+
+    private func publishDirectoryChange(of id: ZoneID) {
+        let cache = engine.directoryCache
+        writer.onPublish { version in cache.publishChange(of: id, version: version) }
+    }
+}

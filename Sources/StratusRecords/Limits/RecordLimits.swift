@@ -1,0 +1,29 @@
+// The limits of the record layer. Every loop, page and cache has one, with a name and an error.
+
+/// Limits a host may set when it opens a record engine.
+package struct RecordLimits: Hashable, Sendable {
+    /// The deepest level at which a record may be saved; a record without a parent is at level 0. A walk that is longer
+    /// fails with `hierarchyTooDeep`.
+    package var hierarchyDepth = 10_000
+    /// Records saved and deleted in one request.
+    package var requestItemCount = 4_000
+    /// Entries deleted in one commit by a background purge.
+    package var purgeBatchCount = 5_000
+
+    /// Fields of one record (L-06).
+    package static let fieldCount = 256
+    /// UTF-16 units of a record name (L-07).
+    package static let nameUnitCount = 255
+
+    package init() {}
+}
+
+/// How a record engine is set up.
+package struct RecordEngineOptions: Sendable {
+    package var limits = RecordLimits()
+    /// The memory the ancestor cache may take. 0 switches it off: every answer is the same, hot walks are slower.
+    /// It must be off where other processes write to the same store.
+    package var ancestorCacheByteCount = 128 << 20
+
+    package init() {}
+}

@@ -1,0 +1,78 @@
+// Verifies that the directory, the headers and the ranges of keys on disk agree: every zone that has keys is listed or
+// waits to be purged, numbers in use lie below the next ones, and every zone stands once in its database's feed.
+
+import StratusLayout
+import StratusModel
+import StratusStore
+
+struct DirectoryVerifier {
+    let reader: RecordReader
+
+    func verify(_ report: inout IndexReport) throws {
+        var known: [DatabaseNumber: Set<ZoneNumber>] = [:]
+        for database in try reader.databases() {
+            known[database.entry.number] = try verify(database.entry, database.id, &report)
+        }
+        try reader.store.scan(GlobalKeys.purges.keyRange) { _, value in
+            let purge = try PurgeEntry(decoding: value)
+            if known[purge.database]?.insert(purge.zone).inserted == false {
+                report.note(.wrong, "\(purge.database) / \(purge.zone)", "is listed and waits to be purged")
+            }
+            return .next
+        }
+        for (database, zones) in known { try verifyRanges(of: database, zones, &report) }
+    }
+
+    private func verify(
+        _ entry: DatabaseEntry, _ id: DatabaseID, _ report: inout IndexReport
+    ) throws -> Set<ZoneNumber> {
+        let keys = DatabaseKeys(entry.number)
+        guard let header = try reader.store.withValue(forKey: keys.header(), { try DatabaseHeader(decoding: $0) })
+        else {
+            report.note(.missing, key: keys.header(), "the database has no header")
+            return []
+        }
+        var numbers: Set<ZoneNumber> = []
+        for listing in try reader.zones(in: id) {
+            numbers.insert(listing.entry.number)
+            if listing.entry.number.rawValue >= header.nextZoneNumber {
+                report.note(.wrong, key: keys.zone(listing.name), "its number is not yet given out")
+            }
+            let zoneID = ZoneID(database: id, name: listing.name)
+            try verifyFeedEntry(of: reader.existingZone(zoneID), listing, keys, &report)
+        }
+        return numbers
+    }
+
+    private func verifyFeedEntry(
+        of zone: ZoneReader, _ listing: ZoneListing, _ keys: DatabaseKeys, _ report: inout IndexReport
+    ) throws {
+        let key = keys.change(try zone.header().databaseCounter)
+        let entry = try reader.store.withValue(forKey: key) { try DatabaseChangeEntry(decoding: $0) }
+        guard let entry else { return report.note(.missing, key: key, "the zone is not in its database's feed") }
+        if entry.zone != listing.name || entry.identity != listing.entry.identity {
+            report.note(.wrong, key: key, "the feed names another zone")
+        }
+    }
+
+    /// Looks once into the range of every zone that has keys: one seek a zone.
+    private func verifyRanges(
+        of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
+    ) throws {
+        let all = DatabaseKeys(database).all.keyRange
+        var position = ZoneKeys(database: database, zone: .outside).all.upper
+        while position.lexicographicallyPrecedes(all.upper) {
+            var found: ZoneNumber?
+            try reader.store.scan(KeyRange(from: position, upTo: all.upper), .forward, limit: 1) { key, _ in
+                found = try ZoneKeys.zoneNumber(of: key)
+                return .stop
+            }
+            guard let found else { return }
+            let keys = ZoneKeys(database: database, zone: found)
+            if !zones.contains(found) {
+                report.note(.dangling, "\(database) / \(found)", "keys of a zone that is neither listed nor purged")
+            }
+            position = keys.all.upper
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// Forgets the history of a zone up to a sequence: links and share marks that ended, and tombstones.
+//
+// The horizon is raised first, in a commit of its own, so that no reader relies any more on what is then deleted batch
+// by batch. A crash between two batches leaves entries older than the horizon, which nobody reads and the next purge
+// removes. A tombstone is deleted only if it still is one: the record may have been made anew meanwhile.
+
+import StratusLayout
+package import StratusModel
+import StratusStore
+
+extension RecordEngine {
+    /// Raises the purge horizon of a zone to `sequence` and deletes what only older tokens needed.
+    ///
+    /// Returns the number of entries deleted. Throws `unknownZone`, and `invalidRequest` for a sequence the zone has
+    /// not reached.
+    package func purgeHistory(
+        of id: ZoneID, upTo sequence: UInt64, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
+    ) throws -> PurgeProgress {
+        try transact { try $0.raiseHorizon(of: id, to: sequence) }
+        var progress = PurgeProgress()
+        for keyspace in HistoryKeyspace.allCases {
+            var position: [UInt8]?
+            while shouldContinue(progress) {
+                let limit = options.limits.purgeBatchCount
+                let batch = try read { try $0.existingZone(id).history(keyspace, after: position, limit: limit) }
+                if !batch.expired.isEmpty {
+                    progress.entriesDeleted += try transact { transaction in
+                        try transaction.deleteHistory(batch.expired, keyspace, in: id)
+                    }
+                    progress.commits += 1
+                }
+                guard let last = batch.last else { break }
+                position = last
+            }
+        }
+        return progress
+    }
+}
+
+/// The keyspaces that hold history.
+private enum HistoryKeyspace: CaseIterable {
+    case tombstones
+    case endedParents
+    case endedChildren
+    case endedShares
+}
+
+/// What one look at a keyspace of history found.
+private struct HistoryBatch {
+    var expired: [[UInt8]] = []
+    /// The last key looked at; nil when there are no more.
+    var last: [UInt8]?
+}
+
+extension ZoneReader {
+    fileprivate func history(_ keyspace: HistoryKeyspace, after last: [UInt8]?, limit: Int) throws -> HistoryBatch {
+        let horizon = try header().horizon
+        var range =
+            switch keyspace {
+            case .tombstones: keys.changes(after: 0, upTo: horizon).keyRange
+            case .endedParents: keys.endedParents.keyRange
+            case .endedChildren: keys.endedChildren.keyRange
+            case .endedShares: keys.endedShares.keyRange
+            }
+        if let last { range.lower = last + [0] }
+        var batch = HistoryBatch()
+        var count = 0
+        try store.scan(range, .forward, limit: limit) { key, value in
+            count += 1
+            if count == limit { batch.last = [UInt8](copying: key) }
+            if try isExpired(keyspace, key, value, horizon) { batch.expired.append([UInt8](copying: key)) }
+            return .next
+        }
+        return batch
+    }
+
+    private func isExpired(
+        _ keyspace: HistoryKeyspace, _ key: Span<UInt8>, _ value: Span<UInt8>, _ horizon: UInt64
+    ) throws -> Bool {
+        switch keyspace {
+        case .tombstones: try ChangeEntry(decoding: value).kind != .saved
+        case .endedParents: try keys.readEndedParentKey(key).ended <= horizon
+        case .endedChildren: try keys.readEndedChildKey(key).ended <= horizon
+        case .endedShares: try keys.readEndedShareKey(key).ended <= horizon
+        }
+    }
+}
+
+extension RecordTransaction {
+    fileprivate func raiseHorizon(of id: ZoneID, to sequence: UInt64) throws {
+        let zone = try existingZone(id)
+        var header = try zone.header()
+        guard sequence <= header.sequence else {
+            throw RecordsError(
+                .invalidRequest, "The zone has not reached this sequence: purge up to an earlier one.",
+                ["sequence": "\(sequence)", "reached": "\(header.sequence)", "zone": id.name.text])
+        }
+        guard sequence > header.horizon else { return }
+        header.horizon = sequence
+        try setEntry(zone.keys.header(), to: header.encoded())
+    }
+
+    fileprivate func deleteHistory(_ keys: [[UInt8]], _ keyspace: HistoryKeyspace, in id: ZoneID) throws -> Int {
+        let zone = try existingZone(id)
+        var count = 0
+        for key in keys {
+            if case .tombstones = keyspace {
+                guard let entry = try store.withValue(forKey: key, { try ChangeEntry(decoding: $0) }),
+                    case .deleted(let tombstone) = try zone.state(of: entry.name),
+                    zone.keys.change(sequence: tombstone.sequence) == key
+                else { continue }
+                try deleteEntry(zone.keys.record(entry.name))
+                count += 1
+            }
+            try deleteEntry(key)
+            count += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,205 @@
+// Rebuilds the indexes of a zone from its records, batch by batch, by the same rules that wrote them.
+//
+//   1. Delete entries that no record accounts for.
+//   2. Write every record's entries as they should be; a record's own value decides parent and share.
+//   3. Set the flags that say whether a record has children.
+//   4. Count the share roots anew, chain by chain.
+//   5. Give the zone a new incarnation and raise its horizon: what feeds remembered may be wrong, so old tokens expire.
+//
+// Requests are refused while a rebuild runs, for its counts are wrong in between. A rebuild that is interrupted leaves
+// indexes that `verify` finds fault with and another rebuild mends. What the records themselves contradict, a missing
+// parent or two roots on one path, is not mended: the report at the end still names it.
+
+package import FoundationEssentials
+import StratusLayout
+package import StratusModel
+import StratusStore
+import Synchronization
+
+extension RecordEngine {
+    /// Rebuilds the indexes of one zone. `incarnation` is drawn by the caller.
+    ///
+    /// Throws `unknownZone`, `unavailable` while another rebuild runs, and `corruption` when a record cannot be read.
+    package func rebuild(
+        _ id: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void = { _ in }
+    ) throws {
+        guard !isRebuilding.exchange(true, ordering: .acquiringAndReleasing) else {
+            throw RecordsError(.unavailable, "Indexes are being rebuilt already: wait until that is done.")
+        }
+        defer { isRebuilding.store(false, ordering: .releasing) }
+        let rebuilder = ZoneRebuilder(engine: self, id: id)
+        try rebuilder.deleteDangling()
+        try rebuilder.writeEntries(progress)
+        try rebuilder.setFlags()
+        try rebuilder.countShares()
+        try rebuilder.finish(incarnation: incarnation)
+    }
+}
+
+/// The steps of one rebuild.
+private struct ZoneRebuilder {
+    /// Entries looked at in one transaction.
+    static let batchCount = 500
+
+    let engine: RecordEngine
+    let id: ZoneID
+
+    // MARK: 1. Dangling entries
+
+    func deleteDangling() throws {
+        for keyspace in [.records] + ZoneVerifier.indexKeyspaces where keyspace != .shareCounts {
+            try inBatches({ $0.keys.keyspace(keyspace) }) { transaction, zone, key, value in
+                guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
+                try transaction.deleteEntry(key)
+            }
+        }
+        try inBatches({ $0.keys.endedChildren }) { transaction, zone, key, _ in
+            let parts = try zone.keys.readEndedChildKey(key.span)
+            let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
+            let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
+            if parent != .some(parts.parent) { try transaction.deleteEntry(key) }
+        }
+    }
+
+    // MARK: 2. Entries
+
+    func writeEntries(_ progress: (IndexProgress) -> Void) throws {
+        let total = try engine.read { Int(clamping: try $0.existingZone(id).header().recordCount) }
+        func report(_ done: Int) {
+            progress(IndexProgress(zone: id.name, recordsChecked: done, recordCount: total))
+        }
+        try inBatches({ $0.keys.records }, reporting: report) { transaction, zone, key, value in
+            let parts = try zone.keys.readRecordKey(key.span)
+            guard parts.chunkIndex == nil else { return }
+            switch try RecordState(decoding: value.span, name: parts.name) {
+            case .absent: return
+            case .deleted(let tombstone):
+                let facts = TombstoneIndex.TombstoneFacts(name: parts.name, tombstone: tombstone)
+                try write(TombstoneIndex.self, facts, zone, transaction)
+            case .live(let live):
+                let facts = try zone.record(parts.name).map { $0.facts } ?? live.facts
+                try write(TypeIndex.self, facts, zone, transaction)
+                try write(ReferenceIndex.self, facts, zone, transaction)
+                try write(ChangeIndex.self, facts, zone, transaction)
+                try writePlace(live.header, parts.name, zone, transaction)
+            }
+        }
+    }
+
+    private func writePlace(
+        _ record: RecordHeader, _ name: RecordName, _ zone: ZoneReader, _ transaction: RecordTransaction
+    ) throws {
+        let sequence = record.system.changeSequence
+        var node =
+            try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0).node }
+            ?? HierarchyNode(parent: nil, parentSince: sequence, share: nil, shareSince: 0, hasChildren: false)
+        if node.parent != record.parent {
+            node.parent = record.parent
+            node.parentSince = sequence
+        }
+        if node.share != record.share {
+            node.share = record.share
+            node.shareSince = record.share == nil ? 0 : sequence
+        }
+        try write(node, name, zone, transaction)
+    }
+
+    private func write(
+        _ node: HierarchyNode, _ name: RecordName, _ zone: ZoneReader, _ transaction: RecordTransaction
+    ) throws {
+        let facts = HierarchyFacts(name: name, node: node)
+        try write(ParentIndex.self, facts, zone, transaction)
+        try write(ChildIndex.self, facts, zone, transaction)
+        try write(ShareRootIndex.self, facts, zone, transaction)
+    }
+
+    private func write<Rule: IndexRule>(
+        _ rule: Rule.Type, _ facts: Rule.Facts, _ zone: ZoneReader, _ transaction: RecordTransaction
+    ) throws {
+        for entry in rule.entries(of: facts, in: zone.keys)
+        where try zone.store.value(forKey: entry.key) != entry.value {
+            try transaction.setEntry(entry.key, to: entry.value)
+        }
+    }
+
+    // MARK: 3. Flags
+
+    func setFlags() throws {
+        try inBatches({ $0.keys.parents }) { transaction, zone, key, value in
+            var node = try ParentEntry(decoding: value.span).node
+            let name = try zone.keys.readParentKey(key.span)
+            node.hasChildren = try !zone.children(of: name, limit: 1).isEmpty
+            try write(node, name, zone, transaction)
+        }
+    }
+
+    // MARK: 4. Share counts
+
+    func countShares() throws {
+        try inBatches({ $0.keys.shareCounts }) { transaction, _, key, _ in
+            try transaction.deleteEntry(key)
+        }
+        try inBatches({ $0.keys.shareRoots }) { transaction, zone, key, _ in
+            var current: RecordName? = try zone.keys.readShareRootKey(key.span)
+            var level = 0
+            while let name = current, level <= zone.limits.hierarchyDepth {
+                let parentKey = zone.keys.parent(of: name)
+                let parent = try zone.store.withValue(forKey: parentKey) { try ParentEntry(decoding: $0).parent } ?? nil
+                let count = try zone.shareCount(of: name, under: parent) + 1
+                let facts = ShareCountFacts(name: name, parent: parent, count: count)
+                try write(ShareCountIndex.self, facts, zone, transaction)
+                current = parent
+                level += 1
+            }
+        }
+    }
+
+    // MARK: 5. Header
+
+    func finish(incarnation: UUID) throws {
+        let count = try engine.read { reader in
+            let zone = try reader.existingZone(id)
+            var count: UInt64 = 0
+            try zone.store.scan(zone.keys.parents.keyRange) { _, _ in
+                count += 1
+                return .next
+            }
+            return count
+        }
+        try engine.transact { transaction in
+            let zone = try transaction.existingZone(id)
+            var header = try zone.header()
+            header.recordCount = count
+            header.incarnation = incarnation
+            header.horizon = header.sequence
+            try transaction.setEntry(zone.keys.header(), to: header.encoded())
+        }
+    }
+
+    /// Calls `body` for every entry of a range, a batch to a transaction. The ancestor cache forgets the zone with each.
+    private func inBatches(
+        _ range: (ZoneReader) -> LayoutRange, reporting progress: (_ entriesDone: Int) -> Void = { _ in },
+        _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void
+    ) throws {
+        var position: [UInt8]?
+        var done = 0
+        repeat {
+            let start = position
+            position = try engine.transact { transaction in
+                let zone = try transaction.existingZone(id)
+                var rest = range(zone).keyRange
+                if let start { rest.lower = start + [0] }
+                var batch: [(key: [UInt8], value: [UInt8])] = []
+                try zone.store.scan(rest, .forward, limit: Self.batchCount) { key, value in
+                    batch.append(([UInt8](copying: key), [UInt8](copying: value)))
+                    return .next
+                }
+                for entry in batch { try body(transaction, zone, entry.key, entry.value) }
+                if !batch.isEmpty { transaction.forgetAncestors(of: zone) }
+                return batch.count == Self.batchCount ? batch.last?.key : nil
+            }
+            done += Self.batchCount
+            progress(done)
+        } while position != nil
+    }
+}

@@ -1,0 +1,206 @@
+// Compares the indexes of every zone with its records, streaming, in one snapshot.
+//
+// Forwards, every record is asked which entries it accounts for, by the same rule that wrote them, and each must be
+// there: what is not is missing or wrong. Backwards, every keyspace is counted: if it holds as many entries as the
+// records account for, none of them can be dangling; only otherwise is each entry asked for its record. Reachability
+// from the records without a parent shows that the hierarchy has no cycle.
+
+import StratusLayout
+package import StratusModel
+import StratusStore
+
+/// How far a verification or rebuild has come in one zone.
+package struct IndexProgress: Hashable, Sendable {
+    package var zone: ZoneName
+    package var recordsChecked: Int
+    package var recordCount: Int
+
+    package init(zone: ZoneName, recordsChecked: Int, recordCount: Int) {
+        self.zone = zone
+        self.recordsChecked = recordsChecked
+        self.recordCount = recordCount
+    }
+}
+
+extension RecordEngine {
+    /// Verifies all indexes of all zones, and that no keys lie outside of what the directory knows.
+    ///
+    /// Throws `corruption` when the store cannot be read; disagreements are findings of the report.
+    package func verify(progress: (IndexProgress) -> Void = { _ in }) throws -> IndexReport {
+        try read { reader in
+            var report = IndexReport()
+            for database in try reader.databases() {
+                for listing in try reader.zones(in: database.id) {
+                    let id = ZoneID(database: database.id, name: listing.name)
+                    // Without the cache: what is verified is what lies on disk.
+                    let zone = ZoneReader(
+                        id: id, keys: listing.keys, store: reader.store, transaction: nil,
+                        cache: AncestorCache(capacityByteCount: 0), limits: options.limits)
+                    try verifyZone(zone, listing, &report, progress)
+                }
+            }
+            try DirectoryVerifier(reader: reader).verify(&report)
+            return report
+        }
+    }
+
+    private func verifyZone(
+        _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: (IndexProgress) -> Void
+    ) throws {
+        var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report)
+        try verifier.verifyRecords(progress)
+        try verifier.verifyReachability()
+        try verifier.verifyCounts()
+        try verifier.verifyHistory()
+        if verifier.header.identity != listing.entry.identity {
+            verifier.report.note(.wrong, key: zone.keys.header(), "the header has another identity than the directory")
+        }
+        report = verifier.report
+        report.zonesChecked += 1
+    }
+}
+
+/// Verifies one zone.
+struct ZoneVerifier {
+    let zone: ZoneReader
+    let header: ZoneHeader
+    var report: IndexReport
+    /// How many entries the records account for, by keyspace.
+    var expected: [ZoneKeyspace: Int] = [:]
+    var liveCount = 0
+    private var current: (name: RecordName, chunkCount: Int)?
+
+    init(zone: ZoneReader, header: ZoneHeader, report: IndexReport) {
+        self.zone = zone
+        self.header = header
+        self.report = report
+    }
+
+    // MARK: Forwards
+
+    mutating func verifyRecords(_ progress: (IndexProgress) -> Void) throws {
+        let total = Int(clamping: header.recordCount)
+        try zone.store.scan(zone.keys.records.keyRange) { key, value in
+            let parts = try zone.keys.readRecordKey(key)
+            if let chunk = parts.chunkIndex {
+                if current?.name != parts.name || chunk >= current?.chunkCount ?? 0 {
+                    report.note(.dangling, key: [UInt8](copying: key), "a chunk of no record")
+                }
+                return .next
+            }
+            try verify(RecordState(decoding: value, name: parts.name), parts.name)
+            if liveCount.isMultiple(of: 10_000) {
+                progress(IndexProgress(zone: zone.id.name, recordsChecked: liveCount, recordCount: total))
+            }
+            return .next
+        }
+        progress(IndexProgress(zone: zone.id.name, recordsChecked: liveCount, recordCount: total))
+    }
+
+    private mutating func verify(_ state: RecordState, _ name: RecordName) throws {
+        current = (name, 1)
+        switch state {
+        case .absent: return
+        case .deleted(let tombstone):
+            let facts = TombstoneIndex.TombstoneFacts(name: name, tombstone: tombstone)
+            try verify(TombstoneIndex.self, facts)
+        case .live(let live):
+            liveCount += 1
+            report.recordsChecked += 1
+            current = (name, live.chunkCount)
+            // Reading it whole shows that every field decodes and every chunk is there.
+            let facts = try zone.record(name).map { $0.facts } ?? live.facts
+            try verify(TypeIndex.self, facts)
+            try verify(ReferenceIndex.self, facts)
+            try verify(ChangeIndex.self, facts)
+            try verifyPlace(live.header, name)
+        }
+    }
+
+    private mutating func verify<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) throws {
+        for entry in rule.entries(of: facts, in: zone.keys) {
+            expected[rule.keyspace, default: 0] += 1
+            guard let value = try zone.store.value(forKey: entry.key) else {
+                report.note(.missing, key: entry.key, "the record has no such entry")
+                continue
+            }
+            if value != entry.value {
+                let wanted = ValueDescription(key: entry.key, value: entry.value)
+                let found = ValueDescription(key: entry.key, value: value)
+                report.note(.wrong, key: entry.key, "is \(found), should be \(wanted)")
+            }
+        }
+    }
+
+    /// A record's entries in the indexes of the hierarchy, and its counts.
+    private mutating func verifyPlace(_ record: RecordHeader, _ name: RecordName) throws {
+        expected[.parents, default: 0] += 1
+        let key = zone.keys.parent(of: name)
+        guard let node = try zone.store.withValue(forKey: key, { try ParentEntry(decoding: $0).node }) else {
+            report.note(.missing, key: key, "the record has no such entry")
+            if record.parent != nil { expected[.children, default: 0] += 1 }
+            if record.share != nil { expected[.shareRoots, default: 0] += 1 }
+            return
+        }
+        if node.parent != record.parent || node.share != record.share {
+            report.note(.wrong, key: key, "names another parent or share than the record")
+        }
+        var place = node
+        place.parent = record.parent
+        place.share = record.share
+        let facts = HierarchyFacts(name: name, node: place)
+        try verify(ChildIndex.self, facts)
+        try verify(ShareRootIndex.self, facts)
+        if try zone.children(of: name, limit: 1).isEmpty == node.hasChildren {
+            report.note(.wrong, key: key, "hasChildren is \(node.hasChildren), the list of children says otherwise")
+        }
+        if max(node.parentSince, node.shareSince) > header.sequence {
+            report.note(.wrong, key: key, "holds since a sequence the zone has not reached")
+        }
+        try verifyShareCount(name, record)
+        if let parent = record.parent { try verifyParent(parent, of: name, isRoot: record.share != nil) }
+    }
+
+    private mutating func verifyShareCount(_ name: RecordName, _ record: RecordHeader) throws {
+        var below: UInt64 = record.share == nil ? 0 : 1
+        try zone.store.scan(zone.keys.shareCounts(below: name).keyRange) { _, value in
+            below += try ShareCountEntry(decoding: value).count
+            return .next
+        }
+        let counted = try zone.shareCount(of: name, under: record.parent)
+        if below > 0 { expected[.shareCounts, default: 0] += 1 }
+        guard counted != below else { return }
+        let key = zone.keys.shareCount(parent: record.parent, name: name)
+        report.note(
+            counted == 0 ? .missing : .wrong, key: key, "\(below) share roots lie at or below it, counted \(counted)")
+    }
+
+    private mutating func verifyParent(_ parent: RecordName, of name: RecordName, isRoot: Bool) throws {
+        guard case .live = try zone.state(of: parent) else {
+            report.note(.dangling, key: zone.keys.parent(of: name), "names a parent that does not exist: \(parent)")
+            return
+        }
+        guard isRoot, let above = try? zone.shareMembership(of: parent) else { return }
+        report.note(
+            .wrong, key: zone.keys.shareRoot(name), "a share root below another, \(above.root), of share \(above.share)"
+        )
+    }
+
+    /// Every record must be found by going down from the records without a parent: what is not is on a cycle or below.
+    mutating func verifyReachability() throws {
+        var reached = 0
+        try zone.store.scan(zone.keys.parents.keyRange) { key, value in
+            guard try ParentEntry(decoding: value).parent == nil else { return .next }
+            reached += 1
+            try zone.visitSubtree(below: zone.keys.readParentKey(key)) { _, _ in
+                reached += 1
+                return reached > liveCount ? .stop : .next
+            }
+            return .next
+        }
+        guard reached != liveCount, report.isClean else { return }
+        report.note(
+            .wrong, "zone \(zone.id.name), hierarchy",
+            "\(liveCount) records, but \(reached) are reached from the top: some are their own ancestors")
+    }
+}

@@ -1,0 +1,83 @@
+// Removes the keys of deleted zones in the background, batch by batch.
+//
+// Deleting a zone leaves a purge entry. Nothing can reach the zone's keys any more and its number is never used again,
+// so the batches need no coordination with anybody: a crash between two of them loses nothing, the next run goes on
+// where keys are left. The purge entry goes last. While the store is behind with its own work the purge waits.
+
+import StratusLayout
+import StratusStore
+
+/// What a purge has done.
+package struct PurgeProgress: Hashable, Sendable {
+    package var zonesFinished = 0
+    package var entriesDeleted = 0
+    package var commits = 0
+    /// Times the purge waited for the store.
+    package var pauses = 0
+
+    package init() {}
+}
+
+extension RecordEngine {
+    /// Purges every deleted zone. `pause` is called while the store is under write pressure and should sleep a little;
+    /// the purge ends early, to be resumed by another call, when `shouldContinue` answers false.
+    package func purgeDeletedZones(
+        pause: () -> Void, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
+    ) throws -> PurgeProgress {
+        var progress = PurgeProgress()
+        while let purge = try nextPurge() {
+            let range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
+            while true {
+                guard shouldContinue(progress) else { return progress }
+                if store.isUnderWritePressure {
+                    progress.pauses += 1
+                    pause()
+                    continue
+                }
+                let deleted = try deleteEntries(in: range, limit: options.limits.purgeBatchCount)
+                guard deleted > 0 else { break }
+                progress.entriesDeleted += deleted
+                progress.commits += 1
+            }
+            try transact { transaction in
+                try transaction.removePurge(purge)
+            }
+            progress.zonesFinished += 1
+        }
+        return progress
+    }
+
+    private func nextPurge() throws -> PurgeEntry? {
+        try read { reader in
+            var next: PurgeEntry?
+            try reader.store.scan(GlobalKeys.purges.keyRange, .forward, limit: 1) { _, value in
+                next = try PurgeEntry(decoding: value)
+                return .stop
+            }
+            return next
+        }
+    }
+
+    /// Deletes keys that nobody writes any more, so listing them and deleting them need not be one transaction.
+    private func deleteEntries(in range: KeyRange, limit: Int) throws -> Int {
+        let keys = try read { reader in
+            var keys: [[UInt8]] = []
+            try reader.store.scan(range, .forward, limit: limit) { key, _ in
+                keys.append([UInt8](copying: key))
+                return .next
+            }
+            return keys
+        }
+        guard !keys.isEmpty else { return 0 }
+        try transact { transaction in
+            for key in keys { try transaction.deleteEntry(key) }
+        }
+        return keys.count
+    }
+}
+
+extension RecordTransaction {
+    fileprivate func removePurge(_ purge: PurgeEntry) throws {
+        try deleteEntry(GlobalKeys.purge(purge.database, purge.zone))
+    }
+}

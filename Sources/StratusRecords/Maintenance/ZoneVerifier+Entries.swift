@@ -1,0 +1,145 @@
+// Backwards: no index holds an entry that no record accounts for, and the history contradicts neither itself nor now.
+
+import StratusLayout
+import StratusModel
+import StratusStore
+
+extension ZoneVerifier {
+    /// The keyspaces whose entries are accounted for by records as they are now.
+    static let indexKeyspaces: [ZoneKeyspace] = [
+        .parents, .children, .shareRoots, .shareCounts, .references, .types, .fields, .tokens, .changes,
+    ]
+
+    mutating func verifyCounts() throws {
+        if header.recordCount != UInt64(liveCount) {
+            report.note(
+                .wrong, key: zone.keys.header(), "counts \(header.recordCount) records, there are \(liveCount)")
+        }
+        for keyspace in Self.indexKeyspaces {
+            let found = try count(keyspace)
+            report.entriesChecked += found
+            if found != expected[keyspace] ?? 0 || !report.isClean { try findDangling(keyspace) }
+        }
+    }
+
+    private func count(_ keyspace: ZoneKeyspace) throws -> Int {
+        var count = 0
+        try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { _, _ in
+            count += 1
+            return .next
+        }
+        return count
+    }
+
+    private mutating func findDangling(_ keyspace: ZoneKeyspace) throws {
+        try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+            if try !zone.isAccountedFor(key, value, keyspace) {
+                report.note(.dangling, key: [UInt8](copying: key), "no record accounts for it")
+            }
+            return .next
+        }
+    }
+
+    /// What ended began before it ended, times do not overlap, and both sides of a link tell the same.
+    mutating func verifyHistory() throws {
+        var previous: (name: RecordName, ended: UInt64)?
+        var links = 0
+        try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
+            let parts = try zone.keys.readEndedParentKey(key)
+            guard parts.ended > header.horizon else { return .next }
+            let entry = try EndedParentEntry(decoding: value)
+            let start = previous.flatMap { $0.name == parts.name ? $0.ended : nil } ?? 0
+            checkTimes(key, began: entry.began, ended: parts.ended, notBefore: start)
+            previous = (parts.name, parts.ended)
+            guard let parent = entry.parent else { return .next }
+            links += 1
+            let twin = zone.keys.endedChild(parent: parent, child: parts.name, ended: parts.ended)
+            let began = try zone.store.withValue(forKey: twin) { try EndedChildEntry(decoding: $0).began }
+            if began == nil { report.note(.missing, key: twin, "the child's history has no counterpart here") }
+            if let began, began != entry.began { report.note(.wrong, key: twin, "began at \(began)") }
+            return .next
+        }
+        try verifyEndedChildren(expected: links)
+        previous = nil
+        try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+            let parts = try zone.keys.readEndedShareKey(key)
+            guard parts.ended > header.horizon else { return .next }
+            let start = previous.flatMap { $0.name == parts.name ? $0.ended : nil } ?? 0
+            checkTimes(key, began: try EndedShareEntry(decoding: value).began, ended: parts.ended, notBefore: start)
+            previous = (parts.name, parts.ended)
+            return .next
+        }
+    }
+
+    private mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
+        report.entriesChecked += 1
+        guard began < start || began >= ended || ended > header.sequence else { return }
+        report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")
+    }
+
+    private mutating func verifyEndedChildren(expected: Int) throws {
+        var found = 0
+        try zone.store.scan(zone.keys.endedChildren.keyRange) { key, _ in
+            let parts = try zone.keys.readEndedChildKey(key)
+            guard parts.ended > header.horizon else { return .next }
+            found += 1
+            let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
+            let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
+            if parent != .some(parts.parent) {
+                report.note(.dangling, key: [UInt8](copying: key), "the child's history knows nothing of it")
+            }
+            return .next
+        }
+        report.entriesChecked += found
+    }
+}
+
+extension ZoneReader {
+    /// Whether a record as it is now accounts for an index entry, by the rule that writes such entries.
+    /// Counts are accounted for by any record that hangs where the entry says; whether they are right is asked forwards.
+    func isAccountedFor(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws -> Bool {
+        switch keyspace {
+        case .records:
+            let parts = try keys.readRecordKey(key)
+            guard let chunk = parts.chunkIndex else { return true }
+            return try live(parts.name).map { chunk < $0.chunkCount } ?? false
+        case .parents: return try live(keys.readParentKey(key)) != nil
+        case .children:
+            let parts = try keys.readChildKey(key)
+            return try live(parts.child)?.header.parent == .some(parts.parent)
+        case .shareRoots: return try live(keys.readShareRootKey(key))?.header.share != nil
+        case .shareCounts:
+            let parts = try keys.readShareCountKey(key)
+            guard let record = try live(parts.name), record.header.parent == parts.parent else { return false }
+            return try ShareCountEntry(decoding: value).count > 0
+        case .references:
+            let parts = try keys.readReferenceKey(key)
+            let reference = RecordReference(target: parts.target, action: parts.action)
+            let source = SourceReference(field: parts.field, reference: reference)
+            return try record(parts.source)?.facts.references.contains(source) ?? false
+        case .types:
+            let parts = try keys.readTypeKey(key)
+            return try live(parts.name)?.header.type == parts.type
+        case .changes:
+            let sequence = try keys.readChangeKey(key)
+            switch try state(of: ChangeEntry(decoding: value).name) {
+            case .absent: return false
+            case .deleted(let tombstone): return tombstone.sequence == sequence
+            case .live(let live): return live.facts.changeSequence == sequence
+            }
+        default: return false
+        }
+    }
+
+    private func live(_ name: RecordName) throws -> LiveRecord? {
+        if case .live(let live) = try state(of: name) { live } else { nil }
+    }
+}
+
+extension StoredRecord {
+    /// What the record alone contributes to the indexes.
+    var facts: RecordFacts {
+        RecordFacts(
+            name: record.name, type: record.type, changeSequence: system.changeSequence, references: record.references)
+    }
+}

@@ -1,0 +1,40 @@
+// The plan of a request: everything that will be written, as a value that can be printed and tested before it is done.
+
+package import StratusLayout
+package import StratusModel
+
+/// What a request turns into: committed whole or not at all.
+package struct MutationPlan: Sendable {
+    /// Every key set or deleted, records and index entries and history together.
+    package var mutations: [KeyMutation] = []
+    /// The zone's header afterwards.
+    package var header: ZoneHeader
+    /// The hierarchy nodes that change, for the ancestor cache; nil where the record is gone.
+    package var nodes: [(name: RecordName, node: HierarchyNode?)] = []
+    /// The saved records as they will be read back, in the order of the request.
+    package var saved: [StoredRecord] = []
+    /// The records that existed and are deleted, in the order of the request.
+    package var deleted: [RecordName] = []
+
+    package init(header: ZoneHeader) {
+        self.header = header
+    }
+
+    /// Whether nothing at all changes.
+    package var isEmpty: Bool { mutations.isEmpty }
+}
+
+extension MutationPlan: CustomStringConvertible {
+    /// One line for every write, in the order of the keys' descriptions.
+    package var description: String {
+        mutations.map { mutation in
+            switch mutation {
+            case .set(let key, let value):
+                "set    \(KeyDescription(key)) = \(ValueDescription(key: key, value: value))"
+            case .delete(let key):
+                "delete \(KeyDescription(key))"
+            }
+        }
+        .sorted().joined(separator: "\n")
+    }
+}

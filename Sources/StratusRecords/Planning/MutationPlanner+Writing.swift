@@ -1,0 +1,138 @@
+// Step 8 of planning: records, index entries and history as keys and values.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+
+extension MutationPlanner {
+    func written(_ nodes: [NodeChange], _ counts: ShareCounts) throws -> MutationPlan {
+        var plan = MutationPlan(header: header)
+        plan.mutations.reserveCapacity(order.count * 6)
+        for name in order {
+            guard let draft = drafts[name], draft.isEffective else { continue }
+            if let record = draft.new {
+                try appendSave(of: record, draft, to: &plan)
+            } else if let live = draft.oldLive {
+                appendDeletion(of: live, draft, to: &plan)
+            }
+        }
+        for change in nodes {
+            appendNode(change, to: &plan)
+            appendHistory(change, to: &plan)
+        }
+        for (old, new) in counts.changes() {
+            ShareCountIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        }
+        return plan
+    }
+
+    private func appendSave(of record: Record, _ draft: Draft, to plan: inout MutationPlan) throws {
+        let stored = StoredRecord(record: record, system: systemFields(draft))
+        var value: [UInt8] = []
+        try RecordCodec.encode(stored, into: &value)
+        let chunks = try RecordChunks.split(value, record: record.name, changeSequence: draft.sequence)
+        for (index, chunk) in chunks.enumerated() {
+            let key = index == 0 ? zone.keys.record(draft.name) : zone.keys.recordChunk(draft.name, index: index)
+            plan.mutations.append(.set(key: key, value: chunk))
+        }
+        appendChunkRemoval(draft, from: chunks.count, to: &plan)
+        let facts = RecordFacts(
+            name: record.name, type: record.type, changeSequence: draft.sequence, references: record.references)
+        appendRecordEntries(draft, new: facts, to: &plan)
+        if case .deleted(let tombstone) = draft.old {
+            let old = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
+            TombstoneIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
+        }
+        if draft.oldLive == nil { plan.header.recordCount += 1 }
+        plan.saved.append(stored)
+    }
+
+    private func appendDeletion(of live: LiveRecord, _ draft: Draft, to plan: inout MutationPlan) {
+        let tombstone = Tombstone(
+            sequence: draft.sequence, type: live.header.type, parent: live.header.parent,
+            deleted: request.stamp)
+        plan.mutations.append(.set(key: zone.keys.record(draft.name), value: tombstone.encoded()))
+        appendChunkRemoval(draft, from: 1, to: &plan)
+        appendRecordEntries(draft, new: nil, to: &plan)
+        let facts = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
+        TombstoneIndex.appendDifference(from: nil, to: facts, in: zone.keys, to: &plan.mutations)
+        plan.header.recordCount -= 1
+        plan.deleted.append(draft.name)
+    }
+
+    private func appendRecordEntries(_ draft: Draft, new: RecordFacts?, to plan: inout MutationPlan) {
+        let old = draft.oldLive?.facts
+        TypeIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        ReferenceIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        ChangeIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+    }
+
+    /// Removes the chunks of the old value that the new one does not overwrite.
+    private func appendChunkRemoval(_ draft: Draft, from first: Int, to plan: inout MutationPlan) {
+        guard let old = draft.oldLive?.chunkCount, old > max(first, 1) else { return }
+        for index in max(first, 1)..<old {
+            plan.mutations.append(.delete(key: zone.keys.recordChunk(draft.name, index: index)))
+        }
+    }
+
+    private func appendNode(_ change: NodeChange, to plan: inout MutationPlan) {
+        let old = change.old.map { HierarchyFacts(name: change.name, node: $0) }
+        let new = change.new.map { HierarchyFacts(name: change.name, node: $0) }
+        ParentIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        ChildIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        ShareRootIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        plan.nodes.append((change.name, change.new))
+    }
+
+    /// What has ended stays known until the purge horizon, in keyspaces of its own so that today's walks stay small.
+    private func appendHistory(_ change: NodeChange, to plan: inout MutationPlan) {
+        guard let old = change.old, let ended = change.sequence else { return }
+        if change.new == nil || change.new?.parent != old.parent {
+            let link = EndedParentEntry(parent: old.parent, began: old.parentSince)
+            plan.mutations.append(
+                .set(key: zone.keys.endedParent(child: change.name, ended: ended), value: link.encoded()))
+            if let parent = old.parent {
+                let key = zone.keys.endedChild(parent: parent, child: change.name, ended: ended)
+                plan.mutations.append(.set(key: key, value: EndedChildEntry(began: old.parentSince).encoded()))
+            }
+        }
+        if let share = old.share, change.new?.share != share {
+            let mark = EndedShareEntry(share: share, began: old.shareSince)
+            plan.mutations.append(
+                .set(key: zone.keys.endedShare(root: change.name, ended: ended), value: mark.encoded()))
+        }
+    }
+
+    /// The date of a save is later than that of the one before, even within one tick of the clock.
+    private func systemFields(_ draft: Draft) -> SystemFields {
+        var modified = request.stamp
+        if let before = draft.oldLive?.header.system.modified.date, modified.date <= before {
+            modified.date = Date(timeIntervalSinceReferenceDate: before.timeIntervalSinceReferenceDate.nextUp)
+        }
+        return SystemFields(
+            changeTag: ChangeTag.text(sequence: draft.sequence, salt: request.tagSalt),
+            changeSequence: draft.sequence,
+            created: draft.oldLive?.header.system.created ?? modified,
+            modified: modified)
+    }
+}
+
+extension Record {
+    /// The references in the record's fields, lists included, in the byte order of the field keys.
+    var references: [SourceReference] {
+        var references: [SourceReference] = []
+        for (key, field) in fields {
+            switch field.value {
+            case .reference(let reference):
+                references.append(SourceReference(field: key, reference: reference))
+            case .list(let elements):
+                for case .reference(let reference) in elements {
+                    references.append(SourceReference(field: key, reference: reference))
+                }
+            default:
+                continue
+            }
+        }
+        return references.count > 1 ? references.sorted { $0.field < $1.field } : references
+    }
+}

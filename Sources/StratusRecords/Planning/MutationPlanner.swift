@@ -1,0 +1,164 @@
+// How a request becomes a plan, in eight steps. Nothing is written on the way: the plan is a value, and a request with a
+// refusal has none.
+//
+//   1. Load what is stored under every name of the request.            (Draft)
+//   2. Place all records anew at once.                                  (FinalHierarchy)
+//   3. Refuse missing parents, orphaned children, cycles, excess depth.
+//   4. Count the share roots along the chains that change.              (ShareCounts)
+//   5. Refuse records that would be in two shares.
+//   6. Number the writes in the zone's feed.
+//   7. Find the hierarchy nodes that change, and what of them is now history.
+//   8. Write records, index entries and history into the plan.          (MutationPlanner+Writing)
+
+import StratusLayout
+import StratusModel
+import StratusStore
+
+/// Plans one request over one zone, inside a transaction.
+struct MutationPlanner {
+    let zone: ZoneReader
+    let request: MutationRequest
+    /// The names of the request in its order.
+    var order: [RecordName] = []
+    var drafts: [RecordName: Draft] = [:]
+    /// The parents that the saved records name.
+    var namedParents: Set<RecordName> = []
+    var header: ZoneHeader
+
+    init(zone: ZoneReader, request: MutationRequest) throws {
+        self.zone = zone
+        self.request = request
+        self.header = try zone.header()
+    }
+
+    /// The plan of the request.
+    ///
+    /// Throws `RequestRefused` with the reason of every record that cannot be written as asked, `RecordsError` with
+    /// `invalidRequest` for a request that contradicts itself or is over a limit.
+    mutating func plan() throws -> MutationPlan {
+        try load()
+        var hierarchy = FinalHierarchy(zone: zone, drafts: drafts)
+        try refuse(structureRefusals(&hierarchy))
+        let counts = try ShareCounts(zone: zone, drafts: drafts, order: order)
+        try refuse(shareRefusals(&hierarchy, counts))
+        number()
+        return try written(nodeChanges(hierarchy), counts)
+    }
+
+    private func refuse(_ refusals: [RecordName: Refusal]) throws {
+        if !refusals.isEmpty { throw RequestRefused(refusals: refusals) }
+    }
+
+    // MARK: 1. Load
+
+    private mutating func load() throws {
+        let limit = zone.limits.requestItemCount
+        guard request.mutations.count <= limit else {
+            throw RecordsError(
+                .invalidRequest, "The request has too many items: split it.",
+                ["items": "\(request.mutations.count)", "limit": "\(limit)"])
+        }
+        order.reserveCapacity(request.mutations.count)
+        drafts.reserveCapacity(request.mutations.count)
+        for mutation in request.mutations {
+            let name = mutation.name
+            try mutation.checkLimits()
+            var draft = Draft(name: name, old: try zone.state(of: name), new: mutation.savedRecord, oldNode: nil)
+            if draft.oldLive != nil && (draft.isPlacedAnew || draft.isMarkedAnew) {
+                draft.oldNode = try zone.node(name)
+                guard draft.oldNode != nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+            }
+            guard drafts.updateValue(draft, forKey: name) == nil else {
+                throw RecordsError(
+                    .invalidRequest, "A record occurs twice in one request: name each record once.",
+                    ["record": name.text])
+            }
+            order.append(name)
+            if let parent = draft.new?.parent { namedParents.insert(parent) }
+        }
+    }
+
+    // MARK: 3. Structure
+
+    /// Missing parents, orphaned children, cycles and excess depth.
+    private func structureRefusals(_ hierarchy: inout FinalHierarchy) throws -> [RecordName: Refusal] {
+        var refusals: [RecordName: Refusal] = [:]
+        for name in order {
+            guard let draft = drafts[name] else { continue }
+            refusals[name] =
+                try draft.new == nil
+                ? deletionRefusal(draft, hierarchy) : placementRefusal(draft, &hierarchy)
+        }
+        return refusals
+    }
+
+    private func deletionRefusal(_ draft: Draft, _ hierarchy: FinalHierarchy) throws -> Refusal? {
+        guard draft.oldLive != nil else { return nil }
+        guard draft.oldNode?.hasChildren == true || namedParents.contains(draft.name) else { return nil }
+        return try hierarchy.firstChild(of: draft.name).map { .hasChildren(child: $0) }
+    }
+
+    private func placementRefusal(_ draft: Draft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
+        guard let parent = draft.new?.parent else { return nil }
+        guard draft.isPlacedAnew else {
+            // The parent was there before; only this request can take it away.
+            return drafts[parent].map { $0.new == nil } == true ? .parentMissing(parent: parent) : nil
+        }
+        if parent == draft.name { return .cycle(parent: parent) }
+        guard try hierarchy.exists(parent) else { return .parentMissing(parent: parent) }
+        let depthLimit = zone.limits.hierarchyDepth
+        switch try hierarchy.position(of: draft.name) {
+        case .onCycle: return .cycle(parent: parent)
+        case .tooDeep: return .tooDeep(depthLimit: depthLimit)
+        case .placed(let level, _) where level > depthLimit: return .tooDeep(depthLimit: depthLimit)
+        case .placed, .belowCycle: return nil
+        }
+    }
+
+    // MARK: 5. Shares
+
+    /// Records that would be in two hierarchical shares. Any two roots on one path are there because of a root that is
+    /// new or a record that moved with a root at or below it, so only those look up their ancestors.
+    private func shareRefusals(
+        _ hierarchy: inout FinalHierarchy, _ counts: ShareCounts
+    ) throws -> [RecordName: Refusal] {
+        var refusals: [RecordName: Refusal] = [:]
+        for name in order {
+            guard let draft = drafts[name], let new = draft.new else { continue }
+            if let old = draft.oldShare, let share = new.share, old != share {
+                refusals[name] = .alreadyShared(ShareConflict(place: .same, root: name, share: old))
+                continue
+            }
+            guard draft.becomesRoot || (draft.isPlacedAnew && counts.count(of: name) > 0) else { continue }
+            if let parent = new.parent, case .placed(_, let above?) = try hierarchy.position(of: parent) {
+                refusals[name] = .alreadyShared(ShareConflict(place: .above, root: above.root, share: above.share))
+            } else if draft.becomesRoot, counts.count(of: name) > 1, let below = try counts.firstRoot(below: name) {
+                refusals[name] = .alreadyShared(ShareConflict(place: .below, root: below.root, share: below.share))
+            }
+        }
+        return refusals
+    }
+
+    // MARK: 6. Numbers
+
+    private mutating func number() {
+        for name in order where drafts[name]?.isEffective == true {
+            header.sequence += 1
+            drafts[name]?.sequence = header.sequence
+        }
+    }
+}
+
+extension RecordMutation {
+    fileprivate var savedRecord: Record? {
+        if case .save(let record) = self { record } else { nil }
+    }
+}
+
+extension RecordsError {
+    static func missingParentEntry(_ name: RecordName, in zone: ZoneID) -> RecordsError {
+        RecordsError(
+            .corruption, "A record has no entry in the parent index: verify the store, then rebuild its indexes.",
+            ["record": name.text, "zone": zone.name.text])
+    }
+}

@@ -1,0 +1,35 @@
+// What a caller asks to be written into one zone, whole or not at all.
+
+package import StratusModel
+
+/// One item of a request.
+package enum RecordMutation: Hashable, Sendable {
+    /// Writes the record as given: fields that are not in it are gone afterwards.
+    case save(Record)
+    /// Deletes the record. A record that does not exist is no error and changes nothing.
+    case delete(RecordName)
+
+    package var name: RecordName {
+        switch self {
+        case .save(let record): record.name
+        case .delete(let name): name
+        }
+    }
+}
+
+/// Items that are written together. The order of the items does not matter for what is allowed, only for the order of
+/// their sequence numbers.
+///
+/// The clock and the random salt are drawn by the caller, before the transaction: its body may run twice.
+package struct MutationRequest: Sendable {
+    package var mutations: [RecordMutation]
+    package var stamp: Stamp
+    /// Makes change tags differ between stores that were copied from one another.
+    package var tagSalt: UInt32
+
+    package init(_ mutations: [RecordMutation], stamp: Stamp, tagSalt: UInt32) {
+        self.mutations = mutations
+        self.stamp = stamp
+        self.tagSalt = tagSalt
+    }
+}

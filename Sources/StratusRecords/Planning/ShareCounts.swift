@@ -1,0 +1,132 @@
+// How many share roots lie at or below each record, as a request changes it.
+//
+// First everything that moves or goes is detached, then everything is attached, then new roots are marked; each step
+// changes the counts along one chain of ancestors, so the cost is O(depth) however large the subtrees are. The final
+// hierarchy is known to be free of cycles before this begins, so every chain on the way is too.
+
+import StratusLayout
+import StratusModel
+import StratusStore
+
+struct ShareCounts {
+    /// A record's count before the request and now.
+    private struct Tally {
+        var old: ShareCountFacts?
+        var count: Int64
+    }
+
+    private let zone: ZoneReader
+    private let drafts: [RecordName: Draft]
+    private var tallies: [RecordName: Tally] = [:]
+    /// Where records of the request hang at this step; absent: where they are stored.
+    private var parents: [RecordName: RecordName?] = [:]
+
+    init(zone: ZoneReader, drafts: [RecordName: Draft], order: [RecordName]) throws {
+        self.zone = zone
+        self.drafts = drafts
+        let ordered = order.compactMap { drafts[$0] }
+        for draft in ordered where draft.oldLive != nil { try detach(draft) }
+        for draft in ordered { try attach(draft) }
+        for draft in ordered where draft.becomesRoot { try adjust(draft.name, by: 1) }
+    }
+
+    /// The number of share roots at or below a record of the request, after it.
+    func count(of name: RecordName) -> Int64 { tallies[name]?.count ?? 0 }
+
+    /// Every count the request changes, before and after.
+    func changes() -> [(old: ShareCountFacts?, new: ShareCountFacts?)] {
+        tallies.map { name, tally in
+            let draft = drafts[name]
+            let parent = draft.map { $0.new?.parent } ?? tally.old?.parent
+            let survives = draft.map { $0.new != nil } ?? true
+            let new = survives ? ShareCountFacts(name: name, parent: parent, count: UInt64(max(0, tally.count))) : nil
+            return (tally.old, new)
+        }
+    }
+
+    /// The root found by always going down to the child with the smallest name that has one at or below it.
+    func firstRoot(below name: RecordName) throws -> ShareMembership? {
+        var current = name
+        for _ in 0..<zone.limits.hierarchyDepth {
+            guard let child = try firstChildWithRoot(of: current) else { return nil }
+            if let share = try share(of: child) { return ShareMembership(root: child, share: share) }
+            current = child
+        }
+        return nil
+    }
+
+    private func share(of name: RecordName) throws -> RecordName? {
+        if let draft = drafts[name] { return draft.new?.share }
+        return try zone.node(name)?.share
+    }
+
+    private func firstChildWithRoot(of parent: RecordName) throws -> RecordName? {
+        var first: RecordName?
+        for (name, tally) in tallies where tally.count > 0 {
+            let current = drafts[name].map { $0.new?.parent } ?? tally.old?.parent
+            if current == parent, first.map({ name < $0 }) ?? true { first = name }
+        }
+        try zone.store.scan(zone.keys.shareCounts(below: parent).keyRange) { key, _ in
+            let name = try zone.keys.readShareCountKey(key).name
+            if tallies[name] != nil { return .next }
+            if first.map({ name < $0 }) ?? true { first = name }
+            return .stop
+        }
+        return first
+    }
+
+    private mutating func detach(_ draft: Draft) throws {
+        let name = draft.name
+        guard draft.isPlacedAnew || draft.isMarkedAnew else { return }
+        try load(name)
+        if draft.oldShare != nil && draft.new?.share == nil { try adjust(name, by: -1) }
+        guard draft.isPlacedAnew else { return }
+        try adjustAbove(name, by: -count(of: name))
+        parents[name] = .some(nil)
+    }
+
+    private mutating func attach(_ draft: Draft) throws {
+        guard draft.isPlacedAnew, let new = draft.new else { return }
+        parents[draft.name] = .some(new.parent)
+        try adjustAbove(draft.name, by: count(of: draft.name))
+    }
+
+    private mutating func adjust(_ name: RecordName, by difference: Int64) throws {
+        try load(name)
+        tallies[name]?.count += difference
+        try adjustAbove(name, by: difference)
+    }
+
+    private mutating func adjustAbove(_ name: RecordName, by difference: Int64) throws {
+        guard difference != 0 else { return }
+        var current = name
+        var level = 0
+        while let parent = try parent(of: current) {
+            level += 1
+            guard level <= zone.limits.hierarchyDepth else { throw RecordsError.tooDeep(name, in: zone) }
+            try load(parent)
+            tallies[parent]?.count += difference
+            current = parent
+        }
+    }
+
+    private func parent(of name: RecordName) throws -> RecordName? {
+        if let parent = parents[name] { return parent }
+        if let draft = drafts[name], draft.oldLive == nil { return nil }
+        return try zone.node(name)?.parent
+    }
+
+    /// Reads the stored count of a record once. A record that is new has none.
+    private mutating func load(_ name: RecordName) throws {
+        guard tallies[name] == nil else { return }
+        if let draft = drafts[name] {
+            guard draft.oldLive != nil else {
+                tallies[name] = Tally(old: nil, count: 0)
+                return
+            }
+        }
+        let parent = try drafts[name].map { $0.oldParent } ?? zone.node(name)?.parent
+        let count = try zone.shareCount(of: name, under: parent)
+        tallies[name] = Tally(old: ShareCountFacts(name: name, parent: parent, count: count), count: Int64(count))
+    }
+}

@@ -1,0 +1,123 @@
+// Walks up and down the hierarchy of a zone.
+
+import StratusLayout
+package import StratusModel
+package import StratusStore
+
+/// The hierarchical share a record is in.
+package struct ShareMembership: Hashable, Sendable {
+    /// The share root: the record itself or the only ancestor that is one.
+    package var root: RecordName
+    /// The root's share.
+    package var share: RecordName
+
+    package init(root: RecordName, share: RecordName) {
+        self.root = root
+        self.share = share
+    }
+}
+
+/// A record in its parent's list.
+package struct Child: Hashable, Sendable {
+    package var name: RecordName
+    package var hasChildren: Bool
+
+    package init(name: RecordName, hasChildren: Bool) {
+        self.name = name
+        self.hasChildren = hasChildren
+    }
+}
+
+extension ZoneReader {
+    /// The records above a record, nearest first; nil when no live record has this name.
+    ///
+    /// Throws `hierarchyTooDeep` past the depth limit, `corruption` when a parent on the way is missing.
+    package func ancestors(of name: RecordName) throws -> [RecordName]? {
+        guard var node = try node(name) else { return nil }
+        var ancestors: [RecordName] = []
+        while let parent = node.parent {
+            ancestors.append(parent)
+            node = try ancestorNode(parent, below: name, level: ancestors.count)
+        }
+        return ancestors
+    }
+
+    /// The hierarchical share a record is in, or nil when it is in none. O(depth), whatever lies below.
+    ///
+    /// Throws `unknownRecord` when no live record has this name, `hierarchyTooDeep` past the depth limit, `corruption`
+    /// when a parent on the way is missing.
+    package func shareMembership(of name: RecordName) throws -> ShareMembership? {
+        var current = name
+        var level = 0
+        if transaction == nil {
+            switch cache.nearestShareRoot(zone: cacheZone, of: name, at: store.version, limit: limits.hierarchyDepth) {
+            case .found(let root, let share, _): return ShareMembership(root: root, share: share)
+            case .none: return nil
+            case .unknown(let at, let levels):
+                current = at
+                level = levels
+            }
+        }
+        while true {
+            let node: HierarchyNode
+            if level == 0 {
+                guard let found = try self.node(current) else { throw RecordsError.unknownRecord(current, in: id) }
+                node = found
+            } else {
+                node = try ancestorNode(current, below: name, level: level)
+            }
+            if let share = node.share { return ShareMembership(root: current, share: share) }
+            guard let parent = node.parent else { return nil }
+            current = parent
+            level += 1
+        }
+    }
+
+    /// The children of a record in the byte order of their names, at most `limit` of them after `last`.
+    package func children(of parent: RecordName, after last: RecordName? = nil, limit: Int = .max) throws -> [Child] {
+        var children: [Child] = []
+        try visitChildren(of: parent, after: last, limit: limit) { child in
+            children.append(child)
+            return .next
+        }
+        return children
+    }
+
+    /// Visits the children of a record in the byte order of their names.
+    package func visitChildren(
+        of parent: RecordName, after last: RecordName? = nil, limit: Int = .max, _ visit: (Child) throws -> ScanStep
+    ) throws {
+        let whole = keys.children(of: parent)
+        let range = last.map { keys.children(of: parent, after: $0) } ?? whole
+        let prefixByteCount = whole.lower.count
+        try store.scan(range.keyRange, .forward, limit: limit) { key, value in
+            let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
+            return try visit(Child(name: name, hasChildren: ChildEntry(decoding: value).hasChildren))
+        }
+    }
+
+    /// The node of a record that another one names as its ancestor, so that its absence is corruption.
+    func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> HierarchyNode {
+        guard level <= limits.hierarchyDepth else { throw RecordsError.tooDeep(descendant, in: self) }
+        guard let node = try node(name) else {
+            throw RecordsError(
+                .corruption, "A record names a parent that does not exist: verify the store, then rebuild its indexes.",
+                ["record": descendant.text, "missing": name.text, "zone": id.name.text])
+        }
+        return node
+    }
+}
+
+extension RecordsError {
+    static func tooDeep(_ name: RecordName, in zone: ZoneReader) -> RecordsError {
+        RecordsError(
+            .hierarchyTooDeep, "The record lies deeper than the limit: move it or one of its ancestors up.",
+            ["record": name.text, "zone": zone.id.name.text, "limit": "\(zone.limits.hierarchyDepth)"])
+    }
+
+    static func unknownRecord(_ name: RecordName, in zone: ZoneID) -> RecordsError {
+        RecordsError(
+            .unknownRecord, "No such record: check its name and its zone.",
+            ["record": name.text, "zone": zone.name.text])
+    }
+}

@@ -1,0 +1,127 @@
+// One zone in one snapshot: records by name, and their nodes in the hierarchy. Inside a transaction it also sees what
+// that transaction and the commits in flight have written.
+
+package import StratusLayout
+package import StratusModel
+package import StratusStore
+
+/// Reads one zone. Valid only inside the `read` or `transact` call that made it.
+package final class ZoneReader {
+    package let id: ZoneID
+    package let keys: ZoneKeys
+    package let limits: RecordLimits
+    package let store: any StoreReader
+    let transaction: (any StoreTransaction)?
+    let cache: AncestorCache
+    let cacheZone: CacheZone
+    /// Reused for every key, so that a walk does not allocate a key a level.
+    var keyBuffer: [UInt8] = []
+
+    init(
+        id: ZoneID, keys: ZoneKeys, store: any StoreReader, transaction: (any StoreTransaction)?, cache: AncestorCache,
+        limits: RecordLimits
+    ) {
+        self.id = id
+        self.keys = keys
+        self.store = store
+        self.transaction = transaction
+        self.cache = cache
+        self.limits = limits
+        self.cacheZone = CacheZone(database: keys.database.rawValue, zone: keys.zone.rawValue)
+    }
+
+    /// The zone's counters.
+    ///
+    /// Throws `RecordsError.corruption` when the zone has no header.
+    package func header() throws -> ZoneHeader {
+        guard let header = try store.withValue(forKey: keys.header(), { try ZoneHeader(decoding: $0) }) else {
+            throw RecordsError(
+                .corruption, "A zone is listed but has no header: restore the store from a backup.",
+                ["zone": id.name.text])
+        }
+        return header
+    }
+
+    /// What lies at a record's key: a live record's value, a tombstone, or nothing.
+    package func state(of name: RecordName) throws -> RecordState {
+        keys.record(name, into: &keyBuffer)
+        let state = try store.withValue(forKey: keyBuffer) { value in
+            try RecordState(decoding: value, name: name)
+        }
+        guard let state else { return .absent }
+        guard case .live(var live) = state, live.chunkCount > 1 else { return state }
+        let value = try wholeValue(of: name)
+        live.facts.references = try RecordCodec.references(in: value.span)
+            .map { SourceReference(field: $0.field, reference: $0.reference) }
+        return .live(live)
+    }
+
+    /// A record with the fields asked for, or nil when no live record has this name.
+    ///
+    /// One store read for a record of up to 100,000 bytes.
+    package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
+        keys.record(name, into: &keyBuffer)
+        let first = try store.withValue(forKey: keyBuffer) { value in
+            try FirstValue(value, of: name, fields: fields)
+        }
+        switch first {
+        case nil, .tombstone: return nil
+        case .whole(let record): return record
+        case .firstChunk:
+            let value = try wholeValue(of: name)
+            return try RecordCodec.decode(name, value.span, fields: fields)
+        }
+    }
+
+    /// The place of a record in the hierarchy, or nil when no live record has this name.
+    package func node(_ name: RecordName) throws -> HierarchyNode? {
+        keys.parent(of: name, into: &keyBuffer)
+        let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
+        if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
+        guard let node = try store.withValue(forKey: keyBuffer, { try ParentEntry(decoding: $0).node }) else {
+            return nil
+        }
+        if mayUseCache { cache.fill(zone: cacheZone, name: name, node: node, at: store.version) }
+        return node
+    }
+
+    /// The number of share roots at or below a record that lies under `parent`.
+    package func shareCount(of name: RecordName, under parent: RecordName?) throws -> UInt64 {
+        keys.shareCount(parent: parent, name: name, into: &keyBuffer)
+        return try store.withValue(forKey: keyBuffer) { try ShareCountEntry(decoding: $0).count } ?? 0
+    }
+
+    private func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
+        guard let transaction else { return false }
+        return transaction.hasUnpublishedWrite(forKey: key)
+    }
+
+    private func wholeValue(of name: RecordName) throws -> [UInt8] {
+        var chunks: [[UInt8]] = []
+        try store.scan(keys.recordWithChunks(name).keyRange) { _, value in
+            chunks.append([UInt8](copying: value))
+            return .next
+        }
+        return try RecordChunks.join(chunks)
+    }
+}
+
+/// What the value at a record's key turned out to be.
+private enum FirstValue {
+    case tombstone
+    case whole(StoredRecord)
+    case firstChunk
+
+    init(_ value: Span<UInt8>, of name: RecordName, fields: FieldSelection) throws {
+        switch try RecordValueKind(of: value) {
+        case .tombstone: self = .tombstone
+        case .firstChunk: self = .firstChunk
+        default: self = .whole(try RecordCodec.decode(name, value, fields: fields))
+        }
+    }
+}
+
+extension LayoutRange {
+    /// The same range in the words of the store.
+    package var keyRange: KeyRange { KeyRange(from: lower, upTo: upper) }
+}

@@ -1,0 +1,55 @@
+// Where a conformance check gets its stores from.
+
+package import StratusStore
+
+/// A kind of store.
+package protocol StoreFixture: Sendable {
+    /// Names the kind in failures.
+    var name: String { get }
+
+    /// A place of its own for one store, empty.
+    func makePlace() throws -> any StorePlace
+}
+
+/// A place whose contents outlive a store that is opened on it: a directory, or what stands for one.
+/// One store is open on it at a time; `open` after `close` finds the same entries.
+package protocol StorePlace: AnyObject, Sendable {
+    func open() throws -> any OrderedStore
+
+    /// Removes what the place holds. No store is open on it.
+    func remove()
+}
+
+/// Gives in-memory stores.
+package struct MemoryStoreFixture: StoreFixture {
+    package let name: String
+    private let options: MemoryStore.Options
+
+    package init(options: MemoryStore.Options = .init()) {
+        self.options = options
+        name = options.runsBodiesTwice ? "memory, bodies twice" : "memory"
+    }
+
+    package func makePlace() -> any StorePlace { MemoryPlace(options) }
+}
+
+private final class MemoryPlace: StorePlace {
+    private let options: MemoryStore.Options
+    private let newest = Locked<MemoryStore?>(nil)
+
+    init(_ options: MemoryStore.Options) {
+        self.options = options
+    }
+
+    func open() -> any OrderedStore {
+        newest.withLock { newest in
+            let store = newest?.reopened() ?? MemoryStore(options: options)
+            newest = store
+            return store
+        }
+    }
+
+    func remove() {
+        newest.withLock { $0 = nil }
+    }
+}

@@ -1,0 +1,74 @@
+// Stores around stores. A wrapper conforms to one of these protocols, inherits forwarding for everything, and writes
+// only what it changes.
+
+package import StratusStore
+
+/// A reader that passes everything on to another.
+package protocol ReaderWrapper: StoreReader {
+    var wrapped: any StoreReader { get }
+}
+
+/// A transaction that passes everything on to another.
+package protocol TransactionWrapper: ReaderWrapper, StoreTransaction {
+    var wrappedTransaction: any StoreTransaction { get }
+}
+
+/// A store that passes everything on to another.
+package protocol StoreWrapper: OrderedStore {
+    var wrapped: any OrderedStore { get }
+}
+
+extension ReaderWrapper {
+    package var version: StoreVersion { wrapped.version }
+
+    package func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        try wrapped.visitValue(forKey: key, body)
+    }
+
+    package func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try wrapped.scan(range, direction, limit: limit, visit)
+    }
+
+    package var cost: StoreCost { wrapped.cost }
+}
+
+extension TransactionWrapper {
+    package var wrapped: any StoreReader { wrappedTransaction }
+
+    package func set(_ key: [UInt8], to value: [UInt8]) throws {
+        try wrappedTransaction.set(key, to: value)
+    }
+
+    package func delete(_ key: [UInt8]) throws {
+        try wrappedTransaction.delete(key)
+    }
+
+    package func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
+        wrappedTransaction.hasUnpublishedWrite(forKey: key)
+    }
+
+    package func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
+        wrappedTransaction.onPublish(action)
+    }
+}
+
+extension StoreWrapper {
+    package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wrapped.read(body)
+    }
+
+    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact(body)
+    }
+
+    package var statistics: StoreStatistics { wrapped.statistics }
+
+    package var isUnderWritePressure: Bool { wrapped.isUnderWritePressure }
+
+    package func close() {
+        wrapped.close()
+    }
+}

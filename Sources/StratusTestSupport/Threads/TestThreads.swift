@@ -1,0 +1,115 @@
+// Threads for tests that block. Stores block their callers, and a blocked thread of Swift's cooperative pool may stop
+// every other test, so blocking work runs here. Nothing sleeps: threads wait for each other by name, and a wait that
+// would never end becomes an error.
+
+internal import Foundation
+
+/// A wait that would never have ended.
+package struct TestTimeout: Error, CustomStringConvertible {
+    package let description: String
+}
+
+/// Starts threads and waits for them.
+package enum TestThreads {
+    /// How long a thread waits for another before the test fails. Only a deadlock reaches it.
+    package static let deadlineSeconds = 120.0
+
+    /// Runs `body` on `count` threads that start together, and waits for all. Throws the error of the lowest index.
+    package static func run(_ count: Int, _ body: @escaping @Sendable (_ index: Int) throws -> Void) throws {
+        let barrier = Barrier(count)
+        let errors = Locked<[Int: any Error]>([:])
+        let done = Gate("the threads to end")
+        for index in 0..<count {
+            Thread.detachNewThread {
+                do {
+                    try barrier.wait()
+                    try body(index)
+                } catch {
+                    errors.withLock { $0[index] = error }
+                }
+                done.open()
+            }
+        }
+        for _ in 0..<count { try done.wait() }
+        if let first = errors.withLock({ $0.min { $0.key < $1.key } }) { throw first.value }
+    }
+
+    /// Runs blocking work on a thread of its own while the calling task is suspended.
+    package static func offPool<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Swift.Result { try body() })
+            }
+        }
+    }
+
+    /// Lets other threads run, so that a race that is possible becomes likely.
+    package static func yield() {
+        _ = sched_yield()
+    }
+}
+
+/// A counted permission: `open` gives one, `wait` takes one.
+package final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let purpose: String
+
+    package init(_ purpose: String) {
+        self.purpose = purpose
+    }
+
+    package func open() {
+        semaphore.signal()
+    }
+
+    /// Throws `TestTimeout` when nobody opens the gate.
+    package func wait() throws {
+        guard case .success = semaphore.wait(timeout: .now() + TestThreads.deadlineSeconds) else {
+            throw TestTimeout(description: "waited in vain for \(purpose)")
+        }
+    }
+}
+
+/// A door that stays open: once `open` was called, nobody who waits is held.
+package final class Latch: Sendable {
+    private let gate: Gate
+
+    package init(_ purpose: String) {
+        gate = Gate(purpose)
+    }
+
+    package func open() {
+        gate.open()
+    }
+
+    /// Throws `TestTimeout` when nobody opens the latch.
+    package func wait() throws {
+        try gate.wait()
+        gate.open()
+    }
+}
+
+/// Holds threads until all have arrived.
+package final class Barrier: Sendable {
+    private let missing: Locked<Int>
+    private let count: Int
+    private let gate = Gate("all threads to start")
+
+    package init(_ count: Int) {
+        self.count = count
+        missing = Locked(count)
+    }
+
+    package func wait() throws {
+        let isLast = missing.withLock { missing in
+            missing -= 1
+            return missing == 0
+        }
+        if isLast {
+            for _ in 0..<count { gate.open() }
+        }
+        try gate.wait()
+    }
+}

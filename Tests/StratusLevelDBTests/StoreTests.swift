@@ -1,0 +1,62 @@
+// The store's everyday behaviour on a directory.
+
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite struct StoreTests {
+    @Test("what was committed is there after reopening")
+    func reopens() throws {
+        let directory = try TemporaryDirectory()
+        let store = try LevelDBStore.open(at: directory.path(of: "store"))
+        try store.transact { transaction in
+            for number in 0..<100 as Range<UInt8> { try transaction.set([1, number], to: [number]) }
+            try transaction.delete([1, 50])
+        }
+        store.close()
+        let again = try LevelDBStore.open(at: directory.path(of: "store"))
+        defer { again.close() }
+        let keys = try again.read { reader in
+            var keys: [UInt8] = []
+            try reader.scan(KeyRange(from: [1], upTo: [2])) { key, _ in
+                keys.append(key[1])
+                return .next
+            }
+            return keys
+        }
+        #expect(keys == (0..<100).filter { $0 != 50 })
+    }
+
+    @Test("a transaction's scan merges its writes with what is stored, in both directions")
+    func mergesScans() throws {
+        let directory = try TemporaryDirectory()
+        let store = try LevelDBStore.open(at: directory.path(of: "store"))
+        defer { store.close() }
+        try store.transact { transaction in
+            for number in stride(from: 0, to: 20, by: 2) { try transaction.set([UInt8(number)], to: [0]) }
+        }
+        try store.transact { transaction in
+            for number in stride(from: 0, to: 20, by: 3) { try transaction.set([UInt8(number)], to: [1]) }
+            try transaction.delete([4])
+            try transaction.delete([6])
+            for direction in [ScanDirection.forward, .backward] {
+                var found: [[UInt8]] = []
+                try transaction.scan(KeyRange(from: [2], upTo: [18]), direction, limit: .max) { key, value in
+                    found.append([key[0], value[0]])
+                    try transaction.set([key[0] &+ 1], to: [9])
+                    try transaction.delete([key[0] &+ 1])
+                    return .next
+                }
+                let expected: [[UInt8]] = [
+                    [2, 0], [3, 1], [8, 0], [9, 1], [10, 0], [12, 1], [14, 0], [15, 1], [16, 0],
+                ]
+                #expect(found == (direction == .forward ? expected : expected.reversed()))
+                for number in [3, 9, 15] as [UInt8] { try transaction.set([number], to: [1]) }
+                for number in [12] as [UInt8] { try transaction.set([number], to: [1]) }
+                for number in [10, 16] as [UInt8] { try transaction.set([number], to: [0]) }
+                try transaction.delete([13])
+            }
+        }
+    }
+}

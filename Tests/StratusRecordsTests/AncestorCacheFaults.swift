@@ -1,0 +1,70 @@
+// Ancestor caches with one planted fault each, to show that the checker of the histories can fail.
+
+import StratusModel
+import StratusRecords
+import StratusStore
+import Synchronization
+
+/// A cache in which one step may be replaced.
+protocol FaultyAncestorCache: AncestorAnswering {
+    var cache: AncestorCache { get }
+}
+
+extension FaultyAncestorCache {
+    func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode? {
+        cache.node(zone: zone, name: name, at: version)
+    }
+
+    func nearestShareRoot(
+        zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int
+    ) -> AncestorShareAnswer {
+        cache.nearestShareRoot(zone: zone, of: name, at: version, limit: limit)
+    }
+
+    func walk(
+        zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int,
+        _ visit: (RecordName, HierarchyNode) throws -> AncestorWalkStep
+    ) rethrows -> AncestorWalkEnd {
+        try cache.walk(zone: zone, from: name, at: version, limit: limit, visit)
+    }
+
+    func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+        cache.fill(zone: zone, name: name, node: node, at: version)
+    }
+
+    func publish(_ changes: [HierarchyChange], version: StoreVersion) { cache.publish(changes, version: version) }
+
+    func forget(zone: CacheZone, version: StoreVersion) { cache.forget(zone: zone, version: version) }
+
+    var statistics: AncestorCacheStatistics { cache.statistics }
+}
+
+/// Enters what an old reader read as if it were read now.
+final class FillIgnoresPublications: FaultyAncestorCache {
+    // Small, so that values are evicted and filled again.
+    let cache = AncestorCache(capacityByteCount: 5_000)
+    private let newest = Atomic<StoreVersion>(0)
+
+    func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+        cache.fill(zone: zone, name: name, node: node, at: newest.load(ordering: .relaxed))
+    }
+
+    func publish(_ changes: [HierarchyChange], version: StoreVersion) {
+        newest.store(version, ordering: .relaxed)
+        cache.publish(changes, version: version)
+    }
+}
+
+/// Publishes values as if they had held since ever.
+final class PublicationReachesBack: FaultyAncestorCache {
+    let cache = AncestorCache(capacityByteCount: 1_000_000)
+
+    func publish(_ changes: [HierarchyChange], version: StoreVersion) { cache.publish(changes, version: 0) }
+}
+
+/// Goes on answering for zones that are gone.
+final class ZonesAreNotForgotten: FaultyAncestorCache {
+    let cache = AncestorCache(capacityByteCount: 1_000_000)
+
+    func forget(zone: CacheZone, version: StoreVersion) {}
+}

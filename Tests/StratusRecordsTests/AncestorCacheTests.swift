@@ -1,0 +1,231 @@
+// What the ancestor cache promises, one behaviour at a time.
+
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("Ancestor cache")
+struct AncestorCacheTests {
+    let zone = CacheZone(database: 1, zone: 7)
+    let cache = AncestorCache(capacityByteCount: 1_000_000)
+
+    /// Records "0" … "count - 1", each the parent of the next; "0" is the root of share "s" if asked for.
+    private func fillChain(_ cache: AncestorCache, count: Int, isShared: Bool = false, at version: StoreVersion = 1) {
+        for level in 0..<count {
+            let node = HierarchyNode(
+                parent: level == 0 ? nil : RecordName("\(level - 1)"), parentSince: UInt64(level),
+                share: level == 0 && isShared ? "s" : nil, shareSince: 3, hasChildren: level + 1 < count)
+            cache.fill(zone: zone, name: RecordName("\(level)"), node: node, at: version)
+        }
+    }
+
+    private func node(under parent: RecordName?, share: RecordName? = nil) -> HierarchyNode {
+        HierarchyNode(parent: parent, parentSince: 1, share: share, shareSince: 2)
+    }
+
+    // MARK: Versions
+
+    @Test("a filled value answers readers of its version and later, and none before")
+    func fillHoldsFromItsVersionOn() {
+        cache.fill(zone: zone, name: "a", node: node(under: "b", share: "s"), at: 5)
+        #expect(cache.node(zone: zone, name: "a", at: 4) == nil)
+        #expect(cache.node(zone: zone, name: "a", at: 5) == node(under: "b", share: "s"))
+        #expect(cache.node(zone: zone, name: "a", at: 9) == node(under: "b", share: "s"))
+        #expect(cache.node(zone: CacheZone(database: 1, zone: 8), name: "a", at: 9) == nil)
+    }
+
+    @Test("a publication answers its readers and is hidden from older ones")
+    func publicationHoldsFromItsVersionOn() {
+        cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 5)
+        cache.publish([HierarchyChange(zone: zone, name: "a", node: node(under: "c"))], version: 6)
+        #expect(cache.node(zone: zone, name: "a", at: 5) == nil)
+        #expect(cache.node(zone: zone, name: "a", at: 6) == node(under: "c"))
+        cache.publish([HierarchyChange(zone: zone, name: "a", node: nil)], version: 7)
+        #expect(cache.node(zone: zone, name: "a", at: 6) == nil)
+        #expect(cache.node(zone: zone, name: "a", at: 7) == nil)
+        #expect(cache.statistics.entryCount == 0)
+    }
+
+    @Test("what was read before a publication is not filled after it")
+    func staleFillIsRefused() {
+        cache.publish([HierarchyChange(zone: zone, name: "a", node: nil)], version: 6)
+        cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 5)
+        #expect(cache.node(zone: zone, name: "a", at: 5) == nil)
+        #expect(cache.node(zone: zone, name: "a", at: 6) == nil)
+        cache.fill(zone: zone, name: "a", node: node(under: "c"), at: 6)
+        #expect(cache.node(zone: zone, name: "a", at: 6) == node(under: "c"))
+    }
+
+    @Test("of two fills of one value the older version is kept")
+    func olderFillIsKept() {
+        cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 5)
+        cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 8)
+        #expect(cache.node(zone: zone, name: "a", at: 5) != nil)
+        cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 3)
+        #expect(cache.node(zone: zone, name: "a", at: 3) != nil)
+        #expect(cache.node(zone: zone, name: "a", at: 2) == nil)
+    }
+
+    @Test("a forgotten zone is unknown to every reader, and only a later reader's fill is taken")
+    func forgottenZone() {
+        fillChain(cache, count: 3)
+        cache.forget(zone: zone, version: 4)
+        #expect(cache.node(zone: zone, name: "0", at: 3) == nil)
+        #expect(cache.node(zone: zone, name: "0", at: 4) == nil)
+        cache.fill(zone: zone, name: "0", node: node(under: nil), at: 3)
+        #expect(cache.node(zone: zone, name: "0", at: 4) == nil)
+        cache.fill(zone: zone, name: "0", node: node(under: "x"), at: 4)
+        #expect(cache.node(zone: zone, name: "0", at: 4) == node(under: "x"))
+    }
+
+    // MARK: Walks
+
+    @Test("the nearest share root is found at every depth, across the stretches of a long walk")
+    func shareAtEveryDepth() {
+        fillChain(cache, count: 1_200, isShared: true)
+        for depth in [0, 1, 2, 10, 255, 256, 257, 511, 512, 513, 1_199] {
+            let name = RecordName("\(depth)")
+            #expect(
+                cache.nearestShareRoot(zone: zone, of: name, at: 1, limit: 10_000)
+                    == .found(root: "0", share: "s", levels: depth))
+            #expect(
+                cache.nearestShareRoot(zone: zone, of: name, at: 1, limit: depth) == .unknown(at: "0", levels: depth))
+        }
+        cache.publish([HierarchyChange(zone: zone, name: "0", node: node(under: nil))], version: 2)
+        #expect(cache.nearestShareRoot(zone: zone, of: "700", at: 2, limit: 10_000) == .none(levels: 700))
+        #expect(cache.nearestShareRoot(zone: zone, of: "700", at: 1, limit: 10_000) == .unknown(at: "0", levels: 700))
+        #expect(cache.nearestShareRoot(zone: zone, of: "?", at: 1, limit: 10_000) == .unknown(at: "?", levels: 0))
+    }
+
+    @Test("a walk shows every record from the first to the top, stops when asked, and says where it knows no more")
+    func walks() {
+        fillChain(cache, count: 50)
+        var seen: [RecordName] = []
+        let top = cache.walk(zone: zone, from: "49", at: 1, limit: 10_000) { name, node in
+            #expect(node == cache.node(zone: zone, name: name, at: 1))
+            seen.append(name)
+            return .next
+        }
+        #expect(top == .top)
+        #expect(seen == (0..<50).reversed().map { RecordName("\($0)") })
+        #expect(
+            cache.walk(zone: zone, from: "49", at: 1, limit: 9) { name, _ in name == "45" ? .stop : .next } == .stopped)
+        for limit in [0, 1, 15, 16, 17, 48] {
+            let end = cache.walk(zone: zone, from: "49", at: 1, limit: limit) { _, _ in .next }
+            #expect(end == .unknown(at: RecordName("\(49 - limit)")))
+        }
+        cache.publish([HierarchyChange(zone: zone, name: "20", node: nil)], version: 2)
+        #expect(cache.walk(zone: zone, from: "49", at: 2, limit: 99) { _, _ in .next } == .unknown(at: "20"))
+    }
+
+    @Test("canonically equivalent names are different records")
+    func canonicallyEquivalentNames() {
+        cache.fill(zone: zone, name: "caf\u{E9}", node: node(under: "one"), at: 1)
+        #expect(cache.node(zone: zone, name: "cafe\u{301}", at: 1) == nil)
+        cache.fill(zone: zone, name: "cafe\u{301}", node: node(under: "caf\u{E9}", share: "e\u{301}"), at: 1)
+        #expect(cache.node(zone: zone, name: "caf\u{E9}", at: 1) == node(under: "one"))
+        #expect(cache.node(zone: zone, name: "cafe\u{301}", at: 1) == node(under: "caf\u{E9}", share: "e\u{301}"))
+    }
+
+    @Test("names of every length come back as they were")
+    func namesOfEveryLength() {
+        for length in 0...300 {
+            let name = RecordName(
+                String(repeating: "é€", count: length / 5) + String(repeating: "z", count: length % 5))
+            cache.fill(zone: zone, name: RecordName("child \(length)"), node: node(under: name, share: name), at: 1)
+            #expect(
+                cache.node(zone: zone, name: RecordName("child \(length)"), at: 1) == node(under: name, share: name))
+        }
+        let huge = RecordName(String(repeating: "h", count: 70_000))
+        cache.fill(zone: zone, name: huge, node: node(under: nil), at: 1)
+        cache.fill(zone: zone, name: "under huge", node: node(under: huge), at: 1)
+        #expect(cache.node(zone: zone, name: huge, at: 1) == nil)
+        #expect(cache.node(zone: zone, name: "under huge", at: 1) == nil)
+    }
+
+    // MARK: Size
+
+    @Test("without room the cache is off and knows nothing", arguments: [-1, 0, 100, 1_500])
+    func off(capacityByteCount: Int) {
+        let cache = AncestorCache(capacityByteCount: capacityByteCount)
+        #expect(cache.isOff)
+        fillChain(cache, count: 3, isShared: true)
+        cache.publish([HierarchyChange(zone: zone, name: "1", node: node(under: nil))], version: 2)
+        cache.forget(zone: zone, version: 3)
+        #expect(cache.node(zone: zone, name: "1", at: 4) == nil)
+        #expect(cache.nearestShareRoot(zone: zone, of: "1", at: 4, limit: 9) == .unknown(at: "1", levels: 0))
+        #expect(cache.walk(zone: zone, from: "1", at: 4, limit: 9) { _, _ in .next } == .unknown(at: "1"))
+        #expect(cache.statistics == AncestorCacheStatistics())
+    }
+
+    @Test("an entry with a name of 36 bytes takes at most 130 bytes, and the capacity holds")
+    func bytesPerEntry() {
+        let cache = AncestorCache(capacityByteCount: 4_000_000)
+        let names = (0..<60_000).map { RecordName(String(repeating: "u", count: 30) + "\(100_000 + $0)") }
+        for (index, name) in names.enumerated() {
+            let parent = index == 0 ? nil : names[(index - 1) / 8]
+            cache.fill(zone: zone, name: name, node: node(under: parent), at: 1)
+            if index % 1_000 == 0 { #expect(cache.statistics.byteCount <= 4_000_000) }
+        }
+        let statistics = cache.statistics
+        #expect(statistics.byteCount > 3_900_000)
+        #expect(statistics.byteCount / statistics.entryCount <= 130)
+    }
+
+    @Test("filling and removing again and again takes no more bytes")
+    func nothingLeaks() {
+        var sizes: Set<Int> = []
+        for round in UInt64(0)..<4 {
+            fillChain(cache, count: 500, isShared: true, at: round * 2 + 1)
+            #expect(cache.statistics.entryCount == 500)
+            sizes.insert(cache.statistics.byteCount)
+            let removals = (0..<500).map { HierarchyChange(zone: zone, name: RecordName("\($0)"), node: nil) }
+            cache.publish(removals, version: round * 2 + 2)
+            #expect(cache.statistics.entryCount == 0)
+        }
+        #expect(sizes.count == 1)
+    }
+
+    @Test("records asked for again and again outlive a flood of others, their ancestors too")
+    func hotChainsStay() {
+        let cache = AncestorCache(capacityByteCount: 60_000)
+        fillChain(cache, count: 20, isShared: true)
+        for index in 0..<20_000 {
+            cache.fill(
+                zone: zone, name: RecordName("flood \(index)"), node: node(under: RecordName("flood \(index / 2)")),
+                at: 1)
+            guard index % 50 == 0 else { continue }
+            #expect(
+                cache.nearestShareRoot(zone: zone, of: "19", at: 1, limit: 99)
+                    == .found(root: "0", share: "s", levels: 19))
+        }
+        #expect(cache.node(zone: zone, name: "flood 3", at: 1) == nil)
+    }
+
+    @Test("the room of a forgotten zone is used again")
+    func forgottenZonesGiveTheirRoomBack() {
+        let cache = AncestorCache(capacityByteCount: 60_000)
+        for number in UInt64(1)...200 {
+            let zone = CacheZone(database: 1, zone: number)
+            for index in 0..<100 {
+                cache.fill(zone: zone, name: RecordName("record \(index)"), node: node(under: nil), at: number)
+            }
+            #expect(cache.node(zone: zone, name: "record 99", at: number) == node(under: nil))
+            cache.forget(zone: zone, version: number)
+        }
+        #expect(cache.statistics.byteCount <= 60_000)
+    }
+
+    @Test("questions are counted as hits or misses")
+    func statistics() {
+        fillChain(cache, count: 3)
+        _ = cache.nearestShareRoot(zone: zone, of: "2", at: 1, limit: 9)
+        _ = cache.node(zone: zone, name: "2", at: 1)
+        _ = cache.node(zone: zone, name: "2", at: 0)
+        _ = cache.node(zone: zone, name: "?", at: 1)
+        #expect(cache.statistics.hits == 2)
+        #expect(cache.statistics.misses == 2)
+        #expect(cache.statistics.entryCount == 3)
+    }
+}

@@ -1,0 +1,97 @@
+// The engine's answers to single requests, on the in-memory store.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("Record engine")
+struct RecordEngineTests {
+    private let engine: RecordEngine
+    private let zone: ZoneID
+    private static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 1000), user: "alice")
+
+    init() throws {
+        engine = try RecordEngine(store: MemoryStore(), incarnation: UUID())
+        let database = DatabaseID(container: "c", owner: "alice", scope: .private)
+        zone = ZoneID(database: database, name: "files")
+        try engine.transact { [zone] in try $0.createZone(zone, Self.birth()) }
+    }
+
+    private static func birth() -> ZoneBirth {
+        ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: stamp, databaseIdentity: UUID())
+    }
+
+    @discardableResult
+    private func apply(_ mutations: RecordMutation...) throws -> MutationPlan {
+        let request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
+        return try engine.transact { try $0.apply(request, in: zone) }
+    }
+
+    private func refusals(_ mutations: RecordMutation...) throws -> [RecordName: Refusal] {
+        let request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
+        do {
+            try engine.transact { try $0.apply(request, in: zone) }
+            return [:]
+        } catch let refused as RequestRefused {
+            return refused.refusals
+        }
+    }
+
+    private func save(_ name: RecordName, under parent: RecordName? = nil, share: RecordName? = nil) -> RecordMutation {
+        .save(Record(name: name, type: "Item", parent: parent, share: share))
+    }
+
+    @Test("a child may come before its parent in one request, and is found below it")
+    func childBeforeParent() throws {
+        try apply(save("child", under: "top"), save("top"))
+        let (ancestors, children) = try engine.read { reader in
+            let zone = try reader.existingZone(zone)
+            return (try zone.ancestors(of: "child"), try zone.children(of: "top"))
+        }
+        #expect(ancestors == ["top"])
+        #expect(children == [Child(name: "child", hasChildren: false)])
+    }
+
+    @Test("a second root is refused above, below and at the same place, naming the root and the share in the way")
+    func secondRoot() throws {
+        try apply(save("a"), save("b", under: "a", share: "S1"), save("c", under: "b"))
+        let first = ShareConflict(place: .above, root: "b", share: "S1")
+        #expect(try refusals(save("c", under: "b", share: "S2")) == ["c": .alreadyShared(first)])
+        let second = ShareConflict(place: .below, root: "b", share: "S1")
+        #expect(try refusals(save("a", share: "S2")) == ["a": .alreadyShared(second)])
+        let third = ShareConflict(place: .same, root: "b", share: "S1")
+        #expect(try refusals(save("b", under: "a", share: "S2")) == ["b": .alreadyShared(third)])
+    }
+
+    @Test("swapping a parent and its child in one request is no cycle, pointing both at each other is")
+    func swap() throws {
+        try apply(save("a"), save("b", under: "a"))
+        try apply(save("b"), save("a", under: "b"))
+        #expect(try engine.read { try $0.existingZone(zone).ancestors(of: "a") } == ["b"])
+        #expect(
+            try refusals(save("b", under: "a"), save("a", under: "b"))
+                == ["b": .cycle(parent: "a")])
+    }
+
+    @Test("a record is remembered where it stood, also after it moved and after it was deleted")
+    func pastNodes() throws {
+        try apply(save("a"), save("b"))  // 1, 2
+        try apply(save("c", under: "a"))  // 3
+        try apply(save("c", under: "b"))  // 4
+        try apply(.delete("c"))  // 5
+        try engine.read { reader in
+            let zone = try reader.existingZone(zone)
+            #expect(try zone.pastNode("c", asOf: 2) == nil)
+            #expect(try zone.pastNode("c", asOf: 3) == PastNode(parent: "a", share: nil))
+            #expect(try zone.pastNode("c", asOf: 4) == PastNode(parent: "b", share: nil))
+            #expect(try zone.pastNode("c", asOf: 5) == nil)
+            #expect(
+                try zone.changes(after: 3) == [
+                    RecordChange(sequence: 5, name: "c", kind: .deleted(type: "Item", parent: "b"))
+                ])
+        }
+    }
+}

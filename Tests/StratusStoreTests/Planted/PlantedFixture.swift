@@ -1,0 +1,159 @@
+// Stores with one fault each, planted to show that the conformance suite finds it.
+
+@testable import StratusStore
+import StratusTestSupport
+
+/// Gives in-memory stores that `plant` makes faulty.
+struct PlantedFixture: StoreFixture {
+    let name: String
+    var reopen: @Sendable (MemoryStore) -> MemoryStore = { $0.reopened() }
+    let plant: @Sendable (MemoryStore) -> any OrderedStore
+
+    func makePlace() -> any StorePlace { PlantedPlace(self) }
+}
+
+private final class PlantedPlace: StorePlace {
+    private let fixture: PlantedFixture
+    private let newest = Locked<MemoryStore?>(nil)
+
+    init(_ fixture: PlantedFixture) {
+        self.fixture = fixture
+    }
+
+    func open() -> any OrderedStore {
+        newest.withLock { newest in
+            let store = newest.map(fixture.reopen) ?? MemoryStore()
+            newest = store
+            return fixture.plant(store)
+        }
+    }
+
+    func remove() {
+        newest.withLock { $0 = nil }
+    }
+}
+
+/// What a hooked reader or transaction does in place of what it wraps. A hook that is nil changes nothing.
+struct Hooks {
+    typealias ValueVisitor = (Span<UInt8>) throws -> Void
+    typealias EntryVisitor = (Span<UInt8>, Span<UInt8>) throws -> ScanStep
+    typealias PublishAction = @Sendable (StoreVersion) -> Void
+
+    var version: ((any StoreReader) -> StoreVersion)?
+    var visitValue: ((any StoreReader, [UInt8], ValueVisitor) throws -> Bool)?
+    var scan: ((any StoreReader, KeyRange, ScanDirection, Int, EntryVisitor) throws -> Void)?
+    var cost: ((any StoreReader) -> StoreCost)?
+    var set: ((any StoreTransaction, [UInt8], [UInt8]) throws -> Void)?
+    var delete: ((any StoreTransaction, [UInt8]) throws -> Void)?
+    var hasUnpublishedWrite: ((any StoreTransaction, [UInt8]) -> Bool)?
+    var onPublish: ((any StoreTransaction, @escaping PublishAction) -> Void)?
+    /// Runs after `transact` of the wrapped store has returned.
+    var afterCommit: (() -> Void)?
+    /// Whether what a failing body wrote is committed.
+    var keepsFailedWrites = false
+}
+
+/// A store whose readers and transactions get hooks, made anew for each of them.
+final class HookedStore: StoreWrapper {
+    let wrapped: any OrderedStore
+    private let makeHooks: @Sendable () -> Hooks
+    private let ignoresClose: Bool
+
+    init(_ wrapped: any OrderedStore, ignoresClose: Bool = false, _ makeHooks: @escaping @Sendable () -> Hooks) {
+        self.wrapped = wrapped
+        self.ignoresClose = ignoresClose
+        self.makeHooks = makeHooks
+    }
+
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wrapped.read { try body(HookedReader($0, makeHooks())) }
+    }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        let hooks = makeHooks()
+        let result: Swift.Result<Result, any Error> = try wrapped.transact { transaction in
+            let result = Swift.Result { try body(HookedTransaction(transaction, hooks)) }
+            if !hooks.keepsFailedWrites { _ = try result.get() }
+            return result
+        }
+        hooks.afterCommit?()
+        return try result.get()
+    }
+
+    func close() {
+        if !ignoresClose { wrapped.close() }
+    }
+}
+
+private final class HookedReader: ReaderWrapper {
+    let wrapped: any StoreReader
+    private let hooks: Hooks
+
+    init(_ wrapped: any StoreReader, _ hooks: Hooks) {
+        self.wrapped = wrapped
+        self.hooks = hooks
+    }
+
+    var version: StoreVersion { hooks.version?(wrapped) ?? wrapped.version }
+
+    var cost: StoreCost { hooks.cost?(wrapped) ?? wrapped.cost }
+
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        guard let hook = hooks.visitValue else { return try wrapped.visitValue(forKey: key, body) }
+        return try hook(wrapped, key, body)
+    }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        guard let hook = hooks.scan else { return try wrapped.scan(range, direction, limit: limit, visit) }
+        try hook(wrapped, range, direction, limit, visit)
+    }
+}
+
+private final class HookedTransaction: TransactionWrapper {
+    let wrappedTransaction: any StoreTransaction
+    private let hooks: Hooks
+    private let reader: HookedReader
+
+    init(_ wrapped: any StoreTransaction, _ hooks: Hooks) {
+        wrappedTransaction = wrapped
+        self.hooks = hooks
+        reader = HookedReader(wrapped, hooks)
+    }
+
+    var version: StoreVersion { reader.version }
+
+    var cost: StoreCost { reader.cost }
+
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        try reader.visitValue(forKey: key, body)
+    }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try reader.scan(range, direction, limit: limit, visit)
+    }
+
+    func set(_ key: [UInt8], to value: [UInt8]) throws {
+        guard let hook = hooks.set else { return try wrappedTransaction.set(key, to: value) }
+        try hook(wrappedTransaction, key, value)
+    }
+
+    func delete(_ key: [UInt8]) throws {
+        guard let hook = hooks.delete else { return try wrappedTransaction.delete(key) }
+        try hook(wrappedTransaction, key)
+    }
+
+    func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
+        hooks.hasUnpublishedWrite?(wrappedTransaction, key) ?? wrappedTransaction.hasUnpublishedWrite(forKey: key)
+    }
+
+    func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
+        guard let hook = hooks.onPublish else { return wrappedTransaction.onPublish(action) }
+        hook(wrappedTransaction, action)
+    }
+}

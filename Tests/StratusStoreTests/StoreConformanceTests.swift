@@ -1,0 +1,56 @@
+// The conformance suite on the in-memory store, and planted faults that show the suite can fail.
+
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("The in-memory store conforms")
+struct MemoryStoreConformanceTests {
+    @Test("to every check", arguments: StoreConformance.allChecks)
+    func memory(check: StoreConformance.Check) async throws {
+        try await TestThreads.offPool { try check.run(MemoryStoreFixture()) }
+    }
+
+    @Test("when it runs every body twice", arguments: StoreConformance.allChecks.filter { !$0.plansFaults })
+    func bodiesTwice(check: StoreConformance.Check) async throws {
+        let fixture = MemoryStoreFixture(options: .init(runsBodiesTwice: true))
+        try await TestThreads.offPool { try check.run(fixture) }
+    }
+}
+
+@Suite("The conformance suite")
+struct StoreConformanceTests {
+    @Test("finds a planted fault", arguments: Plant.all)
+    func plants(plant: Plant) async throws {
+        for name in plant.foundBy {
+            let check = try #require(StoreConformance.allChecks.first { $0.name == name }, "no check is named \(name)")
+            await #expect(throws: ConformanceFailure.self, "\(name)") {
+                try await TestThreads.offPool { try check.run(plant.fixture) }
+            }
+        }
+    }
+
+    @Test("passes a store that is wrapped without a fault, so that it is the plants it finds")
+    func wrappersAreInnocent() async throws {
+        for check in StoreConformance.allChecks {
+            try await TestThreads.offPool {
+                try check.run(PlantedFixture(name: "hooks that change nothing") { HookedStore($0) { Hooks() } })
+            }
+        }
+    }
+
+    @Test("names each check once")
+    func names() {
+        let names = StoreConformance.allChecks.map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("finds a difference in a history and names its seed and step")
+    func historiesNameTheirSeed() throws {
+        let plant = try #require(Plant.all.first { $0.description == "a scan forgets its transaction's deletes" })
+        let failure = #expect(throws: ConformanceFailure.self) {
+            try StoreHistory.run(seed: 3, stepCount: 60, on: plant.fixture.makePlace())
+        }
+        #expect(failure?.description.hasPrefix("seed 3, step ") == true)
+    }
+}

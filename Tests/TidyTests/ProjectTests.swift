@@ -1,0 +1,98 @@
+// The tidy rules over the project as it is. A failure names the file, the line and what to do instead.
+
+import Testing
+
+@Suite struct ProjectTests {
+    private static let project = ProjectTree.shared
+    private static let sources = project.sources
+    /// The rules' own files hold violations as samples.
+    private static let ownFolder = "Tests/TidyTests/"
+
+    private func expectNone(_ findings: [Finding], _ location: SourceLocation = #_sourceLocation) {
+        for finding in findings { Issue.record("\(finding)", sourceLocation: location) }
+    }
+
+    @Test("the project is read: manifest, sources, tests and documents")
+    func projectIsThere() {
+        let targets = Set(Self.sources.compactMap(\.sourceTarget))
+        #expect(targets.isSuperset(of: ["StratusModel", "StratusStore", "stratus"]))
+        #expect(Self.project.texts.keys.contains("Package.swift"))
+        #expect(Self.project.texts.keys.contains { $0.hasPrefix("Docs/") && $0.hasSuffix(".md") })
+        #expect(Self.sources.contains { $0.path.hasPrefix(Self.ownFolder) })
+    }
+
+    @Test("no file and no function is too long")
+    func length() {
+        let endings = [".swift", ".c", ".cc", ".cpp", ".h"]
+        for (path, text) in Self.project.texts.sorted(by: { $0.key < $1.key }) {
+            guard endings.contains(where: path.hasSuffix) else { continue }
+            expectNone(LengthRule.longFiles(path: path, text: text))
+            for finding in LengthRule.longFiles(path: path, text: text, over: LengthRule.questionedFileLineCount) {
+                print("questioned: \(finding)")
+            }
+        }
+        expectNone(Self.sources.flatMap(LengthRule.longFunctions))
+    }
+
+    @Test("no banned word, and every type that others can reach is documented")
+    func wording() {
+        let sources = Self.sources.filter { !$0.path.hasPrefix(Self.ownFolder) }
+        expectNone(sources.flatMap(WordingRule.findings))
+        expectNone(sources.flatMap(DocumentationRule.findings))
+        for (path, text) in Self.project.texts where !path.hasSuffix(".swift") {
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            expectNone(WordingRule.words(in: lines, path: path))
+        }
+    }
+
+    @Test("clock, identifiers and randomness are injected below floor 5")
+    func determinism() {
+        expectNone(Self.sources.flatMap(DeterminismRule.findings))
+    }
+
+    @Test("unsafe code is at home, and every promise has its reason")
+    func safety() {
+        expectNone(Self.sources.flatMap(SafetyRule.findings))
+    }
+
+    @Test("the engine is named in one place")
+    func seam() {
+        expectNone(SeamRule.findings(in: Self.sources))
+    }
+
+    @Test("every source file begins with its header")
+    func headers() {
+        let endings = [".swift", ".c", ".cc", ".cpp", ".h"]
+        for (path, text) in Self.project.texts.sorted(by: { $0.key < $1.key })
+        where endings.contains(where: path.hasSuffix) {
+            expectNone(HeaderRule.findings(path: path, text: text))
+        }
+    }
+
+    @Test("imports, dependencies and folders are as the architecture page says")
+    func architecture() throws {
+        let page = Self.project.architecture
+        #expect(!page.imports.isEmpty, "\(Architecture.path) has no table of targets")
+        expectNone(ImportRule.findings(in: page))
+        expectNone(Self.sources.flatMap { ImportRule.findings(in: $0, architecture: page) })
+        let manifest = try #require(Self.sources.first { $0.path == "Package.swift" })
+        #expect(ManifestTarget.targets(in: manifest).count > 8)
+        expectNone(ImportRule.findings(inManifest: manifest, architecture: page))
+        expectNone(FolderOrderRule.findings(in: Self.sources, folders: page.folders))
+    }
+
+    @Test("links in the documents lead somewhere")
+    func links() {
+        for path in Self.project.texts.keys.sorted() where path.hasSuffix(".md") {
+            expectNone(LinkRule.findings(path: path, texts: Self.project.texts, paths: Self.project.paths))
+        }
+    }
+
+    @Test("the repository holds no build products and no names of one machine")
+    func repository() throws {
+        for (path, text) in Self.project.texts where !path.hasPrefix(Self.ownFolder) && path != "Package.resolved" {
+            expectNone(RepositoryRule.findings(path: path, text: text))
+        }
+        if let tracked = try ProjectTree.trackedPaths() { expectNone(RepositoryRule.findings(inTracked: tracked)) }
+    }
+}

@@ -1,0 +1,178 @@
+// Every tidy rule is shown a violation and must find it, and an innocent neighbour, which it must not.
+
+import Testing
+
+private func source(_ text: String, at path: String = "Sources/StratusModel/File.swift") -> SwiftSource {
+    SwiftSource(path: path, text: text)
+}
+
+@Suite struct RuleTests {
+    @Test("a file over the limit is found, one at the limit is not")
+    func fileLength() {
+        let atLimit = String(repeating: "a\n", count: LengthRule.maximumFileLineCount)
+        #expect(LengthRule.longFiles(path: "a", text: atLimit).isEmpty)
+        #expect(LengthRule.longFiles(path: "a", text: atLimit + "a").count == 1)
+        #expect(LengthRule.longFiles(path: "a", text: atLimit, over: LengthRule.questionedFileLineCount).count == 1)
+    }
+
+    @Test(
+        "a function over the limit is found, whatever its kind",
+        arguments: ["func f<A>(a: () -> Void = {}) throws -> [A] where A: B", "init?(a: Int)", "var f: Int", "deinit"])
+    func functionLength(declaration: String) {
+        func type(lineCount: Int) -> SwiftSource {
+            let body = String(repeating: "    if a { b() }\n", count: lineCount - 2)
+            return source("struct S {\n\(declaration) {\n\(body)}\n}\n")
+        }
+        #expect(LengthRule.longFunctions(in: type(lineCount: LengthRule.maximumFunctionLineCount)).isEmpty)
+        #expect(
+            LengthRule.longFunctions(in: type(lineCount: LengthRule.maximumFunctionLineCount + 1)).map(\.line) == [2])
+    }
+
+    @Test("requirements, stored properties and calls have no body to measure")
+    func functionsWithoutBody() {
+        let body = String(repeating: "    a()\n", count: 100)
+        let text = """
+            protocol P {
+                func f() -> Int
+                init(a: Int)
+            }
+            struct S {
+                var a: Int
+                var b = 1
+                enum E {
+            \(body)    }
+            }
+            let s = S.init(a: 1)
+            do {
+            \(body)}
+            """
+        #expect(LengthRule.functions(in: source(text)).isEmpty)
+    }
+
+    @Test(
+        "banned words are found in comments and banned calls in code",
+        arguments: ["// TODO: later", "/// a whitelist", "fatalError()", "let a = try! b()", "c as! D", "print(\"a\")"])
+    func wording(text: String) {
+        #expect(WordingRule.findings(in: source(text)).count == 1)
+    }
+
+    @Test("banned words inside strings and longer words are no findings")
+    func innocentWording() {
+        let text = "let a = \"TODO fatalError try!\" // XXXL, todos\nfunc fatalErrorCount() {}"
+        #expect(WordingRule.findings(in: source(text)).isEmpty)
+        #expect(WordingRule.findings(in: source("print(1)", at: "Sources/stratus/main.swift")).isEmpty)
+    }
+
+    @Test("a file name that says nothing is found")
+    func fileName() {
+        #expect(WordingRule.findings(in: source("", at: "Sources/StratusModel/KeyUtilities.swift")).count == 1)
+    }
+
+    @Test(
+        "the clock, identifiers and randomness are found below floor 5, and nowhere else",
+        arguments: [
+            "Date()", "Date.now", "UUID()", "SystemRandomNumberGenerator()", "Int.random(in: 0..<1)", "a.shuffled()",
+        ])
+    func determinism(code: String) {
+        for target in DeterminismRule.quietTargets {
+            let found = DeterminismRule.findings(in: source("let a = \(code)", at: "Sources/\(target)/File.swift"))
+            #expect(found.count == 1, "\(target)")
+        }
+        #expect(DeterminismRule.findings(in: source(code, at: "Sources/stratus/main.swift")).isEmpty)
+        #expect(DeterminismRule.findings(in: source("// \(code)\nlet a = Date(timeIntervalSince1970: 0)")).isEmpty)
+    }
+
+    @Test(
+        "unsafe code outside its home is found",
+        arguments: ["unsafe f(a)", "var p: UnsafeRawPointer", "UnsafeMutablePointer<A>()"])
+    func unsafeCode(code: String) {
+        #expect(SafetyRule.findings(in: source(code)).count == 1)
+        #expect(SafetyRule.findings(in: source("// because\n" + code, at: "Sources/StratusLevelDB/A.swift")).isEmpty)
+    }
+
+    @Test("a file of unsafe code that never says why is found")
+    func unexplainedUnsafeCode() {
+        #expect(SafetyRule.findings(in: source("unsafe f(a)", at: "Sources/StratusLevelDB/A.swift")).count == 1)
+        let explained = "// Unsafe: the cursor never outlives its snapshot.\nunsafe f(a)"
+        #expect(SafetyRule.findings(in: source(explained, at: "Sources/StratusLevelDB/A.swift")).isEmpty)
+        #expect(SafetyRule.findings(in: source("unsafe f(a)", at: "Tests/StratusLevelDBTests/A.swift")).isEmpty)
+    }
+
+    @Test(
+        "a promise without its reason is found, and one with it is not",
+        arguments: ["final class A: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1"])
+    func promises(code: String) {
+        #expect(SafetyRule.findings(in: source(code)).count == 1)
+        #expect(SafetyRule.findings(in: source("// because so\n\nlet b = 1\n" + code)).count == 1)
+        #expect(SafetyRule.findings(in: source(code + " // because it is locked")).isEmpty)
+        #expect(
+            SafetyRule.findings(in: source("/// A thing.\n// Sendable because\n// locked\n@frozen\n" + code)).isEmpty)
+        #expect(SafetyRule.findings(in: source(code + "\n    // because it is locked")).isEmpty)
+    }
+
+    @Test("the engine is named in one file of the tool and in none of the floors")
+    func engineNames() {
+        let text = "import StratusLevelDB"
+        let first = source(text, at: "Sources/stratus/A.swift")
+        let second = source(text, at: "Sources/stratus/B.swift")
+        let test = source(text, at: "Tests/ATests/A.swift")
+        #expect(SeamRule.findings(in: [second, first]).map(\.path) == ["Sources/stratus/B.swift"])
+        #expect(SeamRule.findings(in: [first, test]).isEmpty)
+        #expect(SeamRule.findings(in: [source(text, at: "Sources/StratusRecords/A.swift")]).count == 1)
+    }
+
+    @Test("repair is called from one file, in the engine's target")
+    func repairCalls() {
+        let first = source("leveldb_repair_db(a)", at: "Sources/StratusLevelDB/Repair.swift")
+        let second = source("leveldb_repair_db(a)", at: "Sources/StratusLevelDB/Open.swift")
+        #expect(SeamRule.findings(in: [first]).isEmpty)
+        #expect(SeamRule.findings(in: [first, second]).count == 1)
+        #expect(SeamRule.findings(in: [source("leveldb_repair_db(a)", at: "Sources/stratus/A.swift")]).count == 1)
+    }
+
+    @Test("a file without a header line is found", arguments: ["import A\n", "", "\n// late", "//\n", "// ===\n"])
+    func header(text: String) {
+        #expect(HeaderRule.findings(path: "a.swift", text: text).count == 1)
+        #expect(HeaderRule.findings(path: "a.swift", text: "// What it is.\n" + text).isEmpty)
+    }
+
+    @Test("a type others can reach without documentation is found")
+    func documentation() {
+        #expect(DocumentationRule.findings(in: source("import A\n\npackage struct B {}")).map(\.line) == [3])
+        #expect(DocumentationRule.findings(in: source("@frozen\npublic enum B {}")).count == 1)
+        #expect(
+            DocumentationRule.findings(in: source("/// B.\n@frozen\npackage enum B {}\n@unsafe struct C {}")).isEmpty)
+        #expect(DocumentationRule.findings(in: source("@unsafe package struct B {}")).count == 1)
+    }
+
+    @Test("a build product in the repository is found")
+    func tracked() {
+        let paths = ["Sources/A.swift", ".build/debug.yaml", "Package.resolved", "Benchmarks/Package.resolved"]
+        #expect(RepositoryRule.findings(inTracked: paths).count == 3)
+    }
+
+    @Test("paths and hosts of one machine are found")
+    func machineNames() {
+        let text =
+            "see /work/a\nhttps://registry.corporate.net/x\nhttps://github.com/a /tmp/work/b share.example://a.b.example/c"
+        #expect(RepositoryRule.findings(path: "a", text: text).map(\.line) == [1, 2])
+    }
+
+    @Test("the mark of an unfinished merge is found")
+    func mergeMarks() {
+        #expect(
+            RepositoryRule.findings(path: "a", text: "a\n<<<<<<< HEAD\nb\n=======\n>>>>>>> c\n").map(\.line) == [2, 5])
+    }
+
+    @Test("a link to a missing file or heading is found")
+    func links() {
+        let texts = [
+            "Docs/A.md": "[a](B.md) [b](C.md) [c](#one-two) [d](B.md#x) `[e](f)`\n```\n[g](h)\n```\n# One, Two",
+            "Docs/B.md": "# Y\n[up](../README.md) [code `x`](../Sources) [web](https://example.com)",
+        ]
+        let found = LinkRule.findings(path: "Docs/A.md", texts: texts, paths: [])
+        #expect(found.map(\.message) == ["the link to C.md leads nowhere", "Docs/B.md has no heading for #x"])
+        #expect(LinkRule.findings(path: "Docs/B.md", texts: texts, paths: ["README.md", "Sources"]).isEmpty)
+        #expect(LinkRule.findings(path: "Docs/B.md", texts: texts, paths: []).count == 2)
+    }
+}

@@ -1,0 +1,29 @@
+// Below floor 5 the clock, identifiers and randomness are injected, so that a failure is one seed.
+
+enum DeterminismRule {
+    /// Floors 1 to 4. They also print nothing.
+    static let quietTargets: Set = [
+        "StratusModel", "StratusTuple", "StratusStore", "StratusOperations", "StratusLevelDB", "StratusLayout",
+        "StratusRecords", "StratusCloud",
+    ]
+
+    private static let banned: [(tokens: [String], instead: String)] = [
+        (["Date", "(", ")"], "a date that the caller hands in"),
+        (["Date", ".", "now"], "a date that the caller hands in"),
+        (["UUID", "(", ")"], "an identifier that the caller hands in"),
+        (["SystemRandomNumberGenerator"], "a generator that the caller hands in"),
+        ([".", "random", "("], "a value that the caller hands in"),
+        ([".", "randomElement", "("], "a value that the caller hands in"),
+        ([".", "shuffled", "("], "an order that the caller hands in"),
+        ([".", "shuffle", "("], "an order that the caller hands in"),
+    ]
+
+    static func findings(in source: SwiftSource) -> [Finding] {
+        guard let target = source.sourceTarget, quietTargets.contains(target) else { return [] }
+        return banned.flatMap { tokens, instead in
+            source.lines(of: tokens).map { line in
+                Finding(source.path, line: line, "'\(tokens.joined())' below floor 5: use \(instead)")
+            }
+        }
+    }
+}

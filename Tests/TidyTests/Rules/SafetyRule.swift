@@ -1,0 +1,68 @@
+// Unsafe code has one home, `StratusLevelDB`, and each promise made to the compiler says why it holds.
+
+enum SafetyRule {
+    /// Where unsafe code may stand among `Sources`; C and C++ targets are not Swift and are not asked.
+    static let unsafeTargets: Set = ["StratusLevelDB"]
+
+    static func findings(in source: SwiftSource) -> [Finding] {
+        promises(in: source) + unsafeCode(in: source)
+    }
+
+    /// `@unchecked Sendable` and `nonisolated(unsafe)` want a comment with "because" on the line, in the comment
+    /// above the declaration, or on the line below.
+    private static func promises(in source: SwiftSource) -> [Finding] {
+        let promises = [["@", "unchecked"], ["nonisolated", "(", "unsafe", ")"]]
+        return promises.flatMap { tokens in
+            source.lines(of: tokens).filter { !hasReason(at: $0, in: source) }.map { line in
+                Finding(source.path, line: line, "'\(tokens.joined())' without its reason: add a comment, because …")
+            }
+        }
+    }
+
+    private static func hasReason(at line: Int, in source: SwiftSource) -> Bool {
+        func comment(_ number: Int) -> String {
+            source.commentLines.indices.contains(number - 1) ? source.commentLines[number - 1].lowercased() : ""
+        }
+        if comment(line).contains("because") { return true }
+        var below = line + 1
+        while isCommentOnly(below, in: source) {
+            if comment(below).contains("because") { return true }
+            below += 1
+        }
+        var above = line - 1
+        while isCommentOnly(above, in: source) || isAttribute(above, in: source) {
+            if comment(above).contains("because") { return true }
+            above -= 1
+        }
+        return false
+    }
+
+    private static func isCommentOnly(_ number: Int, in source: SwiftSource) -> Bool {
+        source.lines.indices.contains(number - 1) && source.lines[number - 1].trimmed.hasPrefix("//")
+    }
+
+    private static func isAttribute(_ number: Int, in source: SwiftSource) -> Bool {
+        source.lines.indices.contains(number - 1) && source.lines[number - 1].trimmed.hasPrefix("@")
+    }
+
+    /// A file with unsafe code says once why it is safe: a comment with "because", or a paragraph that begins "Unsafe: ".
+    private static func unsafeCode(in source: SwiftSource) -> [Finding] {
+        let suspects = source.tokens.filter { token in
+            token.text == "unsafe" || (token.text.hasPrefix("Unsafe") && token.text.hasSuffix("Pointer"))
+        }
+        guard let first = suspects.first(where: { !isPromise($0, in: source) }) else { return [] }
+        if let target = source.sourceTarget, !unsafeTargets.contains(target) {
+            return [Finding(source.path, line: first.line, "'\(first.text)' outside StratusLevelDB: move it there")]
+        }
+        let explained = source.commentLines.contains { comment in
+            comment.lowercased().contains("because") || comment.contains("Unsafe: ")
+        }
+        guard source.sourceTarget != nil, !explained, first.text == "unsafe" else { return [] }
+        return [Finding(source.path, line: first.line, "unsafe code in a file that nowhere says why: add because …")]
+    }
+
+    /// `nonisolated(unsafe)` is judged by `promises` alone.
+    private static func isPromise(_ token: Token, in source: SwiftSource) -> Bool {
+        token.text == "unsafe" && source.lines(of: ["nonisolated", "(", "unsafe", ")"]).contains(token.line)
+    }
+}

@@ -1,0 +1,44 @@
+// The engine is named in one place: above `StratusLevelDB` one file of each target may name it, and the repair that
+// LevelDB offers is called from one file.
+
+enum SeamRule {
+    /// Targets that may name the engine, in one file each. Test support and tests may name it anywhere.
+    static let hosts: Set = ["stratus", "StratusKit"]
+    private static let engine = "StratusLevelDB"
+    private static let exempt: Set = [engine, "StratusTestSupport"]
+
+    static func findings(in sources: [SwiftSource]) -> [Finding] {
+        engineNames(in: sources) + repairCalls(in: sources)
+    }
+
+    private static func engineNames(in sources: [SwiftSource]) -> [Finding] {
+        var first: [String: String] = [:]
+        var findings: [Finding] = []
+        for source in sources.sorted(by: { $0.path < $1.path }) {
+            guard let target = source.sourceTarget, !exempt.contains(target) else { continue }
+            guard let token = source.tokens.first(where: { $0.text == engine }) else { continue }
+            if !hosts.contains(target) {
+                findings.append(Finding(source.path, line: token.line, "\(target) may not name \(engine)"))
+            } else if let other = first[target] {
+                findings.append(
+                    Finding(source.path, line: token.line, "\(engine) is named in \(other) already: go there"))
+            } else {
+                first[target] = source.path
+            }
+        }
+        return findings
+    }
+
+    private static func repairCalls(in sources: [SwiftSource]) -> [Finding] {
+        let callers = sources.compactMap { source -> (source: SwiftSource, line: Int)? in
+            guard source.sourceTarget != nil else { return nil }
+            return source.tokens.first { $0.text == "leveldb_repair_db" }.map { (source, $0.line) }
+        }
+        return callers.enumerated().compactMap { index, caller in
+            guard index > 0 || caller.source.sourceTarget != engine else { return nil }
+            return Finding(
+                caller.source.path, line: caller.line,
+                "repair is explicit, in one file of \(engine): nothing repairs silently")
+        }
+    }
+}
