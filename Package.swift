@@ -58,7 +58,7 @@ let package = Package(
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",
-            dependencies: ["StratusRecords", "StratusStore", "StratusModel", "StratusTestSupport"]),
+            dependencies: ["StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "StratusTestSupport"]),
         .testTarget(
             name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
         .testTarget(name: "TidyTests"),

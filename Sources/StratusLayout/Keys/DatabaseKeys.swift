@@ -26,6 +26,11 @@ package struct DatabaseKeys: Hashable, Sendable {
         return KeyBuilder.range(of: prefix)
     }
 
+    /// All keys of all zones of the database.
+    package var zoneContents: LayoutRange {
+        LayoutRange(lower: KeyBuilder.range(of: prefix).upper, upper: all.upper)
+    }
+
     package func keyspace(_ keyspace: DatabaseKeyspace) -> LayoutRange { KeyBuilder.range(of: key(keyspace)) }
 
     package func header() -> [UInt8] { key(.header) }

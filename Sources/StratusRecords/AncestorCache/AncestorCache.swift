@@ -68,7 +68,7 @@ package final class AncestorCache: Sendable {
     let hashMask: UInt64
     private let lanes: [Lane]
 
-    /// Unsafe because the compiler cannot see the lanes' protocol: read only with one lane locked, changed only with all.
+    /// `nonisolated(unsafe)` because the compiler cannot see the lanes' protocol: read only with one lane locked, changed only with all.
     nonisolated(unsafe) private var table: AncestorTable
 
     /// A cache that never takes more than `capacityByteCount` bytes. Zero, or too little for its own bookkeeping of about

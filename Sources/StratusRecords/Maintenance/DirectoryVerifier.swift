@@ -59,8 +59,8 @@ struct DirectoryVerifier {
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
     ) throws {
-        let all = DatabaseKeys(database).all.keyRange
-        var position = ZoneKeys(database: database, zone: .outside).all.upper
+        let all = DatabaseKeys(database).zoneContents.keyRange
+        var position = all.lower
         while position.lexicographicallyPrecedes(all.upper) {
             var found: ZoneNumber?
             try reader.store.scan(KeyRange(from: position, upTo: all.upper), .forward, limit: 1) { key, _ in

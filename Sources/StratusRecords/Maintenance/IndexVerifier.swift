@@ -88,7 +88,11 @@ struct ZoneVerifier {
                 }
                 return .next
             }
-            try verify(RecordState(decoding: value, name: parts.name), parts.name)
+            do {
+                try verify(RecordState(decoding: value, name: parts.name), parts.name)
+            } catch let error as LayoutError {
+                report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
+            }
             if liveCount.isMultiple(of: 10_000) {
                 progress(IndexProgress(zone: zone.id.name, recordsChecked: liveCount, recordCount: total))
             }

@@ -50,7 +50,7 @@ package final class ZoneReader {
         }
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
-        let value = try wholeValue(of: name)
+        let value = try wholeValue(of: name, chunkCount: live.chunkCount)
         live.facts.references = try RecordCodec.references(in: value.span)
             .map { SourceReference(field: $0.field, reference: $0.reference) }
         return .live(live)
@@ -67,8 +67,8 @@ package final class ZoneReader {
         switch first {
         case nil, .tombstone: return nil
         case .whole(let record): return record
-        case .firstChunk:
-            let value = try wholeValue(of: name)
+        case .firstChunk(let chunkCount):
+            let value = try wholeValue(of: name, chunkCount: chunkCount)
             return try RecordCodec.decode(name, value.span, fields: fields)
         }
     }
@@ -96,9 +96,10 @@ package final class ZoneReader {
         return transaction.hasUnpublishedWrite(forKey: key)
     }
 
-    private func wholeValue(of name: RecordName) throws -> [UInt8] {
+    /// Chunks beyond the number the first one names are left for the verifier to find.
+    private func wholeValue(of name: RecordName, chunkCount: Int) throws -> [UInt8] {
         var chunks: [[UInt8]] = []
-        try store.scan(keys.recordWithChunks(name).keyRange) { _, value in
+        try store.scan(keys.recordWithChunks(name).keyRange, .forward, limit: chunkCount) { _, value in
             chunks.append([UInt8](copying: value))
             return .next
         }
@@ -110,12 +111,12 @@ package final class ZoneReader {
 private enum FirstValue {
     case tombstone
     case whole(StoredRecord)
-    case firstChunk
+    case firstChunk(chunkCount: Int)
 
     init(_ value: Span<UInt8>, of name: RecordName, fields: FieldSelection) throws {
         switch try RecordValueKind(of: value) {
         case .tombstone: self = .tombstone
-        case .firstChunk: self = .firstChunk
+        case .firstChunk: self = .firstChunk(chunkCount: try RecordCodec.chunkCount(in: value))
         default: self = .whole(try RecordCodec.decode(name, value, fields: fields))
         }
     }

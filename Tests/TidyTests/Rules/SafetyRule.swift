@@ -52,13 +52,21 @@ enum SafetyRule {
         }
         guard let first = suspects.first(where: { !isPromise($0, in: source) }) else { return [] }
         if let target = source.sourceTarget, !unsafeTargets.contains(target) {
-            return [Finding(source.path, line: first.line, "'\(first.text)' outside StratusLevelDB: move it there")]
+            guard let stray = suspects.first(where: { isStray($0, in: source) }) else { return [] }
+            return [Finding(source.path, line: stray.line, "'\(stray.text)' outside StratusLevelDB: move it there")]
         }
         let explained = source.commentLines.contains { comment in
             comment.lowercased().contains("because") || comment.contains("Unsafe: ")
         }
         guard source.sourceTarget != nil, !explained, first.text == "unsafe" else { return [] }
         return [Finding(source.path, line: first.line, "unsafe code in a file that nowhere says why: add because …")]
+    }
+
+    /// Outside of its home unsafe code may only be the use of a variable whose `nonisolated(unsafe)` has its reason in the
+    /// same file; a pointer is stray in any case.
+    private static func isStray(_ token: Token, in source: SwiftSource) -> Bool {
+        guard token.text == "unsafe" else { return true }
+        return source.lines(of: ["nonisolated", "(", "unsafe", ")"]).isEmpty
     }
 
     /// `nonisolated(unsafe)` is judged by `promises` alone.

@@ -1,0 +1,163 @@
+// Verification must find every entry that is missing, dangling or wrong, and a rebuild must mend it.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("Index verifier and rebuilder")
+struct IndexVerifierTests {
+    @Test("a zone that was only written by requests has nothing missing, dangling or wrong")
+    func clean() throws {
+        let sample = try SampleZone.filled()
+        let report = try sample.engine.verify()
+        #expect(report.isClean, "\(report.findings)")
+        #expect(report.summary == "0 missing, 0 dangling, 0 wrong counts")
+        #expect(report.recordsChecked == 8)
+    }
+
+    @Test("every single index entry that disappears is found, and rebuilding writes it again")
+    func everyMissingEntry() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        let before = try sample.entries()
+        for entry in before {
+            guard let keyspace = zone.keyspace(of: entry.key.span), !Self.isHistory(keyspace), keyspace != .header,
+                keyspace != .records
+            else { continue }
+            try sample.plant(nil, at: entry.key)
+            #expect(try !sample.engine.verify().isClean, "\(KeyDescription(entry.key))")
+            try sample.engine.rebuild(sample.id, incarnation: UUID())
+            let mended = try sample.engine.verify()
+            #expect(mended.isClean, "\(KeyDescription(entry.key)): \(mended.findings)")
+            try sample.plant(entry.value, at: entry.key)
+        }
+        try sample.engine.rebuild(sample.id, incarnation: UUID())
+        let after = try sample.entries().filter { zone.keyspace(of: $0.key.span) != .header }
+        #expect(after.map(\.key) == before.map(\.key).filter { zone.keyspace(of: $0.span) != .header })
+    }
+
+    @Test("one side of a link's history that disappears is found by the other side")
+    func missingHistory() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        for entry in try sample.entries() {
+            switch zone.keyspace(of: entry.key.span) {
+            case .endedChildren: break
+            case .endedParents where try EndedParentEntry(decoding: entry.value.span).parent != nil: break
+            default: continue
+            }
+            try sample.plant(nil, at: entry.key)
+            #expect(try !sample.engine.verify().isClean, "\(KeyDescription(entry.key))")
+            try sample.plant(entry.value, at: entry.key)
+        }
+        #expect(try sample.engine.verify().isClean)
+    }
+
+    private static func isHistory(_ keyspace: ZoneKeyspace) -> Bool {
+        keyspace == .endedParents || keyspace == .endedChildren || keyspace == .endedShares
+    }
+
+    @Test("an entry that no record accounts for is found in every keyspace, and rebuilding removes it")
+    func dangling() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        let planted: [([UInt8], [UInt8])] = [
+            (zone.parent(of: "ghost"), ParentEntry(HierarchyNode.top).encoded()),
+            (zone.child(parent: "alone", name: "file"), ChildEntry(since: 1, hasChildren: false).encoded()),
+            (zone.shareRoot("file"), ShareRootEntry(share: "S", since: 1).encoded()),
+            (zone.shareCount(parent: nil, name: "alone"), ShareCountEntry(count: 2).encoded()),
+            (zone.shareCount(parent: "alone", name: "file"), ShareCountEntry(count: 1).encoded()),
+            (
+                zone.reference(target: "top", source: "large", field: "x", action: .none),
+                ReferenceEntry().encoded()
+            ),
+            (zone.type("Ghost", name: "file"), TypeEntry().encoded()),
+            (zone.change(sequence: 1), ChangeEntry(name: "shared", kind: .saved).encoded()),
+            (zone.recordChunk("large", index: 9), try sample.chunk()),
+            (zone.token("word", field: "x", name: "file"), TypeEntry().encoded()),
+        ]
+        for (key, value) in planted {
+            let old = try sample.store.read { try $0.value(forKey: key) }
+            guard old == nil || old != value else { continue }
+            try sample.plant(value, at: key)
+            let report = try sample.engine.verify()
+            #expect(!report.isClean, "\(KeyDescription(key))")
+            try sample.engine.rebuild(sample.id, incarnation: UUID())
+            let mended = try sample.engine.verify()
+            #expect(mended.isClean, "\(KeyDescription(key)): \(mended.findings)")
+        }
+    }
+
+    @Test("a wrong value is found: a parent, a flag, a count, a sequence")
+    func wrong() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        var node = HierarchyNode.top
+        node.hasChildren = true
+        let planted: [([UInt8], [UInt8])] = [
+            (zone.parent(of: "alone"), ParentEntry(node).encoded()),
+            (zone.shareCount(parent: nil, name: "top"), ShareCountEntry(count: 5).encoded()),
+            (zone.child(parent: "top", name: "other"), ChildEntry(since: 3, hasChildren: false).encoded()),
+            (zone.shareRoot("shared"), ShareRootEntry(share: "Share-9", since: 4).encoded()),
+        ]
+        for (key, value) in planted {
+            try sample.plant(value, at: key)
+            #expect(try sample.engine.verify().wrongCount > 0, "\(KeyDescription(key))")
+            try sample.engine.rebuild(sample.id, incarnation: UUID())
+            let mended = try sample.engine.verify()
+            #expect(mended.isClean, "\(KeyDescription(key)): \(mended.findings)")
+        }
+    }
+
+    @Test("a cycle that was planted on disk is found, though every entry agrees with its record")
+    func cycle() throws {
+        let sample = try SampleZone()
+        try sample.apply(.save("a"), .save("b", under: "a"))
+        let zone = try sample.keys()
+        let a = try sample.engine.read { try $0.existingZone(sample.id).record("a") }
+        var looped = try #require(a)
+        looped.record.parent = "b"
+        var value: [UInt8] = []
+        try RecordCodec.encode(looped, into: &value)
+        try sample.plant(value, at: zone.record("a"))
+        try sample.engine.rebuild(sample.id, incarnation: UUID())
+        let report = try sample.engine.verify()
+        #expect(report.findings.contains { $0.place.contains("hierarchy") }, "\(report.findings)")
+    }
+
+    @Test("keys of a zone that the directory does not know are found, those of a deleted zone are not")
+    func orphanedZone() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        try sample.engine.transact { try $0.deleteZone(sample.id) }
+        #expect(try sample.engine.verify().isClean)
+        try sample.store.transact { try $0.delete(GlobalKeys.purge(zone.database, zone.zone)) }
+        #expect(try sample.engine.verify().danglingCount == 1)
+    }
+
+    @Test("after a rebuild tokens from before it are expired")
+    func tokensExpire() throws {
+        let sample = try SampleZone.filled()
+        try sample.engine.rebuild(sample.id, incarnation: UUID())
+        #expect(throws: RecordsError.self) {
+            try sample.engine.read { _ = try $0.existingZone(sample.id).changes(after: 2) }
+        }
+    }
+}
+
+extension HierarchyNode {
+    fileprivate static var top: HierarchyNode {
+        HierarchyNode(parent: nil, parentSince: 1, share: nil, shareSince: 0, hasChildren: false)
+    }
+}
+
+extension SampleZone {
+    /// The bytes of a later chunk of the large record.
+    fileprivate func chunk() throws -> [UInt8] {
+        let key = try keys().recordChunk("large", index: 1)
+        return try store.read { try $0.value(forKey: key) } ?? []
+    }
+}
