@@ -51,6 +51,9 @@ let package = Package(
         .testTarget(name: "StratusFuzzTests", dependencies: ["StratusTestSupport", "StratusTuple"]),
         .testTarget(
             name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
+        .testTarget(
+            name: "StratusLayoutTests",
+            dependencies: ["StratusLayout", "StratusTuple", "StratusModel", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "StratusOperationsTests", dependencies: ["StratusOperations"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(

@@ -22,7 +22,12 @@ enum ValueWriter {
     }
 
     static func append(fixed value: UInt32, to bytes: inout [UInt8]) {
-        for shift: UInt32 in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+        bytes.append(addingCapacity: 4) { output in
+            output.append(UInt8(truncatingIfNeeded: value >> 24))
+            output.append(UInt8(truncatingIfNeeded: value >> 16))
+            output.append(UInt8(truncatingIfNeeded: value >> 8))
+            output.append(UInt8(truncatingIfNeeded: value))
+        }
     }
 
     static func append(fixed value: UInt64, to bytes: inout [UInt8]) {
@@ -41,7 +46,9 @@ enum ValueWriter {
 
     static func append(_ identifier: UUID, to bytes: inout [UInt8]) {
         let b = identifier.uuid
-        for byte in [b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7] { bytes.append(byte) }
-        for byte in [b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15] { bytes.append(byte) }
+        let content: InlineArray<16, UInt8> = [
+            b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15,
+        ]
+        bytes.append(copying: content.span)
     }
 }

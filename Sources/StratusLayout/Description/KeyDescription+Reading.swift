@@ -74,7 +74,12 @@ extension KeyDescription {
         case .optionalText: KeyBuilder.append(scanner.take("null") ? nil : RecordName(try scanner.readText()), to: &key)
         case .number: TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
         case .bytes: TupleWriter.appendBytes(try scanner.readBytes(), to: &key)
-        case .uuid, .element: try append(try readElement(&scanner, depth: 0), scanner, to: &key)
+        case .uuid:
+            guard case .uuid(let uuid) = try readElement(&scanner, depth: 0) else {
+                throw scanner.invalid("A UUID is missing.")
+            }
+            TupleWriter.appendUUID(uuid, to: &key)
+        case .element: try append(try readElement(&scanner, depth: 0), scanner, to: &key)
         case .database:
             try scanner.expect("db ")
             TupleWriter.appendInteger(try scanner.readNumber(), to: &key)

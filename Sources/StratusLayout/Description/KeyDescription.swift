@@ -18,7 +18,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     /// The line for a key, whatever its bytes are.
     package static func text(of key: Span<UInt8>) -> String {
         do throws(LayoutError) {
-            var reader = try KeyReader(key, after: 0, in: "unknown")
+            var reader = try KeyReader(key, after: 0, in: .unknown)
             let place = try KeyPlace(&reader)
             var pieces = beginning(of: place)
             for part in place.shape.parts {

@@ -94,7 +94,7 @@ enum KeyPlace {
 
     /// The place of a key, or nil when it is none that this software writes.
     init?(of key: Span<UInt8>) {
-        guard var reader = try? KeyReader(key, after: 0, in: "unknown"), let place = try? KeyPlace(&reader) else {
+        guard var reader = try? KeyReader(key, after: 0, in: .unknown), let place = try? KeyPlace(&reader) else {
             return nil
         }
         self = place

@@ -44,7 +44,7 @@ package struct DatabaseKeys: Hashable, Sendable {
     }
     /// The name of a key of the zones keyspace. Throws `.corruptKey`.
     package func readZoneKey(_ key: Span<UInt8>) throws(LayoutError) -> ZoneName {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: "\(DatabaseKeyspace.zones)")
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .database(.zones))
         let name = ZoneName(try reader.readText())
         try reader.expectEnd()
         return name
@@ -59,7 +59,7 @@ package struct DatabaseKeys: Hashable, Sendable {
     }
     /// The counter of a key of the changes keyspace. Throws `.corruptKey`.
     package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: "\(DatabaseKeyspace.changes)")
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .database(.changes))
         let counter = try reader.readNumber()
         try reader.expectEnd()
         return counter

@@ -27,7 +27,7 @@ package enum GlobalKeys {
     package static var databases: LayoutRange { keyspace(.databases) }
     /// The database of a key of the databases keyspace. Throws `.corruptKey`.
     package static func readDatabaseKey(_ key: Span<UInt8>) throws(LayoutError) -> DatabaseID {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: "\(GlobalKeyspace.databases)")
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.databases))
         let container = ContainerName(try reader.readText())
         let owner = try reader.readOptionalName()
         guard let number = UInt8(exactly: try reader.readNumber()), let scope = DatabaseScope(rawValue: number)
@@ -45,7 +45,7 @@ package enum GlobalKeys {
     package static var purges: LayoutRange { keyspace(.purges) }
     /// The zone of a key of the purges keyspace. Throws `.corruptKey`.
     package static func readPurgeKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: "\(GlobalKeyspace.purges)")
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.purges))
         let database = DatabaseNumber(try reader.readNumber())
         let zone = ZoneNumber(try reader.readNumber())
         guard database != .outside, zone != .outside else {

@@ -4,18 +4,36 @@
 import StratusModel
 import StratusTuple
 
+/// Which keyspace a key is read in; its name is made only for an error, for it costs more than reading the key.
+enum KeyspaceLabel {
+    case zone(ZoneKeyspace)
+    case database(DatabaseKeyspace)
+    case global(GlobalKeyspace)
+    case unknown
+
+    var name: String {
+        switch self {
+        case .zone(let keyspace): "\(keyspace)"
+        case .database(let keyspace): "\(keyspace)"
+        case .global(let keyspace): "\(keyspace)"
+        case .unknown: "unknown"
+        }
+    }
+}
+
 /// Reads the parts of one key, one after the other.
 struct KeyReader: ~Escapable {
     private let key: Span<UInt8>
-    private let keyspace: String
+    private let keyspace: KeyspaceLabel
     private let prefixByteCount: Int
     private var reader: TupleReader
 
     /// Begins behind the first `prefixByteCount` bytes.
     @_lifetime(copy key)
-    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: String) throws(LayoutError) {
+    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: KeyspaceLabel) throws(LayoutError) {
         guard prefixByteCount >= 0, key.count >= prefixByteCount else {
-            throw .corruptKey("The key ends within its prefix: check or restore the store.", key, at: 0, in: keyspace)
+            throw .corruptKey(
+                "The key ends within its prefix: check or restore the store.", key, at: 0, in: keyspace.name)
         }
         self.key = key
         self.keyspace = keyspace
@@ -52,7 +70,7 @@ struct KeyReader: ~Escapable {
 
     /// The error for a part that can be read and means nothing here.
     func corrupt(_ message: StaticString) -> LayoutError {
-        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace)
+        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name)
     }
 
     private func corrupt(_ error: TupleError) -> LayoutError {

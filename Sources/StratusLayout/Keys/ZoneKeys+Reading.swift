@@ -71,7 +71,7 @@ package struct EndedChildKeyParts: Hashable, Sendable {
 extension ZoneKeys {
     /// The zone number of any key of a database.
     package static func zoneNumber(of key: Span<UInt8>) throws(LayoutError) -> ZoneNumber {
-        var reader = try KeyReader(key, after: 0, in: "unknown")
+        var reader = try KeyReader(key, after: 0, in: .unknown)
         _ = try reader.readNumber()
         return ZoneNumber(try reader.readNumber())
     }
@@ -110,7 +110,7 @@ extension ZoneKeys {
 
     /// The child alone, of a key out of `children(of:)`: the range's lower bound is `prefixByteCount` bytes long.
     package static func readChild(_ key: Span<UInt8>, prefixByteCount: Int) throws(LayoutError) -> RecordName {
-        var reader = try KeyReader(key, after: prefixByteCount, in: "\(ZoneKeyspace.children)")
+        var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.children))
         let name = try reader.readName()
         try reader.expectEnd()
         return name
@@ -208,6 +208,6 @@ extension ZoneKeys {
             throw .corruptKey(
                 "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: "\(keyspace)")
         }
-        return try KeyReader(key, after: keyspacePrefixByteCount, in: "\(keyspace)")
+        return try KeyReader(key, after: keyspacePrefixByteCount, in: .zone(keyspace))
     }
 }

@@ -12,22 +12,24 @@ package enum ChangeTag {
 
     /// The text of a tag.
     package static func text(sequence: UInt64, salt: UInt32) -> String {
+        // Seven digits of salt and at most thirteen of a 64-bit number: twenty, written from the end.
         var digits: InlineArray<20, UInt8> = .init(repeating: 0)
-        var count = 0
+        var start = digits.count
         var rest = UInt64(salt)
         for _ in 0..<saltDigitCount {
-            digits[count] = digit(rest % radix)
+            start -= 1
+            digits[start] = digit(rest % radix)
             rest /= radix
-            count += 1
         }
         rest = sequence
         repeat {
-            digits[count] = digit(rest % radix)
+            start -= 1
+            digits[start] = digit(rest % radix)
             rest /= radix
-            count += 1
         } while rest > 0
-        // Seven digits of salt and at most thirteen of a 64-bit number: twenty.
-        return reversedText(digits, count)
+        // Digits are ASCII, so that the check never fails; it is the way to a string without a loop of appends.
+        guard let text = try? UTF8Span(validating: digits.span.extracting(start..<digits.count)) else { return "" }
+        return String(copying: text)
     }
 
     /// The numbers of a tag, or nil when `text` is not a tag this software made.
@@ -47,14 +49,6 @@ package enum ChangeTag {
     package static func matches(_ text: String, sequence: UInt64, salt: UInt32) -> Bool {
         guard let numbers = numbers(of: text) else { return false }
         return numbers.sequence == sequence && numbers.salt == salt
-    }
-
-    private static func reversedText(_ digits: InlineArray<20, UInt8>, _ count: Int) -> String {
-        var text = ""
-        for index in stride(from: count - 1, through: 0, by: -1) {
-            text.unicodeScalars.append(Unicode.Scalar(digits[index]))
-        }
-        return text
     }
 
     private static func digit(_ value: UInt64) -> UInt8 {

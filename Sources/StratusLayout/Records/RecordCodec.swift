@@ -35,7 +35,10 @@ package enum RecordCodec {
         bytes.removeAll(keepingCapacity: true)
         RecordHeader.append(stored, salt: tag.salt, to: &bytes)
         let headerByteCount = bytes.count
-        let fields = stored.record.fields.sorted { $0.key < $1.key }
+        // Compared here and not by the protocol's `<`, which is not specialised across modules.
+        let fields = stored.record.fields.sorted {
+            $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8)
+        }
         ValueWriter.append(number: UInt64(fields.count), to: &bytes)
         for (key, field) in fields {
             let byteCount = try FieldCodec.byteCount(field.value)

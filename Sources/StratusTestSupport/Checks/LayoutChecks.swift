@@ -1,0 +1,140 @@
+// What must hold for any bytes at all, found on disk or made up: nothing traps, and what is accepted is canonical.
+//
+// The same checks serve the tests (flips, cuts, random bytes) and the fuzz targets `key` and `record`.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+
+/// Checks of decoders over arbitrary bytes. Each returns what is wrong, or nil.
+package enum LayoutChecks {
+    /// Describes and reads `bytes` as a key of any keyspace; a description reads back as the same bytes.
+    package static func key(_ bytes: [UInt8]) -> String? {
+        let line = KeyDescription.text(of: bytes)
+        if let problem = unsafeScalar(in: line) { return "\(problem) in \(line)" }
+        let isDamaged = line.hasPrefix("damaged key")
+        if !isDamaged {
+            guard (try? KeyDescription.bytes(of: line)) == bytes else { return "\(line) does not read back" }
+        }
+        let zone = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(1))
+        let key = bytes.span
+        let isRead = readsAsZoneKey(key, zone)
+        if isRead, isDamaged { return "a reader accepts what \(line) says" }
+        _ = try? GlobalKeys.readDatabaseKey(key)
+        _ = try? GlobalKeys.readPurgeKey(key)
+        _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
+        _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
+        _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
+        return nil
+    }
+
+    /// Whether the reader of the key's keyspace accepts the key.
+    private static func readsAsZoneKey(_ key: Span<UInt8>, _ zone: ZoneKeys) -> Bool {
+        guard let keyspace = zone.keyspace(of: key) else { return false }
+        do {
+            switch keyspace {
+            case .header: return false
+            case .records: _ = try zone.readRecordKey(key)
+            case .parents: _ = try zone.readParentKey(key)
+            case .children: _ = try zone.readChildKey(key)
+            case .shareRoots: _ = try zone.readShareRootKey(key)
+            case .shareCounts: _ = try zone.readShareCountKey(key)
+            case .references: _ = try zone.readReferenceKey(key)
+            case .types: _ = try zone.readTypeKey(key)
+            case .fields: _ = try zone.readFieldKey(key)
+            case .tokens: _ = try zone.readTokenKey(key)
+            case .changes: _ = try zone.readChangeKey(key)
+            case .endedParents: _ = try zone.readEndedParentKey(key)
+            case .endedChildren: _ = try zone.readEndedChildKey(key)
+            case .endedShares: _ = try zone.readEndedShareKey(key)
+            }
+            return true
+        } catch { return false }
+    }
+
+    /// Decodes `bytes` as every value; what is accepted encodes to the same bytes, and partial decoding agrees.
+    package static func record(_ bytes: [UInt8]) -> String? {
+        let value = bytes.span
+        if let problem = recordItself(bytes) { return problem }
+        _ = try? RecordChunks.join([bytes])
+        _ = try? RecordChunks.join([bytes, bytes])
+        _ = try? RecordCodec.chunkCount(in: value)
+        for type in valueTypes {
+            if let problem = canonical(bytes, type) { return problem }
+        }
+        return parentView(bytes)
+    }
+
+    private static let valueTypes: [any LayoutValue.Type] = [
+        Tombstone.self, ParentEntry.self, ChildEntry.self, ShareRootEntry.self, ShareCountEntry.self, EmptyEntry.self,
+        ChangeEntry.self, EndedParentEntry.self, EndedChildEntry.self, EndedShareEntry.self, ZoneHeader.self,
+        ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
+        PurgeEntry.self, FormatEntry.self,
+    ]
+
+    private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {
+        guard let value = try? Value(decoding: bytes.span) else { return nil }
+        return value.encoded() == bytes ? nil : "\(type) accepts x'\(Hex.text(bytes))' and writes other bytes"
+    }
+
+    private static func recordItself(_ bytes: [UInt8]) -> String? {
+        let references = try? RecordCodec.references(in: bytes.span)
+        _ = try? RecordHeader(decoding: bytes.span)
+        _ = try? RecordCodec.field("a", in: bytes.span)
+        _ = try? RecordCodec.decode("name", bytes.span, fields: .none)
+        let keys = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(1))
+        let line = ValueDescription.text(of: bytes, forKey: keys.record("a"))
+        if let problem = unsafeScalar(in: line) { return "\(problem) in \(line)" }
+        guard let stored = try? RecordCodec.decode("name", bytes.span) else { return nil }
+        guard (try? RecordCodec.encoded(stored)) == bytes else {
+            return "a record of other bytes than it encodes to is accepted: x'\(Hex.text(bytes))'"
+        }
+        if references == nil { return "the references of a record cannot be read: x'\(Hex.text(bytes))'" }
+        for (key, field) in stored.record.fields {
+            guard let single = try? RecordCodec.field(key, in: bytes.span),
+                let part = try? RecordCodec.decode("name", bytes.span, fields: .only([key])),
+                bitwise(single) == bitwise(field), bitwise(part.record.fields[key]) == bitwise(field)
+            else { return "field \(key) decodes otherwise alone than with all: x'\(Hex.text(bytes))'" }
+        }
+        return nil
+    }
+
+    /// A field's value in bytes, since a NaN equals nothing.
+    private static func bitwise(_ field: Field?) -> [UInt8]? {
+        guard let field else { return nil }
+        let stamp = Stamp(date: .init(timeIntervalSinceReferenceDate: 0), user: "")
+        let system = SystemFields(
+            changeTag: ChangeTag.text(sequence: 0, salt: 0), changeSequence: 0, created: stamp, modified: stamp)
+        let record = Record(name: "a", type: "", fields: ["a": field])
+        return try? RecordCodec.encoded(StoredRecord(record: record, system: system))
+    }
+
+    private static func parentView(_ bytes: [UInt8]) -> String? {
+        do {
+            let view = try ParentEntryView(bytes.span)
+            let parent = try? view.parent()
+            let share = try? view.share()
+            guard let entry = try? ParentEntry(decoding: bytes.span) else { return nil }
+            let span = try view.parentSpan()
+            let spanText = span.indices.map { span[$0] }
+            guard parent == entry.parent, share == entry.share, view.hasChildren == entry.hasChildren,
+                view.isShareRoot == (entry.share != nil), spanText == Array(entry.parent?.text.utf8 ?? "".utf8)
+            else { return "the parts of a parent entry differ from the whole: x'\(Hex.text(bytes))'" }
+        } catch { return nil }
+        return nil
+    }
+
+    /// The first scalar of a line that must not be in one: found here by other means than the escaping itself uses.
+    package static func unsafeScalar(in line: String) -> String? {
+        for scalar in line.unicodeScalars {
+            let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+            let isInvisible = [0xAD, 0x61C, 0x180E, 0x2800, 0x3164, 0xFEFF].contains(scalar.value)
+            let isFormat = (0x200B...0x200F).contains(scalar.value) || (0x2028...0x202E).contains(scalar.value)
+            let isIgnorable = (0x2060...0x206F).contains(scalar.value) || (0xE0000...0xE0FFF).contains(scalar.value)
+            if isControl || isInvisible || isFormat || isIgnorable {
+                return "U+\(String(scalar.value, radix: 16))"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,90 @@
+// Lines: one key is one safe line, and the line is the key.
+
+import StratusLayout
+import StratusModel
+import StratusTestSupport
+import StratusTuple
+import Testing
+
+@Suite("keys as lines")
+struct KeyDescriptionTests {
+    @Test("lines are made as documented")
+    func examples() throws {
+        let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(7))
+        let lines: [([UInt8], String)] = [
+            (zone.child(parent: "folder", name: "file.txt"), #"db 3 / zone 7 / children / "folder" / "file.txt""#),
+            (zone.header(), "db 3 / zone 7 / header"),
+            (zone.recordChunk("a", index: 2), #"db 3 / zone 7 / records / "a" / chunk 2"#),
+            (GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)), "global / purges / db 3 / zone 7"),
+            (zone.record("a\n\"\\\u{202E}e\u{301}"), #"db 3 / zone 7 / records / "a\u{a}\"\\\u{202e}e\u{301}""#),
+        ]
+        for (key, line) in lines {
+            #expect("\(KeyDescription(key))" == line)
+            #expect(try KeyDescription.bytes(of: line) == key)
+        }
+    }
+
+    @Test("every key reads back from its line, and the line holds nothing that is not seen")
+    func roundTrips() throws {
+        let seed = SplitMix64.announced("keys as lines")
+        for key in LayoutSamples.allKeys { #expect(try KeyDescription.bytes(of: "\(KeyDescription(key))") == key) }
+        let zone = LayoutSamples.zone
+        for index in 0..<1_000 {
+            var random = seed.generator(forCase: index)
+            let (a, b) = (RecordGenerator.name(&random), RecordGenerator.name(&random))
+            let key = zone.child(parent: a, name: b)
+            #expect(LayoutChecks.key(key) == nil)
+            #expect(try KeyDescription.bytes(of: "\(KeyDescription(key))") == key)
+            let field = try zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)
+            #expect(LayoutChecks.key(field) == nil)
+        }
+    }
+
+    @Test("the check of a line notices what must not be in it")
+    func checkFails() {
+        #expect(LayoutChecks.unsafeScalar(in: "a\nb") != nil)
+        #expect(LayoutChecks.unsafeScalar(in: "\u{1B}[31m") != nil)
+        #expect(LayoutChecks.unsafeScalar(in: "\u{202E}") != nil)
+        #expect(LayoutChecks.unsafeScalar(in: "\u{E0041}") != nil)
+        #expect(LayoutChecks.unsafeScalar(in: "db 3 / \u{E9}") == nil)
+    }
+
+    @Test("the beginning of a line is the beginning of the keys it fits")
+    func ranges() throws {
+        let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(7))
+        #expect(try KeyDescription.range(of: "global") == GlobalKeys.all)
+        #expect(try KeyDescription.range(of: "db 3") == DatabaseKeys(DatabaseNumber(3)).all)
+        #expect(try KeyDescription.range(of: "db 3 / zone 7") == zone.all)
+        #expect(try KeyDescription.range(of: "db 3 / zone 7 / children") == zone.children)
+        #expect(try KeyDescription.range(of: #"db 3 / zone 7 / children / "folder""#) == zone.children(of: "folder"))
+    }
+
+    @Test("unknown and damaged keys are shown as hexadecimal with the reason")
+    func damage() {
+        let zone = LayoutSamples.zone
+        var unknown = zone.prefix
+        TupleWriter.appendInteger(UInt64(99), to: &unknown)
+        #expect(
+            "\(KeyDescription(unknown))".hasPrefix("damaged key x'\(Hex.text(unknown))': No keyspace has this tag."))
+        #expect("\(KeyDescription([]))".hasPrefix("damaged key x'': "))
+        #expect("\(KeyDescription(zone.header() + [1]))".hasPrefix("damaged key x'"))
+        #expect("\(ValueDescription(key: [], value: [1, 2]))" == "unknown value x'0102'")
+        #expect("\(ValueDescription(key: zone.header(), value: [1, 2]))".hasPrefix("damaged value x'0102': "))
+    }
+
+    @Test(
+        "a line that is no key is refused with the place",
+        arguments: [
+            "", "db", "db 0", "db x", "db 3 / zone 0", "db 3 / nowhere", "db 3 / zone 7 / childrens", "globals",
+            #"db 3 / zone 7 / records / "a"#, #"db 3 / zone 7 / records / "\u{110000}""#,
+            #"db 3 / zone 7 / records / "\q""#, #"db 3 / zone 7 / records / "a" / 5"#,
+            #"db 3 / zone 7 / parents / "a" / "b""#, "db 3 / zone 7 / changes / -1", "global / receipts / x'0'",
+            #"global / acceptances / "u" / 5"#, "db 3 / zone 7 / references / \"a\" / \"b\" / \"c\" / action all",
+            "db 3 / zone 7 / fields / \"a\" / \"b\" / (((1)", "db 3 / ",
+        ])
+    func refusals(line: String) {
+        let error = #expect(throws: LayoutError.self) { try KeyDescription.bytes(of: line) }
+        #expect(error?.code == .invalidDescription)
+        #expect(error?.fields["position"] != nil)
+    }
+}

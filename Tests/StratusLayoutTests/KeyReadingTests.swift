@@ -1,0 +1,113 @@
+// Keys read back as the parts they were made of, and damaged keys as damaged.
+
+import StratusLayout
+import StratusModel
+import StratusTestSupport
+import StratusTuple
+import Testing
+
+@Suite("reading keys")
+struct KeyReadingTests {
+    @Test("every key of a zone reads back as its parts")
+    func roundTrips() throws {
+        let seed = SplitMix64.announced("reading keys")
+        for index in 0..<1_500 {
+            var random = seed.generator(forCase: index)
+            let zone = ZoneKeys(
+                database: DatabaseNumber(max(1, RecordGenerator.number(&random))),
+                zone: ZoneNumber(max(1, RecordGenerator.number(&random))))
+            let (a, b) = (RecordGenerator.name(&random), RecordGenerator.name(&random))
+            let (text, number) = (RecordGenerator.text(&random), RecordGenerator.number(&random))
+            try expectNames(zone, a, b)
+            try expectIndexes(zone, a, b, text, number, random.tupleElement())
+        }
+    }
+
+    private func expectNames(_ zone: ZoneKeys, _ a: RecordName, _ b: RecordName) throws {
+        #expect(try zone.readRecordKey(zone.record(a).span).name == a)
+        #expect(try zone.readRecordKey(zone.record(a).span).chunkIndex == nil)
+        #expect(try zone.readRecordKey(zone.recordChunk(a, index: 7).span).chunkIndex == 7)
+        #expect(try zone.readParentKey(zone.parent(of: a).span) == a)
+        let child = zone.child(parent: a, name: b)
+        #expect(try zone.readChildKey(child.span).parent == a)
+        #expect(try zone.readChildKey(child.span).child == b)
+        let prefixByteCount = zone.children(of: a).lower.count
+        #expect(try ZoneKeys.readChild(child.span, prefixByteCount: prefixByteCount) == b)
+        #expect(try zone.readShareRootKey(zone.shareRoot(a).span) == a)
+        let count = try zone.readShareCountKey(zone.shareCount(parent: a, name: b).span)
+        #expect(count.parent == a && count.name == b)
+        #expect(try zone.readShareCountKey(zone.shareCount(parent: nil, name: b).span).parent == nil)
+    }
+
+    private func expectIndexes(
+        _ zone: ZoneKeys, _ a: RecordName, _ b: RecordName, _ text: String, _ number: UInt64, _ element: TupleElement
+    ) throws {
+        let (field, type) = (FieldKey(text), RecordType(text))
+        for action in ReferenceAction.allCases {
+            let key = zone.reference(target: a, source: b, field: field, action: action)
+            let parts = try zone.readReferenceKey(key.span)
+            #expect(parts.target == a && parts.source == b && parts.field == field && parts.action == action)
+        }
+        let typeParts = try zone.readTypeKey(zone.type(type, name: a).span)
+        #expect(typeParts.type == type && typeParts.name == a)
+        let token = try zone.readTokenKey(zone.token(text, field: field, name: a).span)
+        #expect(FieldKey(token.token) == field && token.field == field && token.name == a)
+        let fieldKey = try zone.field(type: type, field: field, value: element, name: a)
+        let fieldParts = try zone.readFieldKey(fieldKey.span)
+        #expect(fieldParts.type == type && fieldParts.field == field && fieldParts.value == element)
+        #expect(fieldParts.name == a)
+        #expect(try zone.readChangeKey(zone.change(sequence: number).span) == number)
+        let parent = try zone.readEndedParentKey(zone.endedParent(child: a, ended: number).span)
+        #expect(parent.name == a && parent.ended == number)
+        let share = try zone.readEndedShareKey(zone.endedShare(root: a, ended: number).span)
+        #expect(share.name == a && share.ended == number)
+        let child = try zone.readEndedChildKey(zone.endedChild(parent: a, child: b, ended: number).span)
+        #expect(child.parent == a && child.child == b && child.ended == number)
+    }
+
+    @Test("a reused buffer holds exactly the key, and keeps its room")
+    func reusedBuffers() {
+        let zone = LayoutSamples.zone
+        var key: [UInt8] = []
+        key.reserveCapacity(500)
+        let capacity = key.capacity
+        zone.child(parent: "a long name", name: "b", into: &key)
+        zone.record("a", into: &key)
+        #expect(key == zone.record("a"))
+        zone.header(into: &key)
+        #expect(key == zone.header())
+        #expect(key.capacity == capacity)
+    }
+
+    @Test("keys outside zones read back as their parts")
+    func globalKeys() throws {
+        for id in [
+            DatabaseID(container: "c", owner: nil, scope: .public),
+            DatabaseID(container: "c", owner: "o\0", scope: .private),
+        ] {
+            #expect(try GlobalKeys.readDatabaseKey(GlobalKeys.database(id).span) == id)
+        }
+        let purge = try GlobalKeys.readPurgeKey(GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(256)).span)
+        #expect(purge == (DatabaseNumber(3), ZoneNumber(256)))
+        let database = LayoutSamples.database
+        #expect(try database.readZoneKey(database.zone("z").span) == "z")
+        #expect(try database.readChangeKey(database.change(300).span) == 300)
+    }
+
+    @Test("a key of another zone, another keyspace or with more parts is damage, with its bytes in the error")
+    func refusals() throws {
+        let zone = LayoutSamples.zone
+        let other = ZoneKeys(database: zone.database, zone: ZoneNumber(701))
+        let keys = [other.record("a"), zone.parent(of: "a"), zone.record("a") + [0x01], [], zone.prefix]
+        for key in keys {
+            let error = #expect(throws: LayoutError.self) { try zone.readRecordKey(key.span) }
+            #expect(error?.code == .corruptKey)
+            #expect(error?.fields["hex"] == Hex.text(key))
+            #expect(error?.fields["keyspace"] == "records")
+        }
+        #expect(throws: LayoutError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: 3) }
+        #expect(throws: LayoutError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: -1) }
+        let zeroPurge = GlobalKeys.purge(.outside, ZoneNumber(1))
+        #expect(throws: LayoutError.self) { try GlobalKeys.readPurgeKey(zeroPurge.span) }
+    }
+}

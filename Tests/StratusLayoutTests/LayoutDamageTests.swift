@@ -1,0 +1,116 @@
+// Damaged bytes: every flip and every cut of every sample, and random bytes. Nothing traps, and what is accepted is
+// canonical (`LayoutChecks`).
+
+import StratusLayout
+import StratusModel
+import StratusTestSupport
+import StratusTuple
+import Testing
+
+@Suite("damaged bytes")
+struct LayoutDamageTests {
+    @Test("no flip of a bit and no cut of a key traps, and what is accepted describes itself exactly")
+    func damagedKeys() {
+        for key in LayoutSamples.allKeys + [[]] {
+            for damaged in Self.damaged(key) { #expect(LayoutChecks.key(damaged) == nil) }
+        }
+    }
+
+    @Test("no flip of a bit and no cut of a value traps, and what is accepted encodes to the same bytes")
+    func damagedValues() throws {
+        for entry in try LayoutSamples.values() {
+            for damaged in Self.damaged(entry.value) {
+                #expect(LayoutChecks.record(damaged) == nil)
+                let line = ValueDescription.text(of: damaged, forKey: entry.key)
+                #expect(LayoutChecks.unsafeScalar(in: line) == nil)
+            }
+        }
+    }
+
+    @Test("no cut value is accepted as the value it was cut from")
+    func cuts() throws {
+        for entry in try LayoutSamples.values() {
+            for count in entry.value.indices {
+                let line = ValueDescription.text(of: Array(entry.value[..<count]), forKey: entry.key)
+                #expect(line.hasPrefix("damaged value"), "\(line)")
+            }
+            let longer = ValueDescription.text(of: entry.value + [0], forKey: entry.key)
+            #expect(longer.hasPrefix("damaged value"), "\(longer)")
+        }
+    }
+
+    @Test("random bytes behind every beginning never trap")
+    func randomBytes() throws {
+        let seed = SplitMix64.announced("damaged bytes")
+        let prefixes = LayoutSamples.allKeys.map { Array($0.prefix(6)) } + [[]]
+        let values = try LayoutSamples.values().map(\.value)
+        for index in 0..<4_000 {
+            var random = seed.generator(forCase: index)
+            let tail = random.bytes(count: random.below(40))
+            #expect(LayoutChecks.key(random.element(of: prefixes) + tail) == nil)
+            let value = random.element(of: values)
+            #expect(LayoutChecks.record(Array(value.prefix(random.below(value.count))) + tail) == nil)
+        }
+    }
+
+    /// The bytes cut at every place, and with every bit of every byte flipped.
+    private static func damaged(_ bytes: [UInt8]) -> [[UInt8]] {
+        var variants = bytes.indices.map { Array(bytes[..<$0]) }
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var flipped = bytes
+                flipped[index] ^= 1 << UInt8(bit)
+                variants.append(flipped)
+            }
+        }
+        return variants
+    }
+
+    @Test("a store of a newer format is told from a damaged one before the rest of its entry is read")
+    func newerFormat() throws {
+        let newer = FormatEntry(version: FormatEntry.currentVersion + 1, incarnation: LayoutSamples.first).encoded()
+        for bytes in [newer, Array(newer.prefix(2)), newer + [1, 2, 3]] {
+            let error = #expect(throws: LayoutError.self) { try FormatEntry(decoding: bytes.span) }
+            #expect(error?.code == .newerFormat)
+        }
+        let error = #expect(throws: LayoutError.self) { try FormatEntry(decoding: [9].span) }
+        #expect(error?.code == .corruptValue)
+    }
+
+    @Test("numbers in more bytes than they need, or too large, are damage")
+    func numbers() throws {
+        let wrong: [[UInt8]] = [
+            [1, 0x80, 0x00], [1, 0xFF, 0x00], [1, 0x80], [1] + [UInt8](repeating: 0xFF, count: 9) + [0x02],
+            [1] + [UInt8](repeating: 0xFF, count: 12),
+        ]
+        for bytes in wrong { #expect(throws: LayoutError.self) { try ShareCountEntry(decoding: bytes.span) } }
+        for number in [0, 127, 128, 16_383, 16_384, UInt64.max >> 1, .max] {
+            let entry = ShareCountEntry(count: number)
+            #expect(try ShareCountEntry(decoding: entry.encoded().span) == entry)
+        }
+    }
+}
+
+@Suite("the parts of a parent entry")
+struct ParentEntryTests {
+    @Test("a part read in place is the part of the whole entry")
+    func parts() throws {
+        let names: [RecordName?] = [nil, "", "p", RecordName(String(repeating: "n", count: 255))]
+        for parent in names {
+            for share in names {
+                for hasChildren in [false, true] {
+                    let entry = ParentEntry(
+                        parent: parent, parentSince: 300, share: share, shareSince: 7, hasChildren: hasChildren)
+                    let bytes = entry.encoded()
+                    #expect(try ParentEntry(decoding: bytes.span) == entry)
+                    let view = try ParentEntryView(bytes.span)
+                    #expect(view.hasParent == (parent != nil) && view.isShareRoot == (share != nil))
+                    #expect(view.hasChildren == hasChildren)
+                    let (viewParent, viewShare) = (try view.parent(), try view.share())
+                    #expect(viewParent == parent && viewShare == share)
+                    #expect(LayoutChecks.record(bytes) == nil)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// One fixed sample of every key and every value: what the golden files record and what the damage tests damage.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusTuple
+
+/// Fixed keys and values.
+enum LayoutSamples {
+    static let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(700))
+    static let database = DatabaseKeys(DatabaseNumber(3))
+    static let first = UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+    static let second = UUID(uuid: (0xFF, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xFE))
+    static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 788_918_400.25), user: "_alice")
+
+    static let zoneKeys: [[UInt8]] = [
+        zone.header(),
+        zone.record("a.txt"),
+        zone.record("nul\0and\u{1}"),
+        zone.recordChunk("a.txt", index: 1),
+        zone.recordChunk("a.txt", index: 300),
+        zone.parent(of: "a.txt"),
+        zone.child(parent: "folder", name: "\u{E9}"),
+        zone.child(parent: "folder", name: "e\u{301}"),
+        zone.shareRoot("folder"),
+        zone.shareCount(parent: nil, name: "top"),
+        zone.shareCount(parent: "top", name: "folder"),
+        zone.reference(target: "t", source: "s", field: "owner", action: .none),
+        zone.reference(target: "t", source: "s", field: "owner", action: .deleteSelf),
+        zone.type("File", name: "a.txt"),
+        fieldKey(.string("x")), fieldKey(.null), fieldKey(.integer(-5)), fieldKey(.unsigned(.max)),
+        fieldKey(.double(-0.0)), fieldKey(.double(.nan)), fieldKey(.boolean(true)), fieldKey(.bytes([0, 255])),
+        fieldKey(.date(stamp.date)), fieldKey(.uuid(second)), fieldKey(.nested([.integer(1), .string("a\", b")])),
+        zone.token("word", field: "body", name: "a.txt"),
+        zone.change(sequence: 0),
+        zone.change(sequence: 65_536),
+        zone.endedParent(child: "a.txt", ended: 12),
+        zone.endedChild(parent: "folder", child: "a.txt", ended: 12),
+        zone.endedShare(root: "folder", ended: 13),
+    ]
+
+    private static func fieldKey(_ value: TupleElement) -> [UInt8] {
+        // Only nested tuples of too great a depth are refused, and the samples have none.
+        (try? zone.field(type: "File", field: "size", value: value, name: "a.txt")) ?? []
+    }
+
+    static let databaseKeys: [[UInt8]] = [
+        database.header(), database.zone("_defaultZone"), database.change(300),
+        database.subscription(user: "_alice", id: "sub-1"), database.schema("File"),
+    ]
+
+    private static let privateID = DatabaseID(container: "iCloud.com.example", owner: "_alice", scope: .private)
+    private static let publicID = DatabaseID(container: "iCloud.com.example", owner: nil, scope: .public)
+
+    static let globalKeys: [[UInt8]] = [
+        GlobalKeys.format(), GlobalKeys.header(), GlobalKeys.database(publicID), GlobalKeys.database(privateID),
+        GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.receipt([1, 2, 0, 255]),
+        GlobalKeys.account("user-17"), GlobalKeys.identity(.email, "a@example.com"),
+        GlobalKeys.identity(.phone, "+1"), GlobalKeys.identity(.userRecord, "_alice"), GlobalKeys.shareURL("0aBc"),
+        GlobalKeys.acceptance(user: "_bob", zone: first, share: "Share-1"),
+        GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
+        GlobalKeys.schema("iCloud.com.example", "File"),
+    ]
+
+    static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
+
+    /// Small values, each with a key under which it lies.
+    static let smallValues: [(key: [UInt8], value: [UInt8])] = [
+        (GlobalKeys.format(), FormatEntry(incarnation: first).encoded()),
+        (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128).encoded()),
+        (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first).encoded()),
+        (
+            GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)),
+            PurgeEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second).encoded()
+        ),
+        (database.header(), DatabaseHeader(nextZoneNumber: 2, changeCounter: 16_384).encoded()),
+        (database.zone("z"), ZoneEntry(number: ZoneNumber(700), identity: first, created: stamp).encoded()),
+        (database.change(1), DatabaseChangeEntry(zone: "z", identity: first, kind: .saved).encoded()),
+        (database.change(2), DatabaseChangeEntry(zone: "z", identity: first, kind: .deleted).encoded()),
+        (
+            zone.header(),
+            ZoneHeader(
+                identity: first, incarnation: second, sequence: 300, horizon: 5, databaseCounter: 2, recordCount: .max
+            ).encoded()
+        ),
+        (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 1).encoded()),
+        (
+            zone.parent(of: "a"),
+            ParentEntry(
+                parent: "folder", parentSince: 200, share: "Share-1", shareSince: 9, hasChildren: true
+            ).encoded()
+        ),
+        (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 2, share: "S", shareSince: 3).encoded()),
+        (zone.child(parent: "a", name: "b"), ChildEntry(since: 300, hasChildren: true).encoded()),
+        (zone.child(parent: "a", name: "b"), ChildEntry(since: 1, hasChildren: false).encoded()),
+        (zone.shareRoot("a"), ShareRootEntry(share: "Share-1", since: 9).encoded()),
+        (zone.shareCount(parent: nil, name: "a"), ShareCountEntry(count: 2).encoded()),
+        (zone.reference(target: "t", source: "s", field: "f", action: .none), ReferenceEntry().encoded()),
+        (zone.type("T", name: "a"), TypeEntry().encoded()),
+        (zone.change(sequence: 4), ChangeEntry(name: "a", kind: .saved).encoded()),
+        (zone.change(sequence: 5), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: nil)).encoded()),
+        (zone.change(sequence: 6), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: "p")).encoded()),
+        (zone.endedParent(child: "a", ended: 9), EndedParentEntry(parent: "p", began: 4).encoded()),
+        (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1).encoded()),
+        (zone.endedChild(parent: "p", child: "a", ended: 9), EndedChildEntry(began: 4).encoded()),
+        (zone.endedShare(root: "a", ended: 9), EndedShareEntry(share: "S", began: 4).encoded()),
+        (
+            zone.record("gone"),
+            Tombstone(sequence: 77, type: "File", parent: "folder", deleted: stamp).encoded()
+        ),
+        (zone.record("gone"), Tombstone(sequence: 78, type: "File", parent: nil, deleted: stamp).encoded()),
+    ]
+
+    /// A record with a field of every kind.
+    static let fullRecord = StoredRecord(
+        record: Record(
+            name: "a.txt", type: "File", parent: "folder", share: "Share-1",
+            fields: [
+                "asset": Field(.asset(AssetDescriptor(digest: [UInt8](repeating: 7, count: 32), byteCount: 12_345))),
+                "bytes": Field(.bytes([0, 1, 255])),
+                "date": Field(.date(Date(timeIntervalSinceReferenceDate: -0.5))),
+                "double": Field(.double(-0.0)),
+                "empty": Field(.list([])),
+                "int": Field(.int64(.min)),
+                "ints": Field(.list([.int64(1), .int64(-1)])),
+                "links": Field(
+                    .list([
+                        .reference(RecordReference(target: "x", action: .none)),
+                        .reference(RecordReference(target: "y", action: .deleteSelf)),
+                    ])),
+                "place": Field(
+                    .location(Location(latitudeDegrees: 52.5, longitudeDegrees: 13.4, timestamp: stamp.date))),
+                "reference": Field(.reference(RecordReference(target: "target", action: .deleteSelf))),
+                "secret": Field(.string("s\u{E9}cret\u{202E}\n"), isEncrypted: true),
+                "texts": Field(.list([.string(""), .string("b")])),
+            ]),
+        system: SystemFields(
+            changeTag: ChangeTag.text(sequence: 300, salt: 0xDEAD_BEEF), changeSequence: 300, created: stamp,
+            modified: Stamp(date: stamp.date + 1, user: "_bob")))
+
+    /// A record of few parts.
+    static let smallRecord = StoredRecord(
+        record: Record(name: "b", type: "T", fields: ["n": Field(.int64(5))]),
+        system: SystemFields(
+            changeTag: ChangeTag.text(sequence: 1, salt: 0), changeSequence: 1, created: stamp, modified: stamp))
+
+    static func values() throws -> [(key: [UInt8], value: [UInt8])] {
+        try smallValues + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
+    }
+}
