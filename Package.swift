@@ -59,8 +59,10 @@ let package = Package(
         .testTarget(
             name: "StratusRecordsTests",
             dependencies: ["StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "StratusTestSupport"]),
+        .executableTarget(name: "stratus-test-child", dependencies: ["StratusLevelDB", "StratusStore"]),
         .testTarget(
-            name: "StratusLevelDBTests", dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport"]),
+            name: "StratusLevelDBTests",
+            dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-test-child"]),
         .testTarget(name: "TidyTests"),
     ]
 )

@@ -95,7 +95,7 @@ extension LevelDBStore {
         } catch let error as SystemError {
             throw error.storeError
         }
-        let engineOptions = unsafe EngineOptions(options.engineSettings, environment: nil)
+        let engineOptions = EngineOptions(options, createIfMissing: false)
         do {
             try EngineDatabase.repair(path: path, options: engineOptions)
         } catch {
@@ -138,15 +138,5 @@ extension LevelDBStore {
         }
         try iterator.check()
         return count
-    }
-}
-
-extension LevelDBOptions {
-    var engineSettings: EngineSettings {
-        EngineSettings(
-            usesSnappy: compression == .snappy, bloomFilterBitsPerKey: bloomFilterBitsPerKey,
-            blockCacheByteCount: blockCacheByteCount, writeBufferByteCount: writeBufferByteCount,
-            fileByteCount: fileByteCount, maximumOpenFiles: maximumOpenFiles, blockByteCount: blockByteCount,
-            createIfMissing: createIfMissing)
     }
 }

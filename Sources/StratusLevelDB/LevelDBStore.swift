@@ -53,10 +53,7 @@ package final class LevelDBStore: OrderedStore {
     }
 
     private static func openDatabase(_ directory: StoreDirectory, _ options: LevelDBOptions) throws -> EngineDatabase {
-        var settings = options.engineSettings
-        settings.createIfMissing = directory.isNew
-        let engineOptions = unsafe EngineOptions(
-            settings, environment: options.testHooks.environment?.environment())
+        let engineOptions = EngineOptions(options, createIfMissing: directory.isNew)
         do {
             return try EngineDatabase(path: directory.path, options: engineOptions)
         } catch {

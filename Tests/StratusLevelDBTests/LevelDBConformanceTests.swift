@@ -1,35 +1,40 @@
-// The conformance suite on LevelDB.
+// LevelDB stores against the suite that every store must pass.
 
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport
 import Testing
 
-private struct LevelDBFixture: StoreFixture {
-    let name = "LevelDB"
-
-    func makePlace() throws -> any StorePlace { LevelDBPlace(try TemporaryDirectory()) }
-}
-
-private final class LevelDBPlace: StorePlace {
-    private let directory: TemporaryDirectory
-
-    init(_ directory: TemporaryDirectory) {
-        self.directory = directory
-    }
-
-    func open() throws -> any OrderedStore {
-        try LevelDBStore.open(at: directory.path(of: "store"))
-    }
-
-    /// The directory goes with its owner.
-    func remove() {}
-}
-
-@Suite("LevelDB conforms")
+@Suite("a LevelDB store conforms")
 struct LevelDBConformanceTests {
     @Test("to every check", arguments: StoreConformance.allChecks)
-    func levelDB(check: StoreConformance.Check) async throws {
-        try await TestThreads.offPool { try check.run(LevelDBFixture()) }
+    func synced(check: StoreConformance.Check) async throws {
+        let fixture = LevelDBFixture("LevelDB")
+        try await TestThreads.offPool { try check.run(fixture) }
+    }
+
+    @Test("with tiny tables and groups", arguments: StoreConformance.allChecks)
+    func tiny(check: StoreConformance.Check) async throws {
+        let fixture = LevelDBFixture("LevelDB, tiny") {
+            $0.writeBufferByteCount = 64 << 10
+            $0.fileByteCount = 64 << 10
+            $0.blockByteCount = 256
+            $0.blockCacheByteCount = 0
+            $0.bloomFilterBitsPerKey = 0
+            $0.compression = .none
+            $0.maximumOpenFiles = 20
+            $0.groupByteCount = 1
+            $0.syncsCommits = false
+        }
+        try await TestThreads.offPool { try check.run(fixture) }
+    }
+
+    @Test("when it runs every body twice", arguments: StoreConformance.allChecks.filter { !$0.plansFaults })
+    func bodiesTwice(check: StoreConformance.Check) async throws {
+        let fixture = LevelDBFixture("LevelDB, bodies twice") {
+            $0.testHooks.runsBodiesTwice = true
+            $0.syncsCommits = false
+        }
+        try await TestThreads.offPool { try check.run(fixture) }
     }
 }

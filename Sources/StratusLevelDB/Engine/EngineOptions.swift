@@ -5,44 +5,32 @@
 
 internal import CLevelDB
 
-/// What `leveldb_open` needs to know; plain numbers, so that this floor does not name the options of the store.
-struct EngineSettings: Sendable {
-    var usesSnappy: Bool
-    var bloomFilterBitsPerKey: Int
-    var blockCacheByteCount: Int
-    var writeBufferByteCount: Int
-    var fileByteCount: Int
-    var maximumOpenFiles: Int
-    var blockByteCount: Int
-    var createIfMissing: Bool
-}
-
 /// Owns a `leveldb_options_t`, its block cache and its filter policy.
 @safe struct EngineOptions: ~Copyable {
     let pointer: OpaquePointer
     private let cache: OpaquePointer
     private let filter: OpaquePointer?
 
-    /// `environment` is a `leveldb_env_t` that outlives this value and the database, or nil for the default.
-    init(_ settings: EngineSettings, environment: OpaquePointer?) {
+    /// The environment that `options` supply must outlive this value and the database.
+    init(_ options: LevelDBOptions, createIfMissing: Bool) {
         unsafe pointer = leveldb_options_create()
-        unsafe cache = leveldb_cache_create_lru(max(0, settings.blockCacheByteCount))
-        if settings.bloomFilterBitsPerKey > 0 {
-            unsafe filter = leveldb_filterpolicy_create_bloom(Int32(clamping: settings.bloomFilterBitsPerKey))
+        unsafe cache = leveldb_cache_create_lru(max(0, options.blockCacheByteCount))
+        if options.bloomFilterBitsPerKey > 0 {
+            unsafe filter = leveldb_filterpolicy_create_bloom(Int32(clamping: options.bloomFilterBitsPerKey))
             unsafe leveldb_options_set_filter_policy(pointer, filter)
         } else {
             unsafe filter = nil
         }
         unsafe leveldb_options_set_cache(pointer, cache)
         unsafe leveldb_options_set_paranoid_checks(pointer, 1)
-        unsafe leveldb_options_set_create_if_missing(pointer, settings.createIfMissing ? 1 : 0)
-        unsafe leveldb_options_set_write_buffer_size(pointer, settings.writeBufferByteCount)
-        unsafe leveldb_options_set_max_file_size(pointer, settings.fileByteCount)
-        unsafe leveldb_options_set_max_open_files(pointer, Int32(clamping: settings.maximumOpenFiles))
-        unsafe leveldb_options_set_block_size(pointer, settings.blockByteCount)
-        unsafe leveldb_options_set_compression(
-            pointer, Int32(settings.usesSnappy ? leveldb_snappy_compression : leveldb_no_compression))
-        if let environment = unsafe environment {
+        unsafe leveldb_options_set_create_if_missing(pointer, createIfMissing ? 1 : 0)
+        unsafe leveldb_options_set_write_buffer_size(pointer, options.writeBufferByteCount)
+        unsafe leveldb_options_set_max_file_size(pointer, options.fileByteCount)
+        unsafe leveldb_options_set_max_open_files(pointer, Int32(clamping: options.maximumOpenFiles))
+        unsafe leveldb_options_set_block_size(pointer, options.blockByteCount)
+        let compression = options.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
+        unsafe leveldb_options_set_compression(pointer, Int32(compression))
+        if let environment = unsafe options.testHooks.environment?.environment() {
             unsafe leveldb_options_set_env(pointer, environment)
         }
     }

@@ -11,7 +11,7 @@
 //      that was validated on it, ends with `commitUnknown`.
 //
 // The steps of a transaction:
-//   1. Lock the lane. Wait while the forming group is full; refuse when the lane is closed or has failed.
+//   1. Lock the lane. Wait, or flush, while the forming group is full; refuse when the lane is closed or has failed.
 //   2. Run the body. Its writes go straight into the forming group; if it throws, they are undone to the mark.
 //   3. If no flush is running, become the flusher of the forming group: a new one takes its place. Otherwise wait until
 //      the group has an outcome, or until the flush that runs is over, and then go on with this step.
@@ -80,8 +80,8 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         while true {
             if isClosed { throw ReadGate.closedError }
             if let failure { throw Self.unavailableError(failure) }
-            if forming.writes.byteCount < options.groupByteCount || inFlight == nil { return }
-            roomChanged.wait(monitor)
+            if forming.writes.byteCount < options.groupByteCount { return }
+            if inFlight == nil { flushForming() } else { roomChanged.wait(monitor) }
         }
     }
 

@@ -1,0 +1,191 @@
+// Flipped bytes: each is corruption or changes nothing; none is ever a missing entry, a wrong value or an abort.
+
+import Foundation
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite struct CorruptionTests {
+    /// A closed store with tables, a log of several blocks' fragments, and what it holds.
+    private final class Original: Sendable {
+        let directory: TemporaryDirectory
+        let path: String
+        let entries: [[UInt8]: [UInt8]]
+
+        init(logged: Int) throws {
+            directory = try TemporaryDirectory()
+            path = directory.path(of: "original")
+            var random = SplitMix64(seed: 5)
+            var entries: [[UInt8]: [UInt8]] = [:]
+            let store = try LevelDBStore.open(at: path, options: Self.options)
+            func commit(_ number: Int) throws {
+                let key = [UInt8](number: number)
+                let value = (0..<100).map { _ in UInt8.random(in: 0...255, using: &random) }
+                entries[key] = value
+                try store.transact { try $0.set(key, to: value) }
+            }
+            for number in 0..<400 { try commit(number * 2) }
+            try store.compact(KeyRange(from: [0], upTo: [1]))
+            for number in 0..<logged { try commit(number * 8 + 1) }
+            store.close()
+            self.entries = entries
+        }
+
+        static var options: LevelDBOptions {
+            var options = LevelDBOptions()
+            options.syncsCommits = false
+            options.writeBufferByteCount = 4 << 20
+            options.fileByteCount = 1 << 20
+            return options
+        }
+
+        /// Checks a copy in which one byte of `file` is changed. Returns the corruption that was found.
+        func check(flipping offset: Int, of file: String, by mask: UInt8) throws -> StoreError? {
+            let copy = try TemporaryDirectory()
+            let target = copy.path(of: "copy")
+            try FileManager.default.copyItem(atPath: path, toPath: target)
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(target)/\(file)"))
+            bytes[offset] ^= mask
+            try bytes.write(to: URL(fileURLWithPath: "\(target)/\(file)"))
+            let place: Comment = "byte \(offset) of \(file) changed by \(mask)"
+            do {
+                let store = try LevelDBStore.open(at: target, options: Self.options)
+                defer { store.close() }
+                return try read(store, place)
+            } catch let error as StoreError {
+                #expect(error.code == .corruption, place)
+                return error
+            }
+        }
+
+        private func read(_ store: LevelDBStore, _ place: Comment) throws -> StoreError? {
+            var found: StoreError?
+            func reading(_ body: () throws -> Void) throws {
+                do { try body() } catch let error as StoreError {
+                    #expect(error.code == .corruption, "\(place): \(error)")
+                    found = error
+                }
+            }
+            let everything = KeyRange(from: [0], upTo: [1])
+            for direction in [ScanDirection.forward, .backward] {
+                try reading {
+                    var scanned: [[UInt8]: [UInt8]] = [:]
+                    try store.read { reader in
+                        try reader.scan(everything, direction, limit: .max) { key, value in
+                            scanned[[UInt8](copying: key)] = [UInt8](copying: value)
+                            return .next
+                        }
+                    }
+                    #expect(scanned == entries, place)
+                }
+            }
+            for (key, value) in entries {
+                try reading {
+                    let found = try store.read { try $0.value(forKey: key) }
+                    #expect(found == value, place)
+                }
+            }
+            let report = try store.verifyChecksums()
+            if found != nil { #expect(!report.damages.isEmpty, place) }
+            return found
+        }
+    }
+
+    @Test("a flipped byte in a table is corruption that names the table, or changes nothing")
+    func tables() throws {
+        let original = try Original(logged: 0)
+        let table = try #require(try files(in: original.path, suffix: ".ldb").last)
+        let count = try #require(
+            try FileManager.default.attributesOfItem(atPath: "\(original.path)/\(table)")[.size] as? Int)
+        var random = SplitMix64(seed: 11)
+        let spread = (0..<80).map { _ in Int.random(in: 0..<count, using: &random) }
+        var found = 0
+        for offset in spread + Array(count - 60..<count) {
+            guard let error = try original.check(flipping: offset, of: table, by: .random(in: 1...255, using: &random))
+            else { continue }
+            found += 1
+            #expect(error.fields["candidateFiles"] == table, "\(error)")
+            #expect(error.fields["key"] != nil || error.fields["lowerKey"] != nil, "\(error)")
+        }
+        // Filter blocks and the padding of the footer are read by nobody or may be left out.
+        #expect(found >= 70, "only \(found) of 140 flips were found")
+    }
+
+    @Test("a flipped byte in a log is corruption that names the log", arguments: [20, 400])
+    func logs(logged: Int) throws {
+        let original = try Original(logged: logged)
+        let log = try #require(try files(in: original.path, suffix: ".log").last)
+        let count = try #require(
+            try FileManager.default.attributesOfItem(atPath: "\(original.path)/\(log)")[.size] as? Int)
+        var random = SplitMix64(seed: 12)
+        let spread = (0..<40).map { _ in Int.random(in: 0..<count, using: &random) }
+        // Each header of the last records, whose length bytes no checksum covers.
+        for offset in spread + Array(max(0, count - 280)..<count) {
+            let mask: UInt8 = spread.contains(offset) ? .random(in: 1...255, using: &random) : 0x80
+            let error = try original.check(flipping: offset, of: log, by: mask)
+            #expect(error?.fields["candidateFiles"] == log, "byte \(offset) of \(count): \(String(describing: error))")
+        }
+    }
+
+    @Test("a flipped byte in CURRENT or the MANIFEST is corruption")
+    func lists() throws {
+        let original = try Original(logged: 3)
+        for file in try files(in: original.path, prefix: "MANIFEST") + ["CURRENT"] {
+            let count = try Data(contentsOf: URL(fileURLWithPath: "\(original.path)/\(file)")).count
+            for offset in 0..<count {
+                let error = try original.check(flipping: offset, of: file, by: 0x40)
+                #expect(error != nil, "byte \(offset) of \(file)")
+            }
+        }
+    }
+
+    @Test("a log cut at any byte of its last commits leaves a prefix of the commits")
+    func cutLogs() throws {
+        let original = try Original(logged: 12)
+        let log = try #require(try files(in: original.path, suffix: ".log").last)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(original.path)/\(log)"))
+        for end in stride(from: bytes.count, to: bytes.count - 400, by: -1) {
+            let copy = try TemporaryDirectory()
+            let target = copy.path(of: "copy")
+            try FileManager.default.copyItem(atPath: original.path, toPath: target)
+            try bytes.prefix(end).write(to: URL(fileURLWithPath: "\(target)/\(log)"))
+            let store = try LevelDBStore.open(at: target, options: Original.options)
+            defer { store.close() }
+            let found = try contents(store)
+            let logged = (0..<12).map { [UInt8](number: $0 * 8 + 1) }
+            let there = logged.prefix { found[$0] != nil }
+            #expect(found.count == 400 + there.count && there.count < 13, "cut at \(end)")
+            for (key, value) in found { #expect(original.entries[key] == value, "cut at \(end)") }
+        }
+    }
+
+    @Test("a table that was cut short is corruption")
+    func cutTable() throws {
+        let original = try Original(logged: 0)
+        let table = try #require(try files(in: original.path, suffix: ".ldb").last)
+        let handle = try #require(FileHandle(forWritingAtPath: "\(original.path)/\(table)"))
+        let count = Int(try handle.seekToEnd())
+        for end in [count - 1, count / 2, 10, 0] {
+            try handle.truncate(atOffset: UInt64(end))
+            let error = try storeError {
+                let store = try LevelDBStore.open(at: original.path)
+                defer { store.close() }
+                _ = try contents(store)
+            }
+            #expect(error.code == .corruption, "cut at \(end): \(error)")
+        }
+    }
+
+    @Test("repairing a store, asked for by name, opens it again with what could be read")
+    func repairs() throws {
+        let original = try Original(logged: 5)
+        try FileManager.default.removeItem(atPath: "\(original.path)/CURRENT")
+        #expect(try storeError { try LevelDBStore.open(at: original.path).close() }.code == .corruption)
+        try LevelDBStore.repairLosingDamagedData(at: original.path)
+        let store = try LevelDBStore.open(at: original.path)
+        defer { store.close() }
+        #expect(try contents(store) == original.entries)
+        #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: original.path) }.code == .held)
+    }
+}

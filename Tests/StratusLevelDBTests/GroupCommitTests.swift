@@ -1,0 +1,203 @@
+// Many writers, few syncs; and what a failed write ends. Flushes are held by the test hook: nothing sleeps, and all
+// counts are exact.
+
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Testing
+
+private struct PlannedFault: Error, CustomStringConvertible {
+    var description = "IO error: 000003.log: No space left on device"
+}
+
+private struct Refusal: Error {}
+
+@Suite struct GroupCommitTests {
+    @Test("64 writers that wait for one flush share the next sync")
+    func sharesSyncs() async throws {
+        try await TestThreads.offPool {
+            let bodies = Locked(0)
+            let isHeld = Latch("the first group to be written")
+            let allRan = Latch("64 bodies to run")
+            let store = try Self.store { transactionCount in
+                if transactionCount == 1 {
+                    isHeld.open()
+                    try allRan.wait()
+                }
+            }
+            defer { store.value.close() }
+            try TestThreads.run(65) { thread in
+                if thread > 0 { try isHeld.wait() }
+                try store.value.transact { transaction in
+                    try transaction.set([UInt8(thread)], to: [1])
+                    guard thread > 0 else { return }
+                    let count = bodies.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if count == 64 { allRan.open() }
+                }
+                let own = try store.value.read { try $0.value(forKey: [UInt8(thread)]) }
+                if own == nil { throw Refusal() }
+            }
+            let statistics = store.value.statistics
+            #expect(statistics.transactionsCommitted == 65)
+            #expect(statistics.groupsCommitted == 2)
+            #expect(statistics.syncs == 2)
+            #expect(try store.value.read { $0.version } == 2)
+        }
+    }
+
+    @Test("readers see the version before while a group is written, and transactions see the group")
+    func readersDoNotWait() async throws {
+        try await TestThreads.offPool {
+            let isHeld = Latch("the group to be written")
+            let isRead = Latch("the reads to be made")
+            let store = try Self.store { _ in
+                isHeld.open()
+                try isRead.wait()
+            }
+            defer { store.value.close() }
+            try TestThreads.run(2) { thread in
+                if thread == 0 {
+                    try store.value.transact { try $0.set([1], to: [1]) }
+                    return
+                }
+                try isHeld.wait()
+                #expect(try store.value.read { try $0.contains([1]) } == false)
+                #expect(try store.value.read { $0.version } == 0)
+                try store.value.transact { transaction in
+                    let seesGroup = try transaction.contains([1])
+                    #expect(seesGroup && transaction.version == 0)
+                    #expect(transaction.hasUnpublishedWrite(forKey: [1]))
+                    isRead.open()
+                }
+                #expect(try store.value.read { try $0.contains([1]) })
+            }
+        }
+    }
+
+    @Test("a failed write ends its group, and all that was validated on it, with commitUnknown")
+    func endsWithCommitUnknown() async throws {
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            let isHeld = Latch("the group to be written")
+            let bodies = Locked(0)
+            let allRan = Latch("the other bodies to run")
+            let mayFail = Locked(false)
+            var options = LevelDBOptions()
+            options.testHooks.willWriteGroup = { _ in
+                guard mayFail.value else { return }
+                isHeld.open()
+                try allRan.wait()
+                throw PlannedFault()
+            }
+            let store = try LevelDBStore.open(at: directory.path(of: "store"), options: options)
+            try store.transact { try $0.set([0], to: [0]) }
+            mayFail.withLock { $0 = true }
+            let actions = Locked(0)
+            // A writer whose group fails; one that builds on it; a refusal; a body that only reads.
+            try TestThreads.run(4) { thread in
+                if thread > 0 { try isHeld.wait() }
+                let error = try storeError {
+                    try store.transact { transaction in
+                        defer {
+                            let count = bodies.withLock { count in
+                                count += 1
+                                return count
+                            }
+                            if count == 4 { allRan.open() }
+                        }
+                        transaction.onPublish { _ in actions.withLock { $0 += 1 } }
+                        if thread < 2 { try transaction.set([1], to: [1]) }
+                        if thread > 0 { #expect(try transaction.contains([1])) }
+                        if thread == 2 { throw Refusal() }
+                    }
+                }
+                #expect(error.code == .commitUnknown)
+                #expect(error.cause == PlannedFault().description)
+                #expect(error.fields["reason"] == "diskFull")
+            }
+            #expect(actions.value == 0)
+            let refused = try storeError { try store.transact { try $0.set([2], to: [2]) } }
+            #expect(refused.code == .unavailable)
+            #expect(refused.cause == PlannedFault().description)
+            #expect(try contents(store) == [[0]: [0]])
+            #expect(store.statistics.transactionsCommitted == 1)
+            store.close()
+            #expect(try storeError { try store.transact { _ in } }.code == .closed)
+        }
+    }
+
+    @Test("a result that rests on a group in flight comes after the group is durable")
+    func waitsForWhatItRead() async throws {
+        try await TestThreads.offPool {
+            let events = Locked<[String]>([])
+            let isHeld = Latch("the group to be written")
+            let hasRead = Latch("the refusing body to run")
+            let store = try Self.store { _ in
+                isHeld.open()
+                try hasRead.wait()
+                for _ in 0..<1_000 { TestThreads.yield() }
+                events.withLock { $0.append("written") }
+            }
+            defer { store.value.close() }
+            try TestThreads.run(2) { thread in
+                if thread == 0 {
+                    try store.value.transact { try $0.set([1], to: [1]) }
+                } else {
+                    try isHeld.wait()
+                    do {
+                        try store.value.transact { transaction in
+                            hasRead.open()
+                            if try transaction.contains([1]) { throw Refusal() }
+                        }
+                    } catch is Refusal {
+                        events.withLock { $0.append("refused") }
+                    }
+                }
+            }
+            #expect(events.value == ["written", "refused"])
+        }
+    }
+
+    @Test("a group that is full makes later transactions wait for the flush")
+    func boundsGroups() async throws {
+        try await TestThreads.offPool {
+            let groups = Locked<[Int]>([])
+            let store = try Self.store({ $0.groupByteCount = 1_000 }) { count in groups.withLock { $0.append(count) } }
+            defer { store.value.close() }
+            try TestThreads.run(16) { thread in
+                for number in 0..<20 {
+                    try store.value.transact { transaction in
+                        try transaction.set([UInt8(thread), UInt8(number)], to: [UInt8](repeating: 0, count: 500))
+                    }
+                }
+            }
+            #expect(groups.value.reduce(0, +) == 320)
+            // One transaction may begin while the group holds less than the bound, so two fit.
+            #expect((groups.value.max() ?? 0) <= 2)
+        }
+    }
+
+    private static func store(
+        _ change: (inout LevelDBOptions) -> Void = { _ in },
+        willWriteGroup: @escaping @Sendable (Int) throws -> Void
+    ) throws -> OpenStore {
+        var options = LevelDBOptions()
+        change(&options)
+        options.testHooks.willWriteGroup = willWriteGroup
+        return try OpenStore(options)
+    }
+}
+
+/// A store with the directory it lies in.
+private final class OpenStore: Sendable {
+    let value: LevelDBStore
+    private let directory: TemporaryDirectory
+
+    init(_ options: LevelDBOptions) throws {
+        directory = try TemporaryDirectory()
+        value = try LevelDBStore.open(at: directory.path(of: "store"), options: options)
+    }
+}
