@@ -50,7 +50,7 @@ struct LayoutGoldenTests {
         }
     }
 
-    // The file of this test is written once per format and never recorded anew: it is what lies on other people's disks.
+    // This file is written once per format and never recorded anew: it stands for other people's disks.
     @Test("values written by format 1 are still read as what they were")
     func frozen() throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/frozen-format-1.txt")

@@ -1,4 +1,4 @@
-// Short numbers that stand for databases and zones in key prefixes. They never appear in values or tokens: whatever must
+// Short numbers that stand for databases and zones in key prefixes. They never appear in values or tokens: what must
 // outlive a zone names it by its UUID.
 
 /// The number of a database in this store. Zero stands outside every database.

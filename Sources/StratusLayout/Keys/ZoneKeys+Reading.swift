@@ -1,4 +1,4 @@
-// Reads the parts of a zone's keys in place. The caller got the key from a range of the same zone, so that its beginning
+// Reads the parts of a zone's keys in place. The caller got the key from a range of the same zone, so its beginning
 // is known; `keyspaceOf` looks at keys that may be anything.
 //
 // Everything here throws `.corruptKey` for a key that is not what this file's sisters write, and never traps.

@@ -1,7 +1,7 @@
 // A record that is too large for one value lies in chunks: the first under the record's key, the others behind it.
 //
 // Byte layout:
-//   first chunk   kind 3 · number: change sequence · number: how many chunks · number: bytes of the whole record · bytes
+//   first chunk   kind 3 · number: change sequence · number: how many chunks · number: bytes of the whole · bytes
 //   later chunk   kind 4 · number: change sequence · number: index · bytes
 //
 // Invariants: the change sequence says which write a chunk belongs to, so that chunks of two writes are never joined.

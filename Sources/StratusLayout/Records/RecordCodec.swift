@@ -69,9 +69,9 @@ package enum RecordCodec {
         var reader = ValueReader(bytes, "Record")
         let header = try RecordHeader.read(&reader)
         var record = Record(name: name, type: header.type, parent: header.parent, share: header.share)
-        if selection == .none { return StoredRecord(record: record, system: header.system) }
+        if case .none = selection { return StoredRecord(record: record, system: header.system) }
         var cursor = FieldCursor(count: try reader.readCount())
-        if selection == .all { record.fields.reserveCapacity(cursor.remainingCount) }
+        if case .all = selection { record.fields.reserveCapacity(cursor.remainingCount) }
         while let entry = try cursor.next(&reader) {
             let key = FieldKey(try entry.key(reader))
             if case .only(let keys) = selection, !keys.contains(key) {
