@@ -46,6 +46,10 @@ struct SwiftSource {
                 line += 1
             case 0...UInt8(ascii: " "):
                 finishWord()
+            case UInt8(ascii: "!") where word.elementsEqual("try".utf8):
+                // `try!` is one word; `try !isEmpty` is two.
+                word.append(byte)
+                finishWord()
             default:
                 finishWord()
                 tokens.append(Token(text: String(decoding: [byte], as: UTF8.self), line: line))

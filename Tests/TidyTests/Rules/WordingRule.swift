@@ -15,7 +15,7 @@ enum WordingRule {
     /// Code, with what to write instead.
     private static let code: [(tokens: [String], instead: String)] = [
         (["fatalError"], "throw an error, or state a programmer error with precondition"),
-        (["try", "!"], "try, or throw"),
+        (["try!"], "try, or throw"),
         (["as", "!"], "as?, and throw when it is nil"),
         (["unsafeBitCast"], "a conversion that is checked"),
         (["unowned", "(", "unsafe", ")"], "weak or a strong reference"),
