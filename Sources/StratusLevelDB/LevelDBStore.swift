@@ -4,17 +4,17 @@
 // lies in the directory), `Read` (published snapshots), `Lane` (transactions and group commit), and the store.
 
 package import StratusStore
-internal import Synchronization
 
 /// An ordered store in a LevelDB directory.
-package final class LevelDBStore: OrderedStore {
+package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // because a monitor guards the one variable
     /// The directory, as it was given.
     package let path: String
     let database: EngineDatabase
     let gate: ReadGate
     private let lane: WriteLane
     private let directory: StoreDirectory
-    private let isClosed = Mutex(false)
+    private let closing = Monitor()
+    private var isClosed = false
 
     private init(directory: StoreDirectory, database: EngineDatabase, options: LevelDBOptions) {
         path = directory.path
@@ -81,7 +81,7 @@ package final class LevelDBStore: OrderedStore {
     /// is free when this returns. Everything later is refused with `.closed`; closing again does nothing. It must not be
     /// called from a body.
     package func close() {
-        isClosed.withLock { isClosed in
+        closing.withLock {
             guard !isClosed else { return }
             isClosed = true
             lane.close()

@@ -33,7 +33,9 @@ import Testing
     private static func newestCommit(_ store: LevelDBStore) throws -> Int {
         let entries = try contents(store)
         let newest = try #require(entries[[0]]).number
-        #expect(entries.count == 1 + 2 * min(newest, slotCount))
+        guard entries.count == 1 + 2 * min(newest, slotCount) else {
+            throw ConformanceFailure("\(entries.count) entries after \(newest) commits")
+        }
         for number in max(1, newest - slotCount + 1)...newest {
             let slot = [UInt8](number: number % slotCount)
             let value = [UInt8](number: number)
@@ -88,6 +90,25 @@ import Testing
             defer { again.close() }
             #expect(try Self.newestCommit(again) == newest)
             #expect(try again.verifyChecksums().damages.isEmpty)
+        }
+    }
+
+    @Test("the check of a backup finds a lost commit, half a commit and a lost counter")
+    func checkFindsFaults() throws {
+        let half = [2] + [UInt8](number: 5)
+        let faults: [@Sendable (any StoreTransaction) throws -> Void] = [
+            { try $0.delete([1] + [UInt8](number: 5)) },
+            { try $0.set(half, to: [UInt8](number: 5)) },
+            { try $0.set([0], to: [UInt8](number: 399)) },
+        ]
+        for fault in faults {
+            let directory = try TemporaryDirectory()
+            let store = try LevelDBStore.open(at: directory.path(of: "store"), options: Self.options)
+            defer { store.close() }
+            for number in 1...400 { try Self.commit(number, store) }
+            #expect(try Self.newestCommit(store) == 400)
+            try store.transact(fault)
+            #expect(throws: (any Error).self) { try Self.newestCommit(store) }
         }
     }
 

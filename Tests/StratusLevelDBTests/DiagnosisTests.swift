@@ -50,6 +50,8 @@ import Testing
         try Data("hello".utf8).write(to: URL(fileURLWithPath: path))
         let error = try failure()
         #expect(error.code == .notAStore && error.fields["found"] == "a file")
+        let below = try storeError { try LevelDBStore.open(at: "\(path)/store").close() }
+        #expect(below.code == .notAStore && below.fields["missingFolder"] == path)
     }
 
     @Test("a directory with other files is not a store, and nothing is written into it")

@@ -7,9 +7,10 @@
 //   2. Logs are copied newest first. When the newest exists, the older ones are complete; the other way round a log
 //      could be copied half, grow, and be followed by a copied newer one: commits lost in the middle. A log's copy ends
 //      where the log ended when it was opened, so that the copy as a whole is a prefix of the commits.
-//   3. The copy counts only if CURRENT and MANIFEST are the same bytes afterwards: LevelDB removes tables and logs only
-//      after it has written a change to the MANIFEST. Otherwise the attempt is repeated, keeping the tables it has.
-//   4. The copy is made in a directory of its own, and every file and name in it is synced.
+//   3. The copy counts only if CURRENT and MANIFEST are unchanged afterwards: LevelDB removes tables and logs only after
+//      it has written a change to the MANIFEST, to which it only ever appends, so the same file of the same length is
+//      unchanged. Otherwise the attempt is repeated, keeping the tables it has and reading on in the MANIFEST.
+//   4. The copy is made in a directory of its own, and every file and name in it is synced once it counts.
 //
 // The source's LOCK is never opened: see `StoreHolder`.
 
@@ -18,62 +19,112 @@ internal import StratusStore
 
 struct BackupCopy {
     /// Under a full load of writes the MANIFEST changes every few megabytes; an attempt takes milliseconds.
-    private static let maximumAttemptCount = 100
+    private static let maximumAttemptCount = 1_000
+    /// So many attempts must find the same fault in files that do not change before it is called corruption.
+    private static let faultyAttemptCount = 20
 
+    private let source: String
+    private let target: String
     private(set) var linkedTableCount = 0
     private(set) var copiedTableCount = 0
     private(set) var logCount = 0
     private(set) var attemptCount = 0
 
+    /// What CURRENT and the MANIFEST were at the last attempt.
+    private var known: (current: [UInt8], name: String, identity: FileIdentity, manifest: Manifest)?
+    private var unchangedAttemptCount = 0
+
     /// Copies the store in `source` into the empty directory `target`.
     static func make(of source: String, in target: String) throws -> BackupCopy {
-        var copy = BackupCopy()
+        var copy = BackupCopy(source: source, target: target)
         do {
-            while try !copy.attempt(source, target) {
+            while try !copy.attempt() {
                 if copy.attemptCount == maximumAttemptCount {
                     throw StoreError(
                         .unavailable, "The store changed faster than it could be copied: try again when it is calmer.",
                         ["path": source, "attempts": "\(maximumAttemptCount)"])
                 }
             }
+            for name in try FileSystem.names(in: target) { try FileSystem.sync("\(target)/\(name)") }
+            try FileSystem.syncDirectory(target)
             return copy
         } catch let error as SystemError {
             throw error.storeError
         }
     }
 
+    private init(source: String, target: String) {
+        self.source = source
+        self.target = target
+    }
+
     /// Returns whether the copy is consistent.
-    private mutating func attempt(_ source: String, _ target: String) throws -> Bool {
+    private mutating func attempt() throws -> Bool {
         attemptCount += 1
-        let before = try Manifest.read(in: source)
-        guard let manifest = Manifest(before.manifest), manifest.end == .whole else {
-            // LevelDB may be in the middle of appending to it; damage is told apart by looking again.
-            if try Manifest.read(in: source) == before, attemptCount > 3 {
-                throw StoreError(
-                    .corruption, "The MANIFEST of the store is damaged: restore a backup, or repair the store.",
-                    ["path": source, "candidateFiles": before.manifestName])
-            }
+        guard let (current, name, _, manifest) = try readOn() else { return false }
+        guard manifest.end == .whole else {
+            // LevelDB is in the middle of appending; what stays so is damage.
+            try checkIsChanging("The MANIFEST of the store is damaged: restore a backup, or repair the store.", name)
             return false
         }
         let names = try FileSystem.names(in: source)
-        guard try takeTables(manifest, names, source, target), try takeLogs(manifest, names, source, target) else {
-            return false
-        }
-        guard try Manifest.read(in: source) == before else { return false }
-        try FileSystem.create("\(target)/\(before.manifestName)", before.manifest)
-        try FileSystem.create("\(target)/\(StoreFileName.currentName)", before.current)
-        try FileSystem.syncDirectory(target)
+        guard try takeTables(manifest, names), try takeLogs(manifest, names), try isUnchanged() else { return false }
+        try FileSystem.create("\(target)/\(name)", manifest.bytes)
+        try FileSystem.create("\(target)/\(StoreFileName.currentName)", current)
         return true
     }
 
+    /// Brings `known` up to date. Returns nil when CURRENT has moved on meanwhile.
+    private mutating func readOn() throws -> (current: [UInt8], name: String, FileIdentity, manifest: Manifest)? {
+        unchangedAttemptCount += 1
+        let (current, name) = try Manifest.readCurrent(in: source)
+        guard let status = try FileSystem.status("\(source)/\(name)") else {
+            known = nil
+            try checkIsChanging("The MANIFEST that CURRENT names is missing: restore a backup.", name)
+            return nil
+        }
+        var manifest = Manifest()
+        if let known, known.current == current, known.identity == status.identity {
+            manifest = known.manifest
+            self.known = nil
+        }
+        let more = try FileSystem.read("\(source)/\(name)", from: manifest.bytes.count)
+        if !more.isEmpty { unchangedAttemptCount = 0 }
+        guard manifest.extend(more) else {
+            throw corruption("The MANIFEST of the store is damaged: restore a backup, or repair the store.", name)
+        }
+        let state = (current, name, status.identity, manifest)
+        known = state
+        return state
+    }
+
+    private func isUnchanged() throws -> Bool {
+        guard let known, let status = try FileSystem.status("\(source)/\(known.name)") else { return false }
+        let current = try Manifest.readCurrent(in: source).bytes
+        return status.identity == known.identity && status.byteCount == known.manifest.bytes.count
+            && current == known.current
+    }
+
+    /// Throws when the store has not changed for many attempts, so that its fault is no passing state.
+    private func checkIsChanging(_ message: StaticString, _ file: String) throws {
+        if unchangedAttemptCount > Self.faultyAttemptCount { throw corruption(message, file) }
+    }
+
+    private func corruption(_ message: StaticString, _ file: String) -> StoreError {
+        StoreError(.corruption, message, ["path": source, "candidateFiles": file])
+    }
+
     /// Returns false when a table has gone.
-    private mutating func takeTables(
-        _ manifest: Manifest, _ names: [String], _ source: String, _ target: String
-    ) throws -> Bool {
+    private mutating func takeTables(_ manifest: Manifest, _ names: [String]) throws -> Bool {
+        var tableNames: [UInt64: String] = [:]
+        for name in names {
+            if case .table(let number) = StoreFileName(name) { tableNames[number] = name }
+        }
         var wanted: Set<String> = []
         for number in manifest.tables.keys {
-            guard let name = names.first(where: { StoreFileName($0) == .table(number) }) else {
-                return try mustExist(number, manifest, source)
+            guard let name = tableNames[number] else {
+                try checkIsChanging("A table of the store is missing: restore a backup.", "\(number).ldb")
+                return false
             }
             wanted.insert(name)
         }
@@ -83,7 +134,7 @@ struct BackupCopy {
         }
         for name in wanted.subtracting(present).sorted() {
             do {
-                try take(name, source, target)
+                try take(name)
             } catch {
                 if error.number == ENOENT { return false }
                 throw error
@@ -92,19 +143,7 @@ struct BackupCopy {
         return true
     }
 
-    /// A named table that is not there has been compacted away, or is lost: an unchanged MANIFEST tells.
-    private func mustExist(_ number: UInt64, _ manifest: Manifest, _ source: String) throws -> Bool {
-        if attemptCount > 3, let now = Manifest(try Manifest.read(in: source).manifest), now.tables[number] != nil,
-            !(try FileSystem.names(in: source).contains { StoreFileName($0) == .table(number) })
-        {
-            throw StoreError(
-                .corruption, "A table of the store is missing: restore a backup, or repair the store.",
-                ["path": source, "candidateFiles": "\(number).ldb"])
-        }
-        return false
-    }
-
-    private mutating func take(_ name: String, _ source: String, _ target: String) throws(SystemError) {
+    private mutating func take(_ name: String) throws(SystemError) {
         do {
             try FileSystem.link("\(source)/\(name)", to: "\(target)/\(name)")
             linkedTableCount += 1
@@ -115,9 +154,7 @@ struct BackupCopy {
     }
 
     /// Returns false when a log has gone.
-    private mutating func takeLogs(
-        _ manifest: Manifest, _ names: [String], _ source: String, _ target: String
-    ) throws -> Bool {
+    private mutating func takeLogs(_ manifest: Manifest, _ names: [String]) throws -> Bool {
         for name in try FileSystem.names(in: target) {
             if case .log = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
         }

@@ -42,7 +42,7 @@ enum FileSystem {
     static func status(_ path: String) throws(SystemError) -> FileStatus? {
         var buffer = stat()
         guard unsafe stat(path, &buffer) == 0 else {
-            if errno == ENOENT { return nil }
+            if errno == ENOENT || errno == ENOTDIR { return nil }
             throw SystemError(number: errno, call: "stat", path: path)
         }
         return status(buffer)
@@ -110,7 +110,7 @@ enum FileSystem {
         return Array(contents.prefix(got))
     }
 
-    /// Writes a file that is not there yet, and makes it durable.
+    /// Writes a file that is not there yet. Call `sync` to make it durable.
     static func create(_ path: String, _ contents: [UInt8]) throws(SystemError) {
         let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
         var done = 0
@@ -123,10 +123,14 @@ enum FileSystem {
             if put < 0 { throw SystemError(number: errno, call: "write", path: path) }
             done += put
         }
-        try file.sync()
     }
 
-    /// Copies a file as it is now, and makes the copy durable.
+    /// Makes the contents of a file durable.
+    static func sync(_ path: String) throws(SystemError) {
+        try OpenFile(path, O_RDONLY).sync()
+    }
+
+    /// Copies a file as it is now. Call `sync` to make the copy durable.
     static func copy(_ source: String, to destination: String) throws(SystemError) {
         try create(destination, read(source))
     }

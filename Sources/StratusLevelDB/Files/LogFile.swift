@@ -26,7 +26,7 @@ enum LogFile {
         case damaged(offset: Int)
     }
 
-    /// Visits the fragments from the block at `start`, as far as they are whole.
+    /// Visits the fragments from the one at `start`, as far as they are whole. A payload's indices are file offsets.
     static func forEachFragment(
         _ bytes: [UInt8], from start: Int = 0, _ visit: (_ type: UInt8, _ payload: ArraySlice<UInt8>) -> Void
     ) -> End {
@@ -71,18 +71,6 @@ enum LogFile {
             if checksum.masked == stored { return true }
         }
         return false
-    }
-
-    /// The records of a log, and how it ends. A record whose last fragment is missing is left out.
-    static func records(_ bytes: [UInt8]) -> (records: [[UInt8]], end: End) {
-        var records: [[UInt8]] = []
-        var partial: [UInt8] = []
-        let end = forEachFragment(bytes) { type, payload in
-            if type == 1 || type == 2 { partial = [] }
-            partial.append(contentsOf: payload)
-            if type == 1 || type == 4 { records.append(partial) }
-        }
-        return (records, end)
     }
 
     /// How the last block of a log ends: the part in which LevelDB does not notice damage.

@@ -29,18 +29,34 @@ struct Manifest {
     /// One more log that is live, 0 when there is none.
     private(set) var previousLogNumber: UInt64 = 0
     /// How the file ends.
-    let end: LogFile.End
+    private(set) var end = LogFile.End.whole
+    /// The file as far as it was read.
+    private(set) var bytes: [UInt8] = []
+    /// Where the first record begins that has not been read.
+    private var readByteCount = 0
+
+    init() {}
 
     /// Nil when an edit cannot be read.
     init?(_ bytes: [UInt8]) {
-        let (records, end) = LogFile.records(bytes)
-        self.end = end
-        for record in records {
+        guard extend(bytes) else { return nil }
+    }
+
+    /// Reads on where a growing file has grown. Returns false when an edit cannot be read.
+    mutating func extend(_ more: [UInt8]) -> Bool {
+        bytes += more
+        let (all, start) = (bytes, readByteCount)
+        var isReadable = true
+        var record: [UInt8] = []
+        end = LogFile.forEachFragment(all, from: start) { type, payload in
+            if type == 1 || type == 2 { record = [] }
+            record.append(contentsOf: payload)
+            guard type == 1 || type == 4 else { return }
+            readByteCount = payload.endIndex
             var fields = FieldReader(record)
-            while !fields.isAtEnd {
-                guard apply(&fields) else { return nil }
-            }
+            while isReadable && !fields.isAtEnd { isReadable = apply(&fields) }
         }
+        return isReadable
     }
 
     /// Whether the file was not written as it is. A torn end is none: its writer died.
@@ -93,7 +109,7 @@ struct Manifest {
 
 extension Manifest {
     /// A live MANIFEST with the CURRENT that names it, as bytes.
-    struct Source: Equatable {
+    struct Source {
         let current: [UInt8]
         let manifestName: String
         let manifest: [UInt8]
@@ -101,6 +117,18 @@ extension Manifest {
 
     /// Reads CURRENT and the MANIFEST it names. Throws `.corruption` when CURRENT names none, or one that is not there.
     static func read(in directory: String) throws -> Source {
+        let (current, name) = try readCurrent(in: directory)
+        do {
+            return Source(current: current, manifestName: name, manifest: try FileSystem.read("\(directory)/\(name)"))
+        } catch  where error.number == ENOENT {
+            throw StoreError(
+                .corruption, "The MANIFEST that CURRENT names is missing: restore a backup, or repair the store.",
+                ["path": directory, "file": name])
+        } catch { throw error.storeError }
+    }
+
+    /// Reads CURRENT: its bytes, and the name in it.
+    static func readCurrent(in directory: String) throws -> (bytes: [UInt8], manifestName: String) {
         let current: [UInt8]
         do {
             current = try FileSystem.read("\(directory)/\(StoreFileName.currentName)")
@@ -115,13 +143,7 @@ extension Manifest {
                 .corruption, "CURRENT does not name a MANIFEST: restore a backup, or repair the store.",
                 ["path": directory, "contents": hexadecimal(current)])
         }
-        do {
-            return Source(current: current, manifestName: name, manifest: try FileSystem.read("\(directory)/\(name)"))
-        } catch  where error.number == ENOENT {
-            throw StoreError(
-                .corruption, "The MANIFEST that CURRENT names is missing: restore a backup, or repair the store.",
-                ["path": directory, "file": name])
-        } catch { throw error.storeError }
+        return (current, name)
     }
 }
 

@@ -64,9 +64,9 @@ struct StoreDirectory: Sendable {
                 ["path": path, "found": "nothing"])
         }
         let parent = FileSystem.parent(of: path)
-        guard try FileSystem.status(parent) != nil else {
+        guard try FileSystem.status(parent)?.kind == .directory else {
             throw StoreError(
-                .notAStore, "The folder that should hold the store does not exist: create it first.",
+                .notAStore, "There is no folder to hold the store: create it first.",
                 ["path": path, "found": "nothing", "missingFolder": parent])
         }
         try FileSystem.makeDirectory(path)

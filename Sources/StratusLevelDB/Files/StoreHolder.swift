@@ -8,24 +8,21 @@
 
 internal import Glibc
 internal import StratusStore
-internal import Synchronization
 
 /// The stores that are open in this process.
 enum OpenStores {
-    private static let directories = Mutex<Set<FileIdentity>>([])
+    private static let monitor = Monitor()
+    /// `nonisolated(unsafe)` because the monitor guards it.
+    nonisolated(unsafe) private static var directories: Set<FileIdentity> = []
 
     /// Notes that a directory is open. Throws `.held` when it is already.
     static func insert(_ directory: FileIdentity, path: String) throws {
-        let isNew = directories.withLock { $0.insert(directory).inserted }
+        let isNew = monitor.withLock { unsafe directories.insert(directory).inserted }
         if !isNew { throw StoreHolder.thisProcess.error(path: path) }
     }
 
     static func remove(_ directory: FileIdentity) {
-        directories.withLock { _ = $0.remove(directory) }
-    }
-
-    static func contains(_ directory: FileIdentity) -> Bool {
-        directories.withLock { $0.contains(directory) }
+        monitor.withLock { _ = unsafe directories.remove(directory) }
     }
 }
 

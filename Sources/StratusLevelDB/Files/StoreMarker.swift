@@ -59,6 +59,7 @@ struct StoreMarker: Equatable {
         let temporary = "\(directory)/\(Self.temporaryFileName)"
         try FileSystem.remove(temporary)
         try FileSystem.create(temporary, Array(contents.utf8))
+        try FileSystem.sync(temporary)
         try FileSystem.rename(temporary, to: "\(directory)/\(Self.fileName)")
         try FileSystem.syncDirectory(directory)
     }
