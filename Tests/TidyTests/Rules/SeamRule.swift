@@ -2,7 +2,7 @@
 // LevelDB offers is called from one file.
 
 enum SeamRule {
-    /// Targets that may name the engine, in one file each. Test support and tests may name it anywhere.
+    /// Targets that may name the engine, in one file each. What serves tests alone may name it anywhere.
     static let hosts: Set = ["stratus", "StratusKit"]
     private static let engine = "StratusLevelDB"
     private static let exempt: Set = [engine, "StratusTestSupport", "stratus-test-child", "stratus-crash-child"]
