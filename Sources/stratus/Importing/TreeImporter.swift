@@ -65,7 +65,8 @@ struct TreeImporter {
             return try TreeWalker(top: options.directory, name: options.topName)
         } catch {
             throw ToolError(
-                error.isAbsence ? .notFound : .refused, "The directory cannot be imported: check its path and permissions.",
+                error.isAbsence ? .notFound : .refused,
+                "The directory cannot be imported: check its path and permissions.",
                 ["directory": PercentText.escaping(options.directory), "reason": error.reason])
         }
     }

@@ -32,7 +32,8 @@ struct ParentChain {
         }
         if let membership {
             lines.append(
-                "in share \(VisibleText.of(membership.share.text)), whose root is \(VisibleText.of(membership.root.text))")
+                "in share \(VisibleText.of(membership.share.text)), whose root is \(VisibleText.of(membership.root.text))"
+            )
         } else {
             lines.append("in no share")
         }

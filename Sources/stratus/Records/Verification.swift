@@ -1,5 +1,6 @@
 // Checks a whole store: the bytes against their checksums, then the indexes against the records.
 
+import StratusModel
 import StratusRecords
 import StratusStore
 

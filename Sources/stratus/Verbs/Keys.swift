@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import StratusLayout
+import StratusRecords
 import StratusStore
 
 struct Keys: ParsableCommand {

@@ -11,8 +11,8 @@ struct Rebuild: ParsableCommand {
             For a store whose bytes are sound but whose indexes 'stratus verify' finds fault with. Change tokens of the \
             zone expire. What the records themselves contradict is not mended, and reported.
 
-            --json: {"zone","clean","records","missing","dangling","wrongCounts","cost":{…}}; the counts are of what is \
-            left after the rebuild.
+            --json: {"zone","clean","records","missing","dangling","wrongCounts","cost":{…}}; the counts are \
+            of what 'verify' finds in the store afterwards.
 
             Example: stratus rebuild --zone files --store ./store
             """)
@@ -26,11 +26,12 @@ struct Rebuild: ParsableCommand {
         let (report, cost) = try StoreSession.with(store) { session in
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
-            return try StepCost.measuring(session) {
+            let cost = try StepCost.measuring(session) {
                 try session.engine.rebuild(session.zone(zone), incarnation: incarnation) {
                     progress.update($0.recordsChecked)
                 }
-            }
+            }.cost
+            return (try session.engine.verify { progress.update($0.recordsChecked) }, cost)
         }
         try console.line("rebuilt the indexes of zone \(VisibleText.of(zone.zone)): \(cost.summary)")
         for finding in report.findings { try console.line(VisibleText.of(finding.description)) }

@@ -32,7 +32,7 @@ struct Stats: ParsableCommand {
             try console.line(
                 "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
-            let zones = try session.engine.read { try zones(of: $0, session, console) }
+            let zones = try session.engine.read { reader in try self.zones(of: reader, session, console) }
             try console.object([
                 "path": .string(session.path),
                 "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -125,7 +126,8 @@ struct Zones: ParsableCommand {
                 "\(Quantities.count(progress.zonesFinished, "zone")) purged; "
                     + "\(Quantities.count(progress.entriesDeleted)) entries removed")
             try console.object([
-                "zonesFinished": JSONValue(progress.zonesFinished), "entriesRemoved": JSONValue(progress.entriesDeleted),
+                "zonesFinished": JSONValue(progress.zonesFinished),
+                "entriesRemoved": JSONValue(progress.entriesDeleted),
                 "commits": JSONValue(progress.commits),
             ])
             try console.flush()
