@@ -29,13 +29,16 @@ let package = Package(
         .target(name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel"]),
 
         // Floor 5: what users touch.
+        .target(name: "CFileTree"),
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel",
+                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "CFileTree",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
-            ]),
+            ],
+            // Gives the C functions of CFileTree, whose pointers carry their lengths, signatures with spans.
+            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
 
         // Tests only: conformance suites, fault injection, the oracle, generators.
         .target(

@@ -1,3 +1,3 @@
-// The command-line tool.
+// The command-line tool begins here, on the main thread: the store's calls block, so nothing runs on the cooperative pool.
 
-print("stratus")
+StratusCommand.run(arguments: Array(CommandLine.arguments.dropFirst()))

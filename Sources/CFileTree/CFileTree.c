@@ -1,0 +1,119 @@
+/* Files and directories by the raw bytes of their names; see the header. */
+
+#define _GNU_SOURCE
+#include "CFileTree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A path with the final NUL that POSIX wants; 0, or an errno. */
+struct terminated_path {
+    char text[PATH_MAX];
+};
+
+static int terminate(struct terminated_path *path, const uint8_t *bytes, size_t count) {
+    if (count >= sizeof path->text) return ENAMETOOLONG;
+    if (memchr(bytes, 0, count) != NULL) return EINVAL;
+    memcpy(path->text, bytes, count);
+    path->text[count] = 0;
+    return 0;
+}
+
+static struct cfiletree_facts facts(int result, const struct stat *status) {
+    struct cfiletree_facts facts = {0};
+    if (result != 0) {
+        facts.error = errno;
+        return facts;
+    }
+    facts.mode = status->st_mode;
+    facts.byte_count = status->st_size;
+    facts.modified_seconds = status->st_mtim.tv_sec;
+    facts.modified_nanoseconds = status->st_mtim.tv_nsec;
+    return facts;
+}
+
+static struct cfiletree_facts facts_at(const uint8_t *path, size_t count, int flags) {
+    struct terminated_path terminated;
+    struct stat status;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return (struct cfiletree_facts){.error = error};
+    return facts(fstatat(AT_FDCWD, terminated.text, &status, flags), &status);
+}
+
+struct cfiletree_facts cfiletree_facts_of_path(const uint8_t *path, size_t count) {
+    return facts_at(path, count, AT_SYMLINK_NOFOLLOW);
+}
+
+struct cfiletree_facts cfiletree_facts_of_target(const uint8_t *path, size_t count) {
+    return facts_at(path, count, 0);
+}
+
+struct cfiletree_facts cfiletree_facts_of_descriptor(int descriptor) {
+    struct stat status;
+    return facts(fstat(descriptor, &status), &status);
+}
+
+static int open_path(const uint8_t *path, size_t count, int flags) {
+    struct terminated_path terminated;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return -error;
+    int descriptor;
+    do {
+        descriptor = open(terminated.text, flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+int cfiletree_open_directory(const uint8_t *path, size_t count) { return open_path(path, count, O_DIRECTORY); }
+
+int cfiletree_open_file(const uint8_t *path, size_t count) { return open_path(path, count, O_NONBLOCK | O_NOCTTY); }
+
+int64_t cfiletree_read_entries(int descriptor, uint8_t *buffer, size_t count) {
+    long result = syscall(SYS_getdents64, descriptor, buffer, count);
+    return result < 0 ? -errno : result;
+}
+
+int64_t cfiletree_read(int descriptor, uint8_t *buffer, size_t count) {
+    ssize_t result;
+    do {
+        result = read(descriptor, buffer, count);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : result;
+}
+
+int64_t cfiletree_write(int descriptor, const uint8_t *bytes, size_t count) {
+    ssize_t result;
+    do {
+        result = write(descriptor, bytes, count);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : result;
+}
+
+int64_t cfiletree_read_link(const uint8_t *path, size_t count, uint8_t *buffer, size_t capacity) {
+    struct terminated_path terminated;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return -error;
+    ssize_t result = readlink(terminated.text, (char *)buffer, capacity);
+    return result < 0 ? -errno : result;
+}
+
+void cfiletree_close(int descriptor) { (void)close(descriptor); }
+
+int cfiletree_is_terminal(int descriptor) { return isatty(descriptor); }
+
+int cfiletree_terminal_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void cfiletree_sleep(int milliseconds) {
+    struct timespec span = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    (void)nanosleep(&span, NULL);
+}

@@ -1,0 +1,75 @@
+/* Files and directories by the raw bytes of their names: the few calls of POSIX that the tool needs.
+ *
+ * Foundation takes file names for UTF-8; on Linux they are any bytes. Every pointer here carries its length and does not
+ * outlive the call, so Swift sees spans and needs no unsafe line. A result below zero is a negated errno.
+ */
+#ifndef CFILETREE_H
+#define CFILETREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Only a compiler that checks bounds, as Swift's importer does, understands the lengths. */
+#if __has_include(<ptrcheck.h>)
+#include <ptrcheck.h>
+#endif
+#ifdef __counted_by
+#define CFILETREE_COUNTED(length) __counted_by(length)
+#else
+#define CFILETREE_COUNTED(length)
+#endif
+#define CFILETREE_SCOPED __attribute__((noescape))
+
+/* What lstat or fstat tells; `error` is an errno, or 0. */
+struct cfiletree_facts {
+    int32_t error;
+    uint32_t mode;
+    int64_t byte_count;
+    int64_t modified_seconds;
+    int64_t modified_nanoseconds;
+};
+
+/* The facts of a path; a symbolic link is not followed. */
+struct cfiletree_facts cfiletree_facts_of_path(
+    const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* The facts of a path; a symbolic link is followed. */
+struct cfiletree_facts cfiletree_facts_of_target(
+    const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* The facts of an open file. */
+struct cfiletree_facts cfiletree_facts_of_descriptor(int descriptor);
+
+/* A descriptor for reading a directory. A symbolic link is refused. */
+int cfiletree_open_directory(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* A descriptor for reading a file. A symbolic link is refused, and a pipe does not make it wait. */
+int cfiletree_open_file(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* The next entries of a directory as the kernel lays them out (struct linux_dirent64): how many bytes, 0 at its end. */
+int64_t cfiletree_read_entries(
+    int descriptor, uint8_t *CFILETREE_COUNTED(count) buffer CFILETREE_SCOPED, size_t count);
+
+/* The next bytes of a file: how many, 0 at its end. */
+int64_t cfiletree_read(int descriptor, uint8_t *CFILETREE_COUNTED(count) buffer CFILETREE_SCOPED, size_t count);
+
+/* Writes bytes: how many were taken. */
+int64_t cfiletree_write(
+    int descriptor, const uint8_t *CFILETREE_COUNTED(count) bytes CFILETREE_SCOPED, size_t count);
+
+/* Where a symbolic link points: how many bytes of `buffer` it takes. */
+int64_t cfiletree_read_link(
+    const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count,
+    uint8_t *CFILETREE_COUNTED(capacity) buffer CFILETREE_SCOPED, size_t capacity);
+
+/* Closes a descriptor. */
+void cfiletree_close(int descriptor);
+
+/* Whether a descriptor is a terminal, and how many columns it has (0: unknown). */
+int cfiletree_is_terminal(int descriptor);
+int cfiletree_terminal_columns(int descriptor);
+
+/* Lets this thread sleep. */
+void cfiletree_sleep(int milliseconds);
+
+#endif

@@ -1,0 +1,173 @@
+// What the engine does with a real tree, step by step, each step with its cost.
+//
+//   1. Forget what an earlier demonstration left.     6. Refuse a second root above, below and at the same place.
+//   2. Import the tree.                               7. Move a folder into the shared tree, and out of it.
+//   3. Import it again: nothing is written.           8. Delete that folder.
+//   4. Make a folder the root of a share.             9. Verify everything.
+//   5. Show the chain and the share of a deep file.
+//
+// A step that does not come out as it must ends the demonstration with an error.
+
+import StratusModel
+import StratusRecords
+
+final class Demonstration {
+    let session: StoreSession
+    let zone: ZoneID
+    let options: ImportOptions
+    let console: Console
+    private var costs = Table([
+        ("step", .left), ("records", .right), ("commits", .right), ("fsyncs", .right), ("store reads", .right),
+        ("time", .right),
+    ])
+    private let share: RecordName = "share-of-the-demonstration"
+
+    init(_ session: StoreSession, zone: ZoneID, options: ImportOptions, _ console: Console) {
+        self.session = session
+        self.zone = zone
+        self.options = options
+        self.console = console
+    }
+
+    /// Runs all steps. Returns what verification found.
+    ///
+    /// Throws `refused` when the tree is too small or a step came out otherwise than it must.
+    func run() throws -> Verification {
+        try forget()
+        try importTree("import \(shown(options.topName.displayText))", mustWrite: true)
+        try importTree("import it again", mustWrite: false)
+        let stage = try session.read(zone) { try DemoStage(below: TreeNaming(top: options.topName).top, $0) }
+        try makeRoot(stage)
+        try showChain(of: stage.shared.deepest, "chain of a deep file", isShared: true)
+        try refuseSecondRoots(stage)
+        try moveInAndOut(stage)
+        try deleteMoved(stage)
+        let verification = try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
+            let progress = Progress("verifying", total: nil, on: console)
+            defer { progress.finish() }
+            return try Verification(of: session) { _, done in progress.update(done) }
+        }
+        try heading("What each step cost")
+        for line in costs.lines { try console.line(line) }
+        try console.line()
+        return verification
+    }
+
+    // MARK: Steps
+
+    private func forget() throws {
+        try heading("A store in \(shown(session.path))")
+        guard try session.engine.read({ try $0.zone(zone) != nil }) else { return }
+        try step("delete the old zone", { _ in 1 }) {
+            _ = try session.engine.transact { try $0.deleteZone(zone) }
+        }
+        let purged = try step("purge its entries", { _ in 0 }) {
+            try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() })
+        }
+        try console.line(
+            "forgot the zone of an earlier demonstration, removed \(Quantities.count(purged.entriesDeleted)) entries")
+    }
+
+    private func importTree(_ title: String, mustWrite: Bool) throws {
+        try heading(title)
+        let report = try step(title, { $0.savedCount }) {
+            let progress = Progress("importing", total: nil, on: console)
+            defer { progress.finish() }
+            var importer = TreeImporter(session, zone: zone, options: options)
+            try importer.run(progress: progress.update)
+            return importer.report
+        }
+        for line in report.lines { try console.line(line) }
+        if mustWrite, report.createdCount != report.recordCount { throw unexpected("the import saved too little") }
+    }
+
+    private func makeRoot(_ stage: DemoStage) throws {
+        try heading("make \(shown(stage.shared.name.text)) the root of a share")
+        _ = try step("mark a share root", { _ in 1 }) {
+            try RecordChange.setShare(share, of: stage.shared.name, in: zone, session)
+        }
+        try console.line(
+            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; one was written")
+    }
+
+    private func showChain(of name: RecordName, _ title: String, isShared: Bool) throws {
+        let chain = try step(title, { $0.records.count }) {
+            try session.read(zone) { try ParentChain(of: name, $0) }
+        }
+        try heading(title)
+        for line in chain.lines(console) { try console.line(line) }
+        guard (chain.membership != nil) == isShared else { throw unexpected("the share of \(name.text) is wrong") }
+    }
+
+    private func refuseSecondRoots(_ stage: DemoStage) throws {
+        try heading("a second root on the same path is refused")
+        let inner = stage.shared.innerFolder ?? stage.shared.deepest
+        let places = [("above", stage.base), ("below", inner), ("at the same place", stage.shared.name)]
+        for (place, name) in places {
+            let refusal = try step("refuse a root \(place)", { _ in 0 }) { () -> Refusal? in
+                do {
+                    _ = try RecordChange.setShare("share-two", of: name, in: zone, session)
+                    return nil
+                } catch let error as RequestRefused {
+                    return error.refusals[name]
+                }
+            }
+            guard let refusal else { throw unexpected("a second root \(place) was not refused") }
+            try console.line("\(place), \(shown(name.text)): \(shown(refusal.description))")
+        }
+    }
+
+    private func moveInAndOut(_ stage: DemoStage) throws {
+        let count = stage.moved.recordCount
+        for (parent, title, isShared) in [
+            (stage.shared.name, "move a folder into the share", true), (stage.base, "move it out again", false),
+        ] {
+            try heading("\(title): \(shown(stage.moved.name.text)) under \(shown(parent.text))")
+            _ = try step(title, { _ in 1 }) {
+                try RecordChange.move(stage.moved.name, under: parent, in: zone, session)
+            }
+            try console.line("\(Quantities.count(count, "record")) moved; one was written")
+            try showChain(
+                of: stage.moved.deepest, isShared ? "a file of it, shared" : "the same file, not shared",
+                isShared: isShared)
+        }
+    }
+
+    private func deleteMoved(_ stage: DemoStage) throws {
+        try heading("delete \(shown(stage.moved.name.text)) and everything below it")
+        let deleted = try step("delete that folder", { $0 }) {
+            try RecordChange.deleteSubtree(stage.moved.name, in: zone, session)
+        }
+        try console.line("deleted \(Quantities.count(deleted, "record"))")
+        guard deleted == stage.moved.recordCount else { throw unexpected("the deletion missed records") }
+    }
+
+    // MARK: Telling
+
+    private func heading(_ text: String) throws {
+        try console.line()
+        try console.line(console.styled("== \(text)", .bold))
+        try console.flush()
+    }
+
+    @discardableResult
+    private func step<Result>(
+        _ title: String, _ recordCount: (Result) -> Int, _ body: () throws -> Result
+    ) throws -> Result {
+        let (result, cost) = try StepCost.measuring(session, body)
+        let count = recordCount(result)
+        costs.addRow([
+            title, Quantities.count(count), Quantities.count(cost.commits), Quantities.count(cost.syncs),
+            Quantities.count(cost.reads), Quantities.duration(cost.duration),
+        ])
+        try console.object(["step": .string(title), "records": JSONValue(count), "cost": .object(cost.object)])
+        return result
+    }
+
+    private func shown(_ text: String) -> String { VisibleText.of(text) }
+
+    private func unexpected(_ what: String) -> ToolError {
+        ToolError(
+            .refused, "The demonstration went wrong, which is a fault of the software: report it.", ["step": what])
+    }
+}

@@ -1,0 +1,113 @@
+// Every error in one form: for people a few lines that name the thing and the remedy, for programs one JSON object.
+
+import ArgumentParser
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct ErrorReport {
+    var code: String
+    var message: String
+    var fields: [String: String] = [:]
+    var cause: String?
+    var refusals: [RecordName: Refusal] = [:]
+    var exit: ExitStatus
+
+    init(_ error: any Error) {
+        switch error {
+        case let error as ToolError:
+            self.init(code: error.code.name, message: error.message, fields: error.fields, exit: error.code.exit)
+        case let error as RequestRefused:
+            self.init(
+                code: "refused", message: "The store refuses this; nothing was changed.", refusals: error.refusals,
+                exit: .failure)
+        case let error as RecordsError:
+            self.init(
+                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
+                exit: Self.exit(error.code.description))
+        case let error as StoreError:
+            self.init(
+                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
+                exit: Self.exit(error.code.description))
+        case let error as LayoutError:
+            self.init(
+                code: error.code.description, message: error.message, fields: error.fields,
+                exit: error.isCorruption ? .corruption : .failure)
+        default:
+            self.init(code: "failed", message: "\(error)", exit: .failure)
+        }
+    }
+
+    private init(
+        code: String, message: String, fields: [String: String] = [:], cause: String? = nil,
+        refusals: [RecordName: Refusal] = [:], exit: ExitStatus
+    ) {
+        self.code = code
+        self.message = message
+        self.fields = fields
+        self.cause = cause
+        self.refusals = refusals
+        self.exit = exit
+    }
+
+    private static func exit(_ code: String) -> ExitStatus {
+        switch code {
+        case "unknownZone", "unknownRecord": .notFound
+        case "held", "notAStore", "newerFormat", "notPermitted": .notOpened
+        case "corruption": .corruption
+        default: .failure
+        }
+    }
+
+    var lines: [String] {
+        var lines = ["error: " + VisibleText.of(message)]
+        for (name, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
+            lines.append("  \(VisibleText.of(name.text)): \(VisibleText.of(refusal.description))")
+        }
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            lines.append("  \(name): \(VisibleText.of(value))")
+        }
+        if let cause { lines.append("  cause: \(VisibleText.of(cause))") }
+        return lines
+    }
+
+    /// `{"error":{"code":…,"message":…,"fields":{…},"cause":…,"refusals":[…],"exitCode":…}}`
+    var object: JSONObject {
+        var error: JSONObject = ["code": .string(code), "message": .string(message)]
+        error.add("fields", .object(JSONObject(sorted: fields)))
+        error.add("cause", JSONValue(cause))
+        let items = refusals.sorted { $0.key < $1.key }.map { name, refusal in
+            JSONValue.object(Self.object(of: refusal, for: name))
+        }
+        error.add("refusals", .array(items))
+        error.add("exitCode", JSONValue(Int(exit.rawValue)))
+        return ["error": .object(error)]
+    }
+
+    /// Names of reasons and their variables; they never change.
+    private static func object(of refusal: Refusal, for name: RecordName) -> JSONObject {
+        var object: JSONObject = ["record": .string(name.text)]
+        switch refusal {
+        case .parentMissing(let parent):
+            object.add("reason", "parentMissing")
+            object.add("parent", .string(parent.text))
+        case .hasChildren(let child):
+            object.add("reason", "hasChildren")
+            object.add("child", .string(child.text))
+        case .cycle(let parent):
+            object.add("reason", "cycle")
+            object.add("parent", .string(parent.text))
+        case .tooDeep(let limit):
+            object.add("reason", "tooDeep")
+            object.add("depthLimit", JSONValue(limit))
+        case .alreadyShared(let conflict):
+            object.add("reason", "alreadyShared")
+            object.add("place", .string("\(conflict.place)"))
+            object.add("root", .string(conflict.root.text))
+            object.add("share", .string(conflict.share.text))
+        }
+        object.add("text", .string(refusal.description))
+        return object
+    }
+}

@@ -1,0 +1,88 @@
+// The name of a file as text, and back: any bytes, escaped so that nothing is lost and no two names meet.
+//
+// Invariants: a name that is valid UTF-8 and has no "%" is its own text. Else "%" is written "%25" and every byte that
+// is not part of valid UTF-8 "%XX", so the text of one name is never the text of another.
+
+/// The name of a file: bytes without "/" and NUL.
+struct FileName: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The name as text, or nil when its bytes are not valid UTF-8.
+    var validText: String? { String(validating: bytes, as: UTF8.self) }
+
+    /// The name escaped: unique, and valid UTF-8.
+    var escapedText: String { PercentText.escaping(bytes) }
+
+    /// What to show and to search for: the name itself where it is text, else escaped.
+    var displayText: String { validText ?? escapedText }
+}
+
+/// Bytes as UTF-8 text with "%XX" for what is not valid, and "%25" for "%" itself.
+enum PercentText {
+    static func escaping(_ bytes: [UInt8]) -> String {
+        if let valid = String(validating: bytes, as: UTF8.self), !bytes.contains(UInt8(ascii: "%")) { return valid }
+        var text = ""
+        var position = 0
+        while position < bytes.count {
+            let byteCount = validSequenceByteCount(bytes, at: position)
+            if byteCount == 0 || bytes[position] == UInt8(ascii: "%") {
+                text += escape(bytes[position])
+                position += 1
+            } else {
+                text += String(validating: bytes[position..<position + byteCount], as: UTF8.self) ?? ""
+                position += byteCount
+            }
+        }
+        return text
+    }
+
+    /// The bytes that `escaping` was given, or nil when `text` is not what it writes.
+    static func bytes(of text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        let escaped = Array(text.utf8)
+        var position = 0
+        while position < escaped.count {
+            guard escaped[position] == UInt8(ascii: "%") else {
+                bytes.append(escaped[position])
+                position += 1
+                continue
+            }
+            guard position + 2 < escaped.count, let high = hexadecimal(escaped[position + 1]),
+                let low = hexadecimal(escaped[position + 2])
+            else { return nil }
+            bytes.append(high << 4 | low)
+            position += 3
+        }
+        return bytes
+    }
+
+    private static func escape(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16, uppercase: true)
+        return "%" + (byte < 16 ? "0" : "") + digits
+    }
+
+    private static func hexadecimal(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// How long the valid UTF-8 sequence at a position is; 0 when there is none.
+    private static func validSequenceByteCount(_ bytes: [UInt8], at position: Int) -> Int {
+        let expected =
+            switch bytes[position] {
+            case 0..<0x80: 1
+            case 0xC2..<0xE0: 2
+            case 0xE0..<0xF0: 3
+            case 0xF0..<0xF5: 4
+            default: 0
+            }
+        guard expected > 0, position + expected <= bytes.count else { return 0 }
+        let sequence = bytes[position..<position + expected]
+        return String(validating: sequence, as: UTF8.self) == nil ? 0 : expected
+    }
+}

@@ -1,0 +1,90 @@
+// Paths as bytes: what is there, what a link says, what a file's content hashes to.
+
+import CFileTree
+import Crypto
+
+/// What kind of thing a path names.
+enum FileKind: Hashable, Sendable {
+    case folder
+    case file
+    case symbolicLink
+    /// A device, a pipe or a socket.
+    case special
+
+    /// Reads the kind from the mode that the operating system tells.
+    init(mode: UInt32) {
+        switch mode & 0o170000 {
+        case 0o040000: self = .folder
+        case 0o100000: self = .file
+        case 0o120000: self = .symbolicLink
+        default: self = .special
+        }
+    }
+}
+
+/// What the operating system tells of a file without opening it.
+struct FileFacts: Hashable, Sendable {
+    let kind: FileKind
+    let byteCount: Int64
+    let permissions: Int64
+    let modifiedSeconds: Int64
+    let modifiedNanoseconds: Int64
+
+    fileprivate init(_ facts: cfiletree_facts) throws(FileError) {
+        guard facts.error == 0 else { throw FileError(number: facts.error) }
+        kind = FileKind(mode: facts.mode)
+        byteCount = facts.byte_count
+        permissions = Int64(facts.mode & 0o7777)
+        modifiedSeconds = facts.modified_seconds
+        modifiedNanoseconds = facts.modified_nanoseconds
+    }
+}
+
+enum FileSystem {
+    /// What is at a path; a symbolic link stands for itself.
+    static func facts(of path: [UInt8]) throws(FileError) -> FileFacts {
+        try FileFacts(cfiletree_facts_of_path(path.span))
+    }
+
+    /// What is at a path; a symbolic link stands for what it points at.
+    static func factsOfTarget(of path: [UInt8]) throws(FileError) -> FileFacts {
+        try FileFacts(cfiletree_facts_of_target(path.span))
+    }
+
+    /// Where a symbolic link points.
+    static func target(ofLink path: [UInt8]) throws(FileError) -> [UInt8] {
+        var target = [UInt8](repeating: 0, count: 4_096)
+        let count = try fill(&target) { cfiletree_read_link(path.span, &$0) }
+        return Array(target[..<count])
+    }
+
+    /// The SHA-256 of a file's content, 32 bytes, or nil when it turns out longer than `limit` bytes.
+    ///
+    /// `buffer` is reused from file to file; its size is how much is read at once.
+    static func digest(
+        of path: [UInt8], atMost limit: Int64, buffer: inout [UInt8]
+    ) throws(FileError) -> [UInt8]? {
+        let descriptor = cfiletree_open_file(path.span)
+        guard descriptor >= 0 else { throw FileError(number: -descriptor) }
+        defer { cfiletree_close(descriptor) }
+        var hash = SHA256()
+        var total: Int64 = 0
+        while true {
+            let count = try fill(&buffer) { cfiletree_read(descriptor, &$0) }
+            if count == 0 { return Array(hash.finalize()) }
+            total += Int64(count)
+            guard total <= limit else { return nil }
+            hash.update(data: buffer[..<count])
+        }
+    }
+
+    /// Runs a call that fills an array, and tells how many bytes it filled.
+    static func fill(
+        _ bytes: inout [UInt8], _ call: (inout MutableSpan<UInt8>) -> Int64
+    ) throws(FileError) -> Int {
+        var span = bytes.mutableSpan
+        let count = call(&span)
+        guard count >= 0 else { throw FileError(number: Int32(truncatingIfNeeded: -count)) }
+        return Int(count)
+    }
+}

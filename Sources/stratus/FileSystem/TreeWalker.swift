@@ -1,0 +1,126 @@
+// Walks a directory tree: folders before what is in them, siblings in byte order, links not followed.
+//
+// Invariants: memory holds the listings of one path from the top down, nothing else. Whatever the tree does meanwhile,
+// the walk goes on: what has vanished or cannot be read is told, never thrown.
+
+/// Something the walk came upon.
+struct WalkedFile {
+    /// Where it is below the top; empty for the top itself.
+    let relativePath: [UInt8]
+    let name: FileName
+    let facts: FileFacts
+}
+
+/// What the walk could not do.
+struct WalkProblem: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        /// It was listed and is gone.
+        case vanished
+        /// A folder's names cannot be read.
+        case unreadableFolder
+        /// The operating system does not tell what it is.
+        case unreadableFacts
+    }
+
+    let kind: Kind
+    let relativePath: [UInt8]
+    let error: FileError
+}
+
+enum WalkedItem {
+    case file(WalkedFile)
+    case problem(WalkProblem)
+}
+
+struct TreeWalker {
+    private struct Level {
+        let listing: DirectoryListing
+        var position = 0
+        /// How long the walker's path is at this folder.
+        let pathByteCount: Int
+    }
+
+    private var stack: [Level] = []
+    /// The path of what the walk is at: the top as it was given, then names.
+    private var path: [UInt8]
+    private let topByteCount: Int
+    private let topName: FileName
+    /// The top, until it has been told.
+    private var pendingTop: FileFacts?
+    /// Why the folder that was told last could not be opened, until that has been told.
+    private var pendingProblem: WalkProblem?
+    private var buffer = [UInt8](repeating: 0, count: 128 << 10)
+
+    /// Starts at a folder.
+    ///
+    /// Throws `FileError` when there is none.
+    init(top: [UInt8], name: FileName) throws(FileError) {
+        var trimmed = top
+        while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
+        let facts = try FileSystem.factsOfTarget(of: trimmed)
+        guard facts.kind == .folder else { throw FileError(number: FileError.notADirectory) }
+        path = trimmed == [UInt8(ascii: "/")] ? [] : trimmed
+        topByteCount = path.count
+        topName = name
+        pendingTop = facts
+    }
+
+    /// What comes next, or nil at the end.
+    mutating func next() -> WalkedItem? {
+        if let problem = pendingProblem {
+            pendingProblem = nil
+            return .problem(problem)
+        }
+        if let facts = pendingTop {
+            pendingTop = nil
+            return .file(WalkedFile(relativePath: [], name: topName, facts: facts)).opening(&self)
+        }
+        while let level = stack.last {
+            guard level.position < level.listing.count else {
+                stack.removeLast()
+                continue
+            }
+            stack[stack.count - 1].position += 1
+            path.removeLast(path.count - level.pathByteCount)
+            path.append(UInt8(ascii: "/"))
+            let name = level.listing.name(at: level.position)
+            path.append(contentsOf: name)
+            return item(FileName(Array(name)))
+        }
+        return nil
+    }
+
+    private mutating func item(_ name: FileName) -> WalkedItem {
+        do {
+            let facts = try FileSystem.facts(of: path)
+            return .file(WalkedFile(relativePath: relativePath, name: name, facts: facts)).opening(&self)
+        } catch {
+            return .problem(
+                WalkProblem(
+                    kind: error.isAbsence ? .vanished : .unreadableFacts, relativePath: relativePath, error: error))
+        }
+    }
+
+    private var relativePath: [UInt8] { Array(path[min(topByteCount + 1, path.count)...]) }
+
+    fileprivate mutating func open() {
+        do {
+            // "/." lets the top be a link to a folder; below it, a folder that became a link is refused.
+            let opened = path.count == topByteCount ? path + "/.".utf8 : path
+            let listing = try DirectoryListing(of: opened, buffer: &buffer)
+            stack.append(Level(listing: listing, pathByteCount: path.count))
+        } catch {
+            pendingProblem = WalkProblem(
+                kind: error.number == FileError.notFound ? .vanished : .unreadableFolder,
+                relativePath: relativePath, error: error)
+        }
+    }
+}
+
+extension WalkedItem {
+    /// Opens the folder that this is, so that the walk goes on inside.
+    fileprivate func opening(_ walker: inout TreeWalker) -> WalkedItem {
+        if case .file(let file) = self, file.facts.kind == .folder { walker.open() }
+        return self
+    }
+}

@@ -1,0 +1,213 @@
+// Makes a zone hold a directory tree: every folder, file and symbolic link is a record below its folder's record.
+//
+//   1. Walk the tree; folders come before what is in them.
+//   2. Look up, a batch at a time, what the store has already; hash small files whose size or date is new.
+//   3. Save what differs, 400 records to a commit, each durable.
+//   4. Look which stored records have no file any more; delete them if that was asked for.
+//
+// Invariants: a record that is already as it should be is not written. A run that was killed is taken up by the next one:
+// it finds what was saved unchanged. What somebody did in the store stays: records moved there keep their place, marked
+// share roots their mark. Memory is bounded by one batch and the walker's listings, not by the tree.
+
+import FoundationEssentials
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct TreeImporter {
+    let session: StoreSession
+    let zone: ZoneID
+    let options: ImportOptions
+    let naming: TreeNaming
+    private(set) var report = ImportReport()
+    private var pending: [RecordMutation] = []
+    private var digestBuffer = [UInt8](repeating: 0, count: 64 << 10)
+
+    init(_ session: StoreSession, zone: ZoneID, options: ImportOptions) {
+        self.session = session
+        self.zone = zone
+        self.options = options
+        naming = TreeNaming(top: options.topName)
+    }
+
+    /// Imports the tree. `progress` is called with the number of files looked at.
+    ///
+    /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
+    /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
+    mutating func run(progress: (Int) -> Void = { _ in }) throws {
+        var walker = try Self.walker(options)
+        try session.createZone(zone)
+        try checkOrigin()
+        var batch: [WalkedFile] = []
+        var lookedAt = 0
+        while let item = walker.next() {
+            switch item {
+            case .file(let file): batch.append(file)
+            case .problem(let problem): note(problem)
+            }
+            lookedAt += 1
+            if batch.count == options.commitRecordCount {
+                try take(batch)
+                batch.removeAll(keepingCapacity: true)
+                progress(lookedAt)
+            }
+        }
+        try take(batch)
+        try savePending(atLeast: 1)
+        try lookForGone()
+    }
+
+    /// A walker over the directory.
+    ///
+    /// Throws `notFound` when it is not there.
+    static func walker(_ options: ImportOptions) throws -> TreeWalker {
+        do throws(FileError) {
+            return try TreeWalker(top: options.directory, name: options.topName)
+        } catch {
+            throw ToolError(
+                error.isAbsence ? .notFound : .refused,
+                "The directory cannot be imported: check its path and permissions.",
+                ["directory": PercentText.escaping(options.directory), "reason": error.reason])
+        }
+    }
+
+    private var originText: String { PercentText.escaping(options.directory) }
+
+    /// Two directories must not be taken for one tree only because they have the same last name.
+    private func checkOrigin() throws {
+        let stored = try session.read(zone) { try $0.record(naming.top) }
+        guard let record = stored?.record else { return }
+        let origin = record.fields[TreeField.origin]?.value
+        if origin == .string(originText) || (options.acceptsNewOrigin && origin != nil) { return }
+        var fields = ["record": naming.top.text, "directory": originText, "zone": zone.name.text]
+        if case .string(let text)? = origin { fields["importedFrom"] = text }
+        throw ToolError(
+            .refused,
+            "The zone already has another tree of this name: import under another name with --as, into another --zone, "
+                + "or say with --moved that it is the same tree in a new place.", fields)
+    }
+
+    private mutating func note(_ problem: WalkProblem) {
+        let name = PercentText.escaping(problem.relativePath)
+        switch problem.kind {
+        case .vanished: report.add(.vanished, name)
+        case .unreadableFolder: report.add(.unreadableFolder, "\(name): \(problem.error.reason)")
+        case .unreadableFacts: report.add(.unreadableFacts, "\(name): \(problem.error.reason)")
+        }
+    }
+
+    // MARK: 2. What is new
+
+    private mutating func take(_ batch: [WalkedFile]) throws {
+        if batch.isEmpty { return }
+        let names = batch.map { naming.name(of: $0.relativePath) }
+        let stored = try session.read(zone) { zone in try names.map { try zone.record($0)?.record } }
+        for (index, file) in batch.enumerated() {
+            try take(file, names[index], stored[index])
+            try savePending(atLeast: options.commitRecordCount)
+        }
+    }
+
+    private mutating func take(_ file: WalkedFile, _ name: RecordName, _ stored: Record?) throws {
+        guard let fields = fields(of: file, name, stored) else { return }
+        count(file)
+        let natural = naming.parent(of: file.relativePath)
+        let record = Record(
+            name: name, type: FileRecord.type(of: file.facts.kind), parent: stored.map(\.parent) ?? natural,
+            share: stored?.share, fields: fields)
+        if let stored {
+            if stored.parent != natural { report.movedInStoreCount += 1 }
+            guard stored != record else {
+                report.unchangedCount += 1
+                return
+            }
+            report.changedCount += 1
+        } else {
+            report.createdCount += 1
+        }
+        pending.append(.save(record))
+    }
+
+    private mutating func count(_ file: WalkedFile) {
+        switch file.facts.kind {
+        case .folder: report.folderCount += 1
+        case .file: report.fileCount += 1
+        case .symbolicLink: report.symbolicLinkCount += 1
+        case .special: break
+        }
+        if file.name.validText == nil { report.escapedNameCount += 1 }
+    }
+
+    /// The fields of a file's record, or nil when it is none: it is special, or has vanished.
+    private mutating func fields(of file: WalkedFile, _ name: RecordName, _ stored: Record?) -> [FieldKey: Field]? {
+        var fields = FileRecord.fields(of: file)
+        if naming.isCut(name) { fields[TreeField.path] = Field(.bytes(file.relativePath)) }
+        do throws(FileError) {
+            switch file.facts.kind {
+            case .special:
+                report.add(.specialFile, PercentText.escaping(file.relativePath))
+                return nil
+            case .folder:
+                if file.relativePath.isEmpty { fields[TreeField.origin] = Field(.string(originText)) }
+            case .symbolicLink:
+                FileRecord.setTarget(try FileSystem.target(ofLink: path(of: file)), in: &fields)
+            case .file:
+                if let digest = try digest(of: file, fields, stored) {
+                    fields[TreeField.sha256] = Field(.bytes(digest))
+                }
+            }
+        } catch {
+            let shown = PercentText.escaping(file.relativePath)
+            if error.isAbsence || file.facts.kind == .symbolicLink {
+                report.add(.vanished, shown)
+                return nil
+            }
+            report.add(.unreadableFile, "\(shown): \(error.reason)")
+        }
+        return fields
+    }
+
+    private func path(of file: WalkedFile) -> [UInt8] { options.directory + [UInt8(ascii: "/")] + file.relativePath }
+
+    /// The digest of a small file: the stored one where size and date are as stored.
+    private mutating func digest(
+        of file: WalkedFile, _ fields: [FieldKey: Field], _ stored: Record?
+    ) throws(FileError) -> [UInt8]? {
+        guard file.facts.byteCount <= options.digestLimitByteCount else { return nil }
+        if let stored, !options.readsUnchangedFiles, stored.type == TreeType.file,
+            stored.fields[TreeField.size] == fields[TreeField.size],
+            stored.fields[TreeField.modified] == fields[TreeField.modified],
+            case .bytes(let digest)? = stored.fields[TreeField.sha256]?.value
+        {
+            return digest
+        }
+        let digest = try FileSystem.digest(
+            of: path(of: file), atMost: options.digestLimitByteCount, buffer: &digestBuffer)
+        if digest != nil {
+            report.hashedFileCount += 1
+            report.hashedByteCount += file.facts.byteCount
+        }
+        return digest
+    }
+
+    // MARK: 3. Saving
+
+    private mutating func savePending(atLeast count: Int) throws {
+        guard pending.count >= count, !pending.isEmpty else { return }
+        try session.apply(pending, in: zone)
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: 4. What is gone
+
+    private mutating func lookForGone() throws {
+        var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
+        while let names = try finder.next(limit: options.commitRecordCount) {
+            for name in names { report.gone.add(name.text) }
+            if options.deletesGone { report.deletedCount += try finder.delete(names) }
+        }
+        guard options.deletesGone else { return }
+        report.deletedCount += try finder.deleteRest()
+        report.keptCount = report.gone.count - report.deletedCount
+    }
+}

@@ -1,0 +1,127 @@
+// How a record is named on the command line, the same for every verb.
+//
+//   /share/doc/README   a path: the names from a record without parent down to the record, as the store has it now
+//   /                   the records without parent
+//   name:/odd           the record name that follows, whatever it is
+//   anything else       a record name
+
+import ArgumentParser
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// One record, by name or by path.
+struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
+    enum Form: Hashable, Sendable {
+        case recordName(RecordName)
+        case path([String])
+    }
+
+    private static let namePrefix = "name:"
+
+    let text: String
+    let form: Form
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        text = argument
+        if argument.hasPrefix(Self.namePrefix) {
+            let name = argument.dropFirst(Self.namePrefix.count)
+            guard !name.isEmpty else { return nil }
+            form = .recordName(RecordName(String(name)))
+        } else if argument.hasPrefix("/") {
+            form = .path(argument.split(separator: "/").map(String.init))
+        } else {
+            form = .recordName(RecordName(argument))
+        }
+    }
+
+    init(path: String) {
+        text = path
+        form = .path(path.split(separator: "/").map(String.init))
+    }
+
+    /// Whether it means the place above all records without parent.
+    var isTop: Bool { form == .path([]) }
+
+    static let help: ArgumentHelp = ArgumentHelp(
+        "A record: a path of names like /share/doc, or a record name (name:TEXT where that begins with '/').",
+        valueName: "record")
+}
+
+extension ZoneReader {
+    /// The name of the record that an address leads to.
+    ///
+    /// Throws `notFound` when there is none, `ambiguous` when a folder on the way has several children of the name.
+    func resolve(_ address: RecordAddress) throws -> RecordName {
+        switch address.form {
+        case .recordName(let name):
+            guard try node(name) != nil else { throw unknown(address, missing: name.text, below: nil) }
+            return name
+        case .path(let names):
+            var found: RecordName?
+            for name in names {
+                found = try child(named: name, of: found, address)
+            }
+            guard let found else {
+                throw ToolError(
+                    .notFound, "'/' is above all records and no record itself: name one below it.",
+                    ["address": address.text])
+            }
+            return found
+        }
+    }
+
+    private func child(named name: String, of parent: RecordName?, _ address: RecordAddress) throws -> RecordName {
+        if parent == nil, let top = try top(named: name) { return top }
+        var matches: [RecordName] = []
+        try visitChildrenOrTops(of: parent) { child in
+            guard let record = try record(child.name, fields: .only([TreeField.name]))?.record else { return .next }
+            // Names are compared by their bytes, as everywhere.
+            if record.label.utf8.elementsEqual(name.utf8) { matches.append(child.name) }
+            return matches.count > 1 ? .stop : .next
+        }
+        guard let match = matches.first else { throw unknown(address, missing: name, below: parent) }
+        guard matches.count == 1 else {
+            throw ToolError(
+                .ambiguous, "Several records here have this name: use a record name ('ls --names' shows them).",
+                [
+                    "address": address.text, "name": name, "recordNames": matches.map(\.text).joined(separator: ", "),
+                    "below": parent?.text ?? "/",
+                ])
+        }
+        return match
+    }
+
+    /// A record without parent whose record name is its label too, as an imported tree's is, is found at once.
+    private func top(named name: String) throws -> RecordName? {
+        guard let record = try record(RecordName(name), fields: .only([TreeField.name]))?.record else { return nil }
+        return record.parent == nil && record.label.utf8.elementsEqual(name.utf8) ? record.name : nil
+    }
+
+    private func unknown(_ address: RecordAddress, missing: String, below: RecordName?) -> ToolError {
+        var fields = ["address": address.text, "zone": id.name.text]
+        if let below {
+            fields["missing"] = missing
+            fields["below"] = below.text
+        }
+        return ToolError(
+            .notFound, "No such record: look with 'stratus ls' at what is there (paths begin with '/').", fields)
+    }
+
+    /// Visits the children of a record, or the records without parent, in the byte order of their names.
+    func visitChildrenOrTops(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws {
+        if let parent { return try visitChildren(of: parent, visit) }
+        try visitTops(visit)
+    }
+
+    /// The records without parent have no list of their own: this looks at every entry of the parent index.
+    private func visitTops(_ visit: (Child) throws -> ScanStep) throws {
+        try store.scan(keys.parents.keyRange) { key, value in
+            let entry = try ParentEntryView(value)
+            guard !entry.hasParent else { return .next }
+            return try visit(Child(name: keys.readParentKey(key), hasChildren: entry.hasChildren))
+        }
+    }
+}

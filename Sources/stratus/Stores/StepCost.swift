@@ -1,0 +1,52 @@
+// What a step cost the store: counted, so that it is the same on every machine but for the time.
+
+import StratusStore
+
+/// The costs between two moments.
+struct StepCost {
+    let commits: Int
+    let syncs: Int
+    let reads: Int
+    let cursorSteps: Int
+    let entriesWritten: Int
+    let bytesWritten: Int
+    let duration: Duration
+
+    /// Runs `body` and counts what it cost.
+    static func measuring<Result>(
+        _ session: StoreSession, _ body: () throws -> Result
+    ) rethrows -> (result: Result, cost: StepCost) {
+        let before = session.statistics
+        let clock = ContinuousClock()
+        let started = clock.now
+        let result = try body()
+        return (result, StepCost(from: before, to: session.statistics, clock.now - started))
+    }
+
+    private init(from before: StoreStatistics, to after: StoreStatistics, _ duration: Duration) {
+        let cost = after.cost - before.cost
+        commits = after.transactionsCommitted - before.transactionsCommitted
+        syncs = after.syncs - before.syncs
+        reads = cost.reads
+        cursorSteps = cost.cursorSteps
+        entriesWritten = cost.entriesWritten
+        bytesWritten = cost.bytesWritten
+        self.duration = duration
+    }
+
+    var object: JSONObject {
+        [
+            "commits": JSONValue(commits), "fsyncs": JSONValue(syncs), "storeReads": JSONValue(reads),
+            "cursorSteps": JSONValue(cursorSteps), "entriesWritten": JSONValue(entriesWritten),
+            "bytesWritten": JSONValue(bytesWritten), "milliseconds": Quantities.milliseconds(duration),
+        ]
+    }
+
+    /// "3 commits, 3 fsyncs, 120 store reads, 1.2 ms".
+    var summary: String {
+        [
+            Quantities.count(commits, "commit"), Quantities.count(syncs, "fsync"),
+            Quantities.count(reads, "store read"), Quantities.duration(duration),
+        ].joined(separator: ", ")
+    }
+}

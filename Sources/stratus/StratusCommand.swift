@@ -1,0 +1,60 @@
+// The tool as a whole: its verbs, its help, and how every error ends the process.
+
+import ArgumentParser
+import FoundationEssentials
+
+struct StratusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratus",
+        abstract: "Looks into a Stratus store and works on it.",
+        discussion: """
+            Records: a record is named by a path of names, as in /share/doc/README, which is where it lies now, or by its \
+            record name, as in share/doc/README, which it keeps wherever it is moved. name:TEXT is always a record name.
+
+            JSON: with --json every line of standard output is one JSON object with keys that do not change; the help of \
+            a verb lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} \
+            on standard error.
+
+            Exit codes:
+            \(ExitStatus.allCases.map { "  \($0.rawValue)  \($0.meaning)" }.joined(separator: "\n"))
+
+            Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
+            """,
+        subcommands: [
+            ImportTree.self, Tree.self, List.self, Get.self, Path.self, Move.self, Remove.self, ShareRoot.self,
+            Zones.self, Verify.self, Rebuild.self,
+            Stats.self, Keys.self, Compact.self, Backup.self, Demo.self,
+        ])
+
+    /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.
+    static func run(arguments: [String]) -> Never {
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            exit(after: error, usesJSON: arguments.contains("--json"))
+        }
+        exit(.success)
+    }
+
+    private static func exit(after error: any Error, usesJSON: Bool) -> Never {
+        let parserCode = exitCode(for: error)
+        if parserCode.isSuccess {
+            // Asking for help or the version is an error to the parser.
+            print(fullMessage(for: error))
+            exit(.success)
+        }
+        let isUsage = parserCode == .validationFailure
+        let report = ErrorReport(isUsage ? ToolError(.usage, message(for: error)) : error)
+        if usesJSON {
+            Console.note(JSONValue.object(report.object).text)
+        } else if isUsage {
+            Console.note(VisibleText.ofLines(fullMessage(for: error)))
+        } else {
+            for line in report.lines { Console.note(line) }
+        }
+        exit(report.exit)
+    }
+
+    private static func exit(_ status: ExitStatus) -> Never { exit(withError: ExitCode(status.rawValue)) }
+}

@@ -1,0 +1,84 @@
+// stratus get: one record with all its fields.
+
+import ArgumentParser
+import StratusModel
+import StratusRecords
+
+struct Get: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows a record with all its fields.",
+        discussion: """
+            --json: {"record","type","parent","share","changeTag","changeSequence","created":{"date","user"},\
+            "modified":{"date","user"},"fields":{KEY:{"type","value","encrypted"}}}
+
+            Example: stratus get /share/doc/README --store ./store
+            """)
+
+    @Argument(help: RecordAddress.help)
+    var record: RecordAddress
+
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let stored = try StoreSession.with(store) { session in
+            try session.read(session.zone(zone)) { zone in
+                let name = try zone.resolve(record)
+                guard let stored = try zone.record(name) else {
+                    throw RecordsError(
+                        .corruption, "The record has a place in the hierarchy but is not there: verify the store.",
+                        ["record": name.text])
+                }
+                return stored
+            }
+        }
+        try tell(stored, console)
+        try console.object(Self.object(of: stored))
+        try console.flush()
+    }
+
+    private func tell(_ stored: StoredRecord, _ console: Console) throws {
+        let record = stored.record
+        func line(_ key: String, _ value: String) throws {
+            let padding = String(repeating: " ", count: max(0, 10 - key.count))
+            try console.line(console.styled("\(key)\(padding)", .dim) + " \(value)")
+        }
+        try line("record", VisibleText.of(record.name.text))
+        try line("type", VisibleText.of(record.type.text))
+        try line("parent", record.parent.map { VisibleText.of($0.text) } ?? "none")
+        if let share = record.share { try line("share", "root of " + VisibleText.of(share.text)) }
+        try line("changeTag", "\(VisibleText.of(stored.system.changeTag)) (sequence \(stored.system.changeSequence))")
+        try line("created", Self.text(of: stored.system.created))
+        try line("modified", Self.text(of: stored.system.modified))
+        try console.line(console.styled("fields", .dim))
+        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+            let mark = field.isEncrypted ? " (encrypted)" : ""
+            try console.line("  \(VisibleText.of(key.text)) = \(field.value.visibleText)\(mark)")
+        }
+    }
+
+    private static func text(of stamp: Stamp) -> String {
+        "\(Quantities.date(stamp.date)) by \(VisibleText.of(stamp.user.text))"
+    }
+
+    private static func object(of stored: StoredRecord) -> JSONObject {
+        let record = stored.record
+        var fields: JSONObject = [:]
+        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+            var object = field.value.object
+            object.add("encrypted", .boolean(field.isEncrypted))
+            fields.add(key.text, .object(object))
+        }
+        func object(of stamp: Stamp) -> JSONValue {
+            .object(["date": Quantities.timestamp(stamp.date), "user": .string(stamp.user.text)])
+        }
+        return [
+            "record": .string(record.name.text), "type": .string(record.type.text),
+            "parent": JSONValue(record.parent?.text), "share": JSONValue(record.share?.text),
+            "changeTag": .string(stored.system.changeTag), "changeSequence": JSONValue(stored.system.changeSequence),
+            "created": object(of: stored.system.created), "modified": object(of: stored.system.modified),
+            "fields": .object(fields),
+        ]
+    }
+}

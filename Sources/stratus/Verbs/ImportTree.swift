@@ -1,0 +1,95 @@
+// stratus import-tree: a directory tree becomes records.
+
+import ArgumentParser
+import FoundationEssentials
+
+struct ImportTree: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import-tree",
+        abstract: "Makes a zone hold a directory tree: every folder, file and symbolic link becomes a record.",
+        discussion: """
+            The records are of the types Folder, File and SymbolicLink, with the fields name, size, modified, mode, \
+            sha256 (of small files) and target (of links). Links are not followed. Names that are not valid UTF-8 are \
+            escaped as %XX and kept as they are in rawName. Devices, pipes, unreadable folders and files that vanish \
+            are counted and reported.
+
+            A record's name is the path of its file, so that a second run saves only what has changed on the disk, and \
+            a run that was interrupted is taken up by the next. A file counts as unchanged when its size and date are \
+            (--read-all reads it all the same). Records that were moved within the store stay where they were moved \
+            to, and share roots stay share roots. Records whose files are gone are reported; --delete deletes them.
+
+            --json: {"records","folders","files","symbolicLinks","escapedNames","created","changed","unchanged",\
+            "movedInStore","hashedFiles","hashedBytes","gone":{"count","examples"},"deleted","kept","problems":\
+            {"vanished","unreadableFolder","unreadableFile","unreadableFacts","specialFile"},"cost":{…},\
+            "recordsPerSecond"}
+
+            Example: stratus import-tree /usr/share --store ./store
+            """)
+
+    @Argument(help: "The directory to import. Its name becomes the name of the top record.")
+    var directory: String
+
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+
+    @Option(name: .customLong("as"), help: ArgumentHelp("Name the top record otherwise.", valueName: "name"))
+    var topName: String?
+
+    @Option(help: ArgumentHelp("Hash files up to this size; 0 hashes none.", valueName: "bytes"))
+    var hashLimit: Int64 = 64 << 10
+
+    @Flag(help: "Read files again whose size and date have not changed.")
+    var readAll = false
+
+    @Flag(help: "Delete the records of files that are gone from the disk.")
+    var delete = false
+
+    @Flag(help: "Take the directory for the same tree as before though it has another path.")
+    var moved = false
+
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("The directory has no name: use '.' for the current one.") }
+        if hashLimit < 0 { throw ValidationError("--hash-limit is below zero: use 0 to hash no file.") }
+        if let topName, topName.isEmpty || topName.contains("/") {
+            throw ValidationError("--as takes one name without '/'.")
+        }
+    }
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let path = AbsolutePath.of(directory)
+        let name = topName ?? path.split(separator: "/").last.map(String.init) ?? "root"
+        var options = ImportOptions(directory: Array(path.utf8), topName: FileName(Array(name.utf8)))
+        options.digestLimitByteCount = hashLimit == 0 ? -1 : hashLimit
+        options.readsUnchangedFiles = readAll
+        options.deletesGone = delete
+        options.acceptsNewOrigin = moved
+        let total = console.drawsProgress ? try count(options) : nil
+        try StoreSession.with(store, .creating) { session in
+            var importer = TreeImporter(session, zone: session.zone(zone), options: options)
+            let progress = Progress("importing", total: total, on: console)
+            let (_, cost) = try StepCost.measuring(session) { try importer.run(progress: progress.update) }
+            progress.finish()
+            try tell(importer.report, cost, console)
+        }
+        try console.flush()
+    }
+
+    /// A bar needs to know how much there is. Looking costs a small part of importing.
+    private func count(_ options: ImportOptions) throws -> Int {
+        var walker = try TreeImporter.walker(options)
+        var count = 0
+        while walker.next() != nil { count += 1 }
+        return count
+    }
+
+    private func tell(_ report: ImportReport, _ cost: StepCost, _ console: Console) throws {
+        let rate = Int(Double(report.recordCount) / max(0.000_001, Quantities.seconds(cost.duration)))
+        for line in report.lines { try console.line(line) }
+        try console.line("\(cost.summary), \(Quantities.count(rate)) records/s")
+        var object = report.object
+        object.add("cost", .object(cost.object))
+        object.add("recordsPerSecond", JSONValue(rate))
+        try console.object(object)
+    }
+}

@@ -1,0 +1,66 @@
+// stratus keys: the bytes of a store in readable lines.
+
+import ArgumentParser
+import StratusLayout
+import StratusRecords
+import StratusStore
+
+struct Keys: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows keys and values as readable lines.",
+        discussion: """
+            A range is named by the beginning of a key's line, as this verb prints it: global, 'db 1', \
+            'db 1 / zone 1 / children', 'db 1 / zone 1 / children / "share"'. Without one, everything is shown. Damaged \
+            keys and values are shown as hexadecimal with the reason.
+
+            --json: one line an entry: {"key","value","keyHex","valueByteCount"}
+
+            Example: stratus keys 'db 1 / zone 1 / shareRoots' --store ./store
+            """)
+
+    @Argument(help: ArgumentHelp("The beginning of the keys to show.", valueName: "prefix"))
+    var prefix: String?
+
+    @Option(help: ArgumentHelp("Show at most so many entries.", valueName: "entries"))
+    var limit = Int.max
+
+    @Flag(help: "Show the last entries first.")
+    var reverse = false
+
+    @OptionGroup var store: StoreArguments
+
+    func validate() throws {
+        if limit < 0 { throw ValidationError("--limit is below zero.") }
+        do {
+            _ = try range()
+        } catch {
+            throw ValidationError("This is not the beginning of a key's line: \(VisibleText.of("\(error)"))")
+        }
+    }
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let range = try range()
+        try StoreSession.with(store) { session in
+            try session.engine.read { reader in
+                try reader.store.scan(range, reverse ? .backward : .forward, limit: limit) { key, value in
+                    let keyText = KeyDescription.text(of: key)
+                    let valueText = ValueDescription.text(of: value, forKey: key)
+                    try console.line(
+                        "\(VisibleText.of(keyText))  \(console.styled("=", .dim))  \(VisibleText.of(valueText))")
+                    try console.object([
+                        "key": .string(keyText), "value": .string(valueText), "keyHex": .string(Hex.text(key)),
+                        "valueByteCount": JSONValue(value.count),
+                    ])
+                    return .next
+                }
+            }
+        }
+        try console.flush()
+    }
+
+    private func range() throws -> KeyRange {
+        guard let prefix else { return KeyRange.everything }
+        return try KeyDescription.range(of: prefix).keyRange
+    }
+}

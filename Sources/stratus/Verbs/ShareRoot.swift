@@ -1,0 +1,89 @@
+// stratus share-root: marks a record as the root of a share, or takes the mark away.
+
+import ArgumentParser
+import FoundationEssentials
+import StratusModel
+import StratusRecords
+
+struct ShareRoot: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "share-root",
+        abstract: "Marks a record as the root of a share, or takes the mark away.",
+        discussion: """
+            A record and everything below it are in the share. On a path from a record up to its top there is at most one \
+            share root: a second one above, below or at the same place is refused.
+
+            Example: stratus share-root set /share/doc --store ./store
+            """,
+        subcommands: [SetShareRoot.self, ClearShareRoot.self])
+
+    struct SetShareRoot: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set",
+            abstract: "Makes a record the root of a share.",
+            discussion: """
+                --json: {"record","share","cost":{…}}
+
+                Example: stratus share-root set /share/doc --share documents --store ./store
+                """)
+
+        @Argument(help: RecordAddress.help)
+        var record: RecordAddress
+
+        @Option(help: ArgumentHelp("The share's record name; else one is drawn.", valueName: "name"))
+        var share: String?
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+
+        func run() throws {
+            let share = RecordName(share ?? "share-\(UUID().uuidString)")
+            try ShareRoot.change(record, to: share, store, zone)
+        }
+    }
+
+    struct ClearShareRoot: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "clear",
+            abstract: "Takes the mark of a share root away.",
+            discussion: """
+                --json: {"record","share","cost":{…}}; share is the one it was the root of, or null if it was none.
+
+                Example: stratus share-root clear /share/doc --store ./store
+                """)
+
+        @Argument(help: RecordAddress.help)
+        var record: RecordAddress
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+
+        func run() throws { try ShareRoot.change(record, to: nil, store, zone) }
+    }
+
+    private static func change(
+        _ address: RecordAddress, to share: RecordName?, _ arguments: StoreArguments, _ zoneArguments: ZoneArguments
+    ) throws {
+        let console = Console(usesJSON: arguments.json)
+        try StoreSession.with(arguments) { session in
+            let zone = session.zone(zoneArguments)
+            let name = try session.read(zone) { try $0.resolve(address) }
+            let (old, cost) = try StepCost.measuring(session) {
+                try RecordChange.setShare(share, of: name, in: zone, session)
+            }
+            let record = VisibleText.of(name.text)
+            if let share {
+                try console.line("\(record) is the root of share \(VisibleText.of(share.text))")
+            } else if let old {
+                try console.line("\(record) is no longer the root of share \(VisibleText.of(old.text))")
+            } else {
+                try console.line("\(record) was no share root")
+            }
+            try console.line(cost.summary)
+            try console.object([
+                "record": .string(name.text), "share": JSONValue((share ?? old)?.text), "cost": .object(cost.object),
+            ])
+        }
+        try console.flush()
+    }
+}

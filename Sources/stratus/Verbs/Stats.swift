@@ -1,0 +1,100 @@
+// stratus stats: what a store holds and what it takes.
+
+import ArgumentParser
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct Stats: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows what a store holds and how much room it takes.",
+        discussion: """
+            Sizes are estimates of LevelDB, of files only. --count counts the entries of every keyspace, which reads the \
+            whole store.
+
+            --json: {"path","filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
+            "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
+
+            Example: stratus stats --count --store ./store
+            """)
+
+    @Flag(help: "Count the entries of every keyspace.")
+    var count = false
+
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store) { session in
+            let figures = try session.figures()
+            try console.line("store \(VisibleText.of(session.path))")
+            try console.line(
+                "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
+                    + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
+            let zones = try session.engine.read { reader in try self.zones(of: reader, session, console) }
+            try console.object([
+                "path": .string(session.path),
+                "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
+                "memoryBytes": JSONValue(figures.memoryByteCount), "zones": .array(zones.map { .object($0) }),
+            ])
+        }
+        try console.flush()
+    }
+
+    private func zones(
+        of reader: RecordReader, _ session: StoreSession, _ console: Console
+    ) throws -> [JSONObject] {
+        var objects: [JSONObject] = []
+        for (database, _) in try reader.databases() {
+            for listing in try reader.zones(in: database) {
+                let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
+                objects.append(try object(of: zone, session, console))
+            }
+        }
+        return objects
+    }
+
+    private func object(of zone: ZoneReader, _ session: StoreSession, _ console: Console) throws -> JSONObject {
+        let header = try zone.header()
+        let database = zone.id.database
+        let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
+        var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
+        var keyspaces: [JSONValue] = []
+        for keyspace in ZoneKeyspace.allCases {
+            let range = zone.keys.keyspace(keyspace).keyRange
+            let bytes = try session.approximateByteCount(of: range)
+            let entries = count ? try Self.entryCount(zone.store, range) : nil
+            if bytes > 0 || (entries ?? 0) > 0 {
+                table.addRow(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
+            }
+            keyspaces.append(
+                .object([
+                    "keyspace": .string("\(keyspace)"), "bytes": JSONValue(bytes),
+                    "entries": entries.map { JSONValue($0) } ?? .null,
+                ]))
+        }
+        let place = [database.container.text, database.owner?.text ?? "public", zone.id.name.text]
+        try console.line()
+        try console.line(console.styled("zone " + place.map { VisibleText.of($0) }.joined(separator: " / "), .bold))
+        try console.line(
+            "\(Quantities.count(header.recordCount, "record")), sequence \(Quantities.count(header.sequence)), "
+                + "horizon \(Quantities.count(header.horizon)), \(Quantities.bytes(byteCount)) of files")
+        for line in table.lines { try console.line("  " + line) }
+        return [
+            "container": .string(database.container.text), "owner": JSONValue(database.owner?.text),
+            "scope": .string("\(database.scope)"), "zone": .string(zone.id.name.text),
+            "records": JSONValue(header.recordCount), "sequence": JSONValue(header.sequence),
+            "horizon": JSONValue(header.horizon), "bytes": JSONValue(byteCount), "keyspaces": .array(keyspaces),
+        ]
+    }
+
+    private static func entryCount(_ reader: any StoreReader, _ range: KeyRange) throws -> Int {
+        var count = 0
+        try reader.scan(range) { _, _ in
+            count += 1
+            return .next
+        }
+        return count
+    }
+}
