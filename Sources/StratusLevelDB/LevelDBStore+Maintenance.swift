@@ -1,4 +1,6 @@
 // What one does to a store besides reading and writing it: look at its figures, compact, check, repair.
+//
+// Unsafe: the iterator's key is looked at only while the iterator stands still.
 
 package import StratusStore
 
@@ -48,7 +50,8 @@ extension LevelDBStore {
     }
 
     /// Rewrites the tables that hold the range, which gives the room of deleted entries back. Others read and write
-    /// meanwhile. Throws `.closed`, and `.corruption` when LevelDB found damage on the way.
+    /// meanwhile. Throws `.closed`. LevelDB does not say here what damage it met on the way: the next transaction fails
+    /// with it.
     package func compact(_ range: KeyRange) throws {
         try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
     }

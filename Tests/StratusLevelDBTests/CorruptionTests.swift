@@ -177,6 +177,26 @@ import Testing
         }
     }
 
+    @Test("damage that LevelDB meets in the background ends writing with its cause, and reading goes on")
+    func backgroundDamage() throws {
+        let original = try Original(logged: 0)
+        let table = try #require(try files(in: original.path, suffix: ".ldb").last)
+        let url = URL(fileURLWithPath: "\(original.path)/\(table)")
+        var bytes = try Data(contentsOf: url)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: url)
+        let store = try LevelDBStore.open(at: original.path, options: Original.options)
+        defer { store.close() }
+        let key = [UInt8](number: 401)
+        try store.transact { try $0.set(key, to: [1]) }
+        try store.compact(KeyRange(from: [0], upTo: [1]))
+        let unknown = try storeError { try store.transact { try $0.set(key, to: [2]) } }
+        #expect(unknown.code == .commitUnknown && unknown.fields["reason"] == "corruption")
+        let refused = try storeError { try store.transact { try $0.set(key, to: [3]) } }
+        #expect(refused.code == .unavailable && refused.cause == unknown.cause)
+        #expect(try store.read { try $0.value(forKey: key) } == [1])
+    }
+
     @Test("repairing a store, asked for by name, opens it again with what could be read")
     func repairs() throws {
         let original = try Original(logged: 5)

@@ -38,7 +38,7 @@ struct BackupCopy {
     static func make(of source: String, in target: String) throws -> BackupCopy {
         var copy = BackupCopy(source: source, target: target)
         do {
-            while try !copy.attempt() {
+            while try copy.attempt() == false {
                 if copy.attemptCount == maximumAttemptCount {
                     throw StoreError(
                         .unavailable, "The store changed faster than it could be copied: try again when it is calmer.",
