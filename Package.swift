@@ -65,7 +65,10 @@ let package = Package(
         .executableTarget(name: "stratus-test-child", dependencies: ["StratusLevelDB", "StratusStore"]),
         .testTarget(
             name: "StratusLevelDBTests",
-            dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-test-child"]),
+            dependencies: [
+                "StratusLevelDB", "StratusRecords", "StratusModel", "StratusStore", "StratusTestSupport",
+                "stratus-test-child",
+            ]),
         .testTarget(name: "TidyTests"),
     ]
 )
