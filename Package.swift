@@ -66,6 +66,7 @@ let package = Package(
         .testTarget(
             name: "StratusLevelDBTests",
             dependencies: ["StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-test-child"]),
+        .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
         .testTarget(name: "TidyTests"),
     ]
 )
