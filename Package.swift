@@ -69,6 +69,7 @@ let package = Package(
                 "StratusLevelDB", "StratusRecords", "StratusModel", "StratusStore", "StratusTestSupport",
                 "stratus-test-child",
             ]),
+        .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
         .testTarget(name: "TidyTests"),
     ]
 )

@@ -1,0 +1,164 @@
+// Every verb on a small imported tree, for people and for programs.
+
+import Foundation
+import Testing
+
+@Suite("verbs")
+struct VerbTests {
+    let directory: TestDirectory
+
+    init() async throws {
+        directory = try TestDirectory()
+        try await directory.importTree()
+    }
+
+    private func run(_ line: String) async throws -> ToolRun {
+        try await ToolRun.shell("\"$TOOL\" \(line) --store store", in: directory)
+    }
+
+    @Test("ls lists children with their labels, and the records without parent at '/'")
+    func list() async throws {
+        let people = try await run("ls /tree")
+        #expect(people.status == 0)
+        #expect(people.lines.map { $0.split(separator: " ").last.map(String.init) } == ["a/", "d/"])
+        let programs = try await run("ls /tree/d --json").objects()
+        #expect(programs.map { $0["name"] as? String } == ["link", "two"])
+        #expect(programs.map { $0["type"] as? String } == ["SymbolicLink", "File"])
+        #expect(programs.first?["target"] as? String == "nowhere")
+        #expect(try await run("ls --json").objects().map { $0["record"] as? String } == ["tree"])
+    }
+
+    @Test("tree shows parents before children, to the depth asked for")
+    func tree() async throws {
+        let people = try await run("tree /tree/a")
+        #expect(people.lines == ["a/", "  b/", "    c/", "      deep", "  one"])
+        let programs = try await run("tree / --depth 1 --json").objects()
+        #expect(programs.map { $0["record"] as? String } == ["tree", "tree/a", "tree/d"])
+        #expect(programs.map { $0["level"] as? Int } == [0, 1, 1])
+    }
+
+    @Test("get shows system fields and fields")
+    func get() async throws {
+        let people = try await run("get /tree/a/one")
+        #expect(people.output.contains("parent     tree/a\n"))
+        #expect(people.output.contains("  size = 4\n"))
+        let programs = try await run("get /tree/a/one --json").object()
+        #expect(programs["changeTag"] is String)
+        #expect((programs["created"] as? [String: Any])?["user"] as? String == "_local")
+    }
+
+    @Test("path shows the chain and the share")
+    func path() async throws {
+        #expect(try await run("path /tree/a/one").lines == ["tree", "  a", "    one", "in no share"])
+        #expect(try await run("share-root set /tree/a --share s").status == 0)
+        let shared = try await run("path tree/a/one")
+        #expect(shared.lines.last == "in share s, whose root is tree/a")
+        let chain = try #require(try await run("path /tree/a/one --json").object()["chain"] as? [[String: Any]])
+        #expect(chain.map { $0["shareRoot"] as? Bool } == [false, true, false])
+    }
+
+    @Test("a second share root is refused above, below and at the same place, with the reason")
+    func secondRoot() async throws {
+        #expect(try await run("share-root set /tree/a --share s").status == 0)
+        let expected = [
+            ("/tree", "below", "its descendant tree/a is already the root of the share s"),
+            ("/tree/a/b", "above", "its ancestor tree/a is already the root of the share s"),
+            ("/tree/a", "same", "the record itself is already the root of the share s"),
+        ]
+        for (record, place, text) in expected {
+            let people = try await run("share-root set \(record) --share t")
+            #expect(people.status == 1)
+            #expect(people.errors.contains(text))
+            let error = try await run("share-root set \(record) --share t --json").error()
+            let refusal = try #require((error["refusals"] as? [[String: Any]])?.first)
+            #expect(refusal["reason"] as? String == "alreadyShared")
+            #expect(refusal["place"] as? String == place)
+            #expect(refusal["share"] as? String == "s")
+        }
+        #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == "s")
+        #expect(try await run("share-root set /tree --share t").status == 0)
+    }
+
+    @Test("move puts a subtree elsewhere with one write, and refuses a cycle")
+    func move() async throws {
+        let moved = try await run("move /tree/a/b --under /tree/d --json").object()
+        #expect(moved["from"] as? String == "tree/a")
+        #expect((moved["cost"] as? [String: Any])?["commits"] as? Int == 1)
+        #expect(try await run("path /tree/d/b/c/deep").status == 0)
+        let cycle = try await run("move /tree/d --under /tree/d/b")
+        #expect(cycle.status == 1)
+        #expect(cycle.errors.contains("the record would be its own ancestor"))
+        #expect(try await run("move /tree/d --under /").status == 0)
+        #expect(try await run("ls --json").objects().count == 2)
+    }
+
+    @Test("rm refuses a record that others lie below, and takes them along when asked")
+    func remove() async throws {
+        let refused = try await run("rm /tree/a")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("tree/a: the record is still the parent of tree/a/b"))
+        #expect(try await run("rm /tree/a -r --json").object()["deleted"] as? Int == 5)
+        #expect(try await run("rm tree/d/two").status == 0)
+        #expect(try await run("rm tree/d/two").status == 3)
+        #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
+    }
+
+    @Test("verify and rebuild say what they found")
+    func verifyAndRebuild() async throws {
+        let verified = try await run("verify --json").object()
+        #expect(verified["clean"] as? Bool == true)
+        #expect(verified["records"] as? Int == 9)
+        let rebuilt = try await run("rebuild --json").object()
+        #expect(rebuilt["clean"] as? Bool == true)
+        #expect(try await run("rebuild").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
+    }
+
+    @Test("keys shows readable lines of a range, in both directions")
+    func keys() async throws {
+        let people = try await run("keys 'db 1 / zone 1 / types / \"Folder\"'")
+        #expect(people.lines.count == 5)
+        #expect(people.lines.allSatisfy { $0.hasPrefix("db 1 / zone 1 / types / \"Folder\" / ") })
+        let last = try await run("keys 'db 1 / zone 1 / types' --limit 1 --reverse --json").object()
+        #expect(last["key"] as? String == "db 1 / zone 1 / types / \"SymbolicLink\" / \"tree/d/link\"")
+        #expect(try await run("keys global").lines.first?.contains("format 1") == true)
+        #expect(try await run("keys nonsense").status == 2)
+    }
+
+    @Test("stats, zones, compact and backup answer people and programs")
+    func maintenance() async throws {
+        let zones = try #require(try await run("stats --count --json").object()["zones"] as? [[String: Any]])
+        let keyspaces = try #require(zones.first?["keyspaces"] as? [[String: Any]])
+        #expect(keyspaces.first { $0["keyspace"] as? String == "records" }?["entries"] as? Int == 9)
+        #expect(try await run("stats").output.contains("9 records"))
+        #expect(try await run("zones").lines.first?.hasPrefix("files  9 records") == true)
+        #expect(try await run("compact --json").object()["bytesAfter"] is Int)
+        #expect(try await run("backup copy --json").object()["entries"] is Int)
+        let copy = try await ToolRun.stratus("tree", "/tree", "--store", "copy", in: directory)
+        #expect(copy.lines.count == 9)
+    }
+
+    @Test("zones are made, listed, deleted and purged")
+    func zones() async throws {
+        #expect(try await run("zones create --zone notes --json").object()["created"] as? Bool == true)
+        #expect(try await run("zones create --zone notes --json").object()["created"] as? Bool == false)
+        #expect(try await run("zones list --json").objects().map { $0["zone"] as? String } == ["files", "notes"])
+        let deleted = try await run("zones delete --zone files --json").object()
+        #expect(try #require(deleted["entriesRemoved"] as? Int) > 9)
+        #expect(try await run("ls /").status == 3)
+        #expect(try await run("zones purge --json").object()["zonesFinished"] as? Int == 0)
+        #expect(try await run("zones delete --zone files").status == 3)
+    }
+
+    @Test("the demonstration ends with a clean verification, also the second time")
+    func demonstration() async throws {
+        _ = try await ToolRun.shell("mkdir -p tree/d/inner && touch tree/d/inner/file", in: directory)
+        for _ in 0..<2 {
+            let run = try await ToolRun.stratus("demo", "tree", "--store", "demo", in: directory)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(run.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
+        }
+        let steps = try await ToolRun.stratus("demo", "tree", "--store", "demo", "--json", in: directory).objects()
+        let move = try #require(steps.first { $0["step"] as? String == "move a folder into the share" })
+        #expect((move["cost"] as? [String: Any])?["fsyncs"] as? Int == 1)
+    }
+}
