@@ -113,6 +113,27 @@ struct ErrorTests {
         #expect(last.contains("\"holderProcessID\":\""), "\(last)")
     }
 
+    @Test("output that cannot be written is an error")
+    func fullDisk() async throws {
+        let run = try await run("ls / --store store > /dev/full")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("no space left"))
+    }
+
+    @Test("colours appear on a terminal, and nowhere else")
+    func terminal() async throws {
+        let plain = try await run("ls / --store store")
+        #expect(!plain.output.contains("\u{1B}"))
+        let terminal = try await ToolRun.shell(
+            "command -v script > /dev/null || exit 77; NO_COLOR= TERM=xterm script -qec '\"$TOOL\" ls / --store store' /dev/null",
+            in: directory)
+        if terminal.status == 77 { try Test.cancel("there is no 'script' here to make a terminal") }
+        #expect(terminal.output.contains("\u{1B}[34mtree\u{1B}[0m/"))
+        let json = try await ToolRun.shell(
+            "NO_COLOR= TERM=xterm script -qec '\"$TOOL\" ls / --store store --json' /dev/null", in: directory)
+        #expect(!json.output.contains("\u{1B}"))
+    }
+
     @Test("a flipped byte in a table is corruption for verify, never a missing record")
     func corruption() async throws {
         let damaged = try await ToolRun.shell(

@@ -14,6 +14,9 @@ final class StoreSession {
         case creating
     }
 
+    /// A verb runs for seconds and then forgets: what it may take in memory is less than a server's share.
+    private static let ancestorCacheByteCount = 32 << 20
+
     let path: String
     let database: DatabaseID
     let engine: RecordEngine
@@ -42,7 +45,9 @@ final class StoreSession {
         self.database = database
         store = try LevelDBStore.open(at: path, options: options)
         do {
-            engine = try RecordEngine(store: store, incarnation: UUID())
+            var options = RecordEngineOptions()
+            options.ancestorCacheByteCount = Self.ancestorCacheByteCount
+            engine = try RecordEngine(store: store, options: options, incarnation: UUID())
         } catch {
             store.close()
             throw error
