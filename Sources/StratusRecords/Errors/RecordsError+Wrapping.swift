@@ -15,11 +15,20 @@ extension RecordsError {
             Code(description: error.code.description), message: error.message, fields, cause: error.cause)
     }
 
-    /// Bytes of a key or value that are not what this software writes.
+    /// What the layout could not read or would not write. Damaged bytes are corruption; the rest keeps its code.
     init(wrapping error: LayoutError) {
-        self.init(
-            .corruption, "A key or value is damaged: verify the store, then restore it from a backup.",
-            error.fields, cause: "\(error)")
+        switch error.code {
+        case .newerFormat:
+            self.init(
+                .newerFormat, "A newer version of this software wrote the store: open it with that version.",
+                error.fields)
+        case .corruptKey, .corruptValue:
+            self.init(
+                .corruption, "A key or value is damaged: verify the store, then restore it from a backup.",
+                error.fields, cause: "\(error)")
+        default:
+            self.init(.invalidRequest, message: error.message, error.fields, cause: nil)
+        }
     }
 }
 

@@ -1,0 +1,67 @@
+// What an engine says of a store that it cannot use.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("Store format")
+struct StoreFormatTests {
+    @Test("a store of a newer format is refused, naming both formats")
+    func newerFormat() throws {
+        let store = MemoryStore()
+        let entry = FormatEntry(version: FormatEntry.currentVersion + 1, incarnation: UUID())
+        try store.transact { try $0.set(GlobalKeys.format(), to: entry.encoded()) }
+        let error = #expect(throws: RecordsError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
+        #expect(error?.code == .newerFormat)
+        #expect(error?.fields["found"] == "2")
+        #expect(error?.fields["supported"] == "1")
+    }
+
+    @Test("a store that holds somebody else's keys is refused and left as it is")
+    func foreign() throws {
+        let store = MemoryStore()
+        try store.transact { try $0.set([1, 2, 3], to: [4]) }
+        let error = #expect(throws: RecordsError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
+        #expect(error?.code == .notAStore)
+        #expect(store.entryCount == 1)
+    }
+
+    @Test("damaged bytes are corruption, never a missing record")
+    func damaged() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        try sample.plant([9, 9, 9], at: zone.record("alone"))
+        let error = #expect(throws: RecordsError.self) {
+            _ = try sample.engine.read { try $0.existingZone(sample.id).record("alone") }
+        }
+        #expect(error?.code == .corruption)
+        try sample.plant([9], at: zone.parent(of: "alone"))
+        let second = #expect(throws: RecordsError.self) {
+            _ = try sample.engine.read { try $0.existingZone(sample.id).shareMembership(of: "alone") }
+        }
+        #expect(second?.code == .corruption)
+    }
+
+    @Test("a request over a limit is refused before anything is read or written", arguments: 0..<5)
+    func limits(index: Int) throws {
+        let sample = try SampleZone()
+        let long = String(repeating: "x", count: 256)
+        let fields = Dictionary(uniqueKeysWithValues: (0...256).map { (FieldKey("f\($0)"), Field(.int64(1))) })
+        let large = Field(.bytes([UInt8](repeating: 1, count: 1_300_000)))
+        let mutation: RecordMutation =
+            switch index {
+            case 0: .save("")
+            case 1: .save(RecordName(long))
+            case 2: .save("a", under: RecordName(long))
+            case 3: .save(Record(name: "a", type: "T", fields: fields))
+            default: .save(Record(name: "a", type: "T", fields: ["large": large]))
+            }
+        let before = try sample.entries().map(\.value)
+        let error = #expect(throws: RecordsError.self) { try sample.apply(mutation) }
+        #expect(error?.code == .invalidRequest)
+        #expect(try sample.entries().map(\.value) == before)
+    }
+}
