@@ -70,6 +70,12 @@ let package = Package(
                 "stratus-test-child",
             ]),
         .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
+        .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusCrashTests",
+            dependencies: [
+                "StratusLevelDB", "StratusRecords", "StratusStore", "StratusTestSupport", "stratus-crash-child",
+            ]),
         .testTarget(name: "TidyTests"),
     ]
 )

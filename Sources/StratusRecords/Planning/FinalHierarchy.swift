@@ -10,10 +10,10 @@ import StratusStore
 enum FinalPosition {
     /// `level` is 0 for a record without a parent. `membership` is the share the record is in, itself included.
     case placed(level: Int, membership: ShareMembership?)
-    /// The record is its own ancestor.
-    case onCycle
-    /// The way up from the record ends in a cycle it is not part of.
-    case belowCycle
+    /// The record is its own ancestor, on a cycle of `wayCount` records.
+    case onCycle(wayCount: Int)
+    /// The way up from the record ends in a cycle it is not part of, `wayCount` records together.
+    case belowCycle(wayCount: Int)
     /// The way up is longer than the depth limit.
     case tooDeep
 }
@@ -40,7 +40,9 @@ struct FinalHierarchy {
         return try zone.node(name).map { PastNode(parent: $0.parent, share: $0.share) }
     }
 
-    /// Where a record will stand. What is found on the way is remembered, so that a batch walks every ancestor once.
+    /// Where a record will stand. What is found on the way is remembered, so that a batch walks every ancestor once. The
+    /// answer is that of a walk which remembers nothing and gives up after the depth limit, so that the order of the
+    /// questions cannot matter.
     ///
     /// A way up that ends at a record which will not exist counts as ending there: that record's own items are refused.
     mutating func position(of name: RecordName) throws -> FinalPosition {
@@ -51,32 +53,41 @@ struct FinalHierarchy {
         while let step = current {
             if let known = positions[step] {
                 end = known
-                if case .onCycle = known { end = .belowCycle }
                 break
             }
             if let start = indexOnPath[step] {
-                for member in path[start...] { positions[member.name] = .onCycle }
+                end = .onCycle(wayCount: path.count - start)
+                for member in path[start...] { positions[member.name] = end }
                 path.removeSubrange(start...)
-                end = .belowCycle
-                break
-            }
-            guard path.count <= zone.limits.hierarchyDepth else {
-                end = .tooDeep
                 break
             }
             guard let place = try place(step) else { break }
+            guard path.count <= zone.limits.hierarchyDepth else {
+                // Too far for the first of the path; of the others nothing is known.
+                positions[name] = .tooDeep
+                return .tooDeep
+            }
             indexOnPath[step] = path.count
             path.append((step, place.share))
             current = place.parent
         }
         for step in path.reversed() {
-            if case .placed(let level, let membership) = end {
-                let own = step.share.map { ShareMembership(root: step.name, share: $0) }
-                end = .placed(level: level + 1, membership: own ?? membership)
-            }
+            end = position(of: step.name, share: step.share, below: end)
             positions[step.name] = end
         }
         return positions[name] ?? end
+    }
+
+    /// Where a record stands whose parent stands at `above`.
+    private func position(of name: RecordName, share: RecordName?, below above: FinalPosition) -> FinalPosition {
+        switch above {
+        case .placed(let level, let membership):
+            let own = share.map { ShareMembership(root: name, share: $0) }
+            return .placed(level: level + 1, membership: own ?? membership)
+        case .onCycle(let wayCount), .belowCycle(let wayCount):
+            return wayCount > zone.limits.hierarchyDepth ? .tooDeep : .belowCycle(wayCount: wayCount + 1)
+        case .tooDeep: return .tooDeep
+        }
     }
 
     /// The child with the smallest name that will exist below `parent`, or nil.

@@ -132,7 +132,8 @@ struct MutationPlanner {
             guard draft.becomesRoot || (draft.isPlacedAnew && counts.count(of: name) > 0) else { continue }
             if let parent = new.parent, case .placed(_, let above?) = try hierarchy.position(of: parent) {
                 refusals[name] = .alreadyShared(ShareConflict(place: .above, root: above.root, share: above.share))
-            } else if draft.becomesRoot, counts.count(of: name) > 1, let below = try counts.firstRoot(below: name) {
+            } else if draft.becomesRoot, counts.count(of: name) > 1 {
+                let below = try counts.firstRoot(below: name)
                 refusals[name] = .alreadyShared(ShareConflict(place: .below, root: below.root, share: below.share))
             }
         }

@@ -44,15 +44,22 @@ struct ShareCounts {
         }
     }
 
-    /// The root found by always going down to the child with the smallest name that has one at or below it.
-    func firstRoot(below name: RecordName) throws -> ShareMembership? {
+    /// The root found by always going down to the child with the smallest name that has one at or below it. To be asked
+    /// only for a record that counts one.
+    ///
+    /// Throws `hierarchyTooDeep` when it lies more levels below than the depth limit, `corruption` when there is none.
+    func firstRoot(below name: RecordName) throws -> ShareMembership {
         var current = name
         for _ in 0..<zone.limits.hierarchyDepth {
-            guard let child = try firstChildWithRoot(of: current) else { return nil }
+            guard let child = try firstChildWithRoot(of: current) else {
+                throw RecordsError(
+                    .corruption, "A record counts a share root below it that is not there: rebuild the indexes.",
+                    ["record": name.text, "zone": zone.id.name.text])
+            }
             if let share = try share(of: child) { return ShareMembership(root: child, share: share) }
             current = child
         }
-        return nil
+        throw RecordsError.tooDeep(current, in: zone)
     }
 
     private func share(of name: RecordName) throws -> RecordName? {

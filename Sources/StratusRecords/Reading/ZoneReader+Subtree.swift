@@ -17,9 +17,9 @@ extension ZoneReader {
     /// Visits every record below `root`, parents before children, siblings in the byte order of their names.
     /// The root itself is not visited; its children are at level 1.
     ///
-    /// Throws `hierarchyTooDeep` past the depth limit.
+    /// Throws `hierarchyTooDeep` past `depthLimit`, which is that of the engine unless another is given.
     package func visitSubtree(
-        below root: RecordName, _ visit: (_ child: Child, _ level: Int) throws -> SubtreeStep
+        below root: RecordName, depthLimit: Int? = nil, _ visit: (_ child: Child, _ level: Int) throws -> SubtreeStep
     ) throws {
         var stack = [try SubtreeLevel(parent: root, reader: self, level: 1)]
         while var level = stack.popLast() {
@@ -32,7 +32,7 @@ extension ZoneReader {
             case .next: break
             }
             guard child.hasChildren else { continue }
-            guard depth < limits.hierarchyDepth else { throw RecordsError.tooDeep(child.name, in: self) }
+            guard depth < depthLimit ?? limits.hierarchyDepth else { throw RecordsError.tooDeep(child.name, in: self) }
             stack.append(try SubtreeLevel(parent: child.name, reader: self, level: depth + 1))
         }
     }

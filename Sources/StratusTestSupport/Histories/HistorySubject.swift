@@ -1,0 +1,122 @@
+// What a history is carried out against: a kind of store, and how the engine on it is set up.
+
+package import Foundation
+package import StratusLevelDB
+package import StratusStore
+
+/// A place whose contents outlive the store that is opened on it.
+package protocol HistoryPlace: AnyObject {
+    /// Opens the store; an earlier one was closed.
+    func open() throws -> any OrderedStore
+    /// Lets the open store reorganise its files.
+    func compact() throws
+    /// Removes everything. No store is open.
+    func remove()
+}
+
+/// A store and an engine's set-up, by name.
+package struct HistorySubject: Sendable, CustomStringConvertible {
+    package var description: String
+    package var ancestorCacheByteCount: Int
+    package var makePlace: @Sendable () throws -> any HistoryPlace
+
+    package init(
+        _ description: String, ancestorCacheByteCount: Int, makePlace: @escaping @Sendable () throws -> any HistoryPlace
+    ) {
+        self.description = description
+        self.ancestorCacheByteCount = ancestorCacheByteCount
+        self.makePlace = makePlace
+    }
+
+    private static let cacheSizes = [("cache on", 4 << 20), ("cache off", 0), ("tiny cache", 5_000)]
+
+    /// In memory, with the cache on, tiny and off, bodies run once and twice.
+    package static let inMemory: [HistorySubject] = cacheSizes.flatMap { cacheName, byteCount in
+        [false, true].map { isTwice in
+            HistorySubject(
+                "memory, \(cacheName)\(isTwice ? ", bodies twice" : "")", ancestorCacheByteCount: byteCount
+            ) { MemoryHistoryPlace(.init(runsBodiesTwice: isTwice)) }
+        }
+    }
+
+    /// On LevelDB, with the same caches. Histories do not lose power, so commits are not synced.
+    package static let onLevelDB: [HistorySubject] = cacheSizes.flatMap { cacheName, byteCount in
+        [false, true].map { isTwice in
+            HistorySubject(
+                "LevelDB, \(cacheName)\(isTwice ? ", bodies twice" : "")", ancestorCacheByteCount: byteCount
+            ) {
+                var options = LevelDBOptions()
+                options.syncsCommits = false
+                options.testHooks.runsBodiesTwice = isTwice
+                // Little memory, so that tables and compactions come within one history.
+                options.writeBufferByteCount = 64 << 10
+                options.blockCacheByteCount = 64 << 10
+                return try LevelDBHistoryPlace(options)
+            }
+        }
+    }
+}
+
+/// A store in memory whose contents outlive it.
+package final class MemoryHistoryPlace: HistoryPlace {
+    private let options: MemoryStore.Options
+    private var newest: MemoryStore?
+
+    package init(_ options: MemoryStore.Options = .init()) {
+        self.options = options
+    }
+
+    package func open() -> any OrderedStore {
+        let store = newest?.reopened() ?? MemoryStore(options: options)
+        newest = store
+        return store
+    }
+
+    package func compact() {}
+
+    package func remove() { newest = nil }
+}
+
+/// A directory of its own for one store.
+package final class LevelDBHistoryPlace: HistoryPlace {
+    package let directory: URL
+    private let options: LevelDBOptions
+    private var newest: LevelDBStore?
+
+    package init(_ options: LevelDBOptions = .init()) throws {
+        self.options = options
+        directory = FileManager.default.temporaryDirectory.appending(path: "stratus-\(UUID().uuidString)")
+    }
+
+    package func open() throws -> any OrderedStore {
+        let store = try LevelDBStore.open(at: directory.path, options: options)
+        newest = store
+        return store
+    }
+
+    package func compact() throws {
+        try newest?.compact(KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32)))
+    }
+
+    package func remove() {
+        newest = nil
+        try? FileManager.default.removeItem(at: directory)
+    }
+}
+
+/// A place whose stores are wrapped as they are opened.
+package final class WrappingHistoryPlace: HistoryPlace {
+    private let place: any HistoryPlace
+    private let wrap: (any OrderedStore) -> any OrderedStore
+
+    package init(_ place: any HistoryPlace, _ wrap: @escaping (any OrderedStore) -> any OrderedStore) {
+        self.place = place
+        self.wrap = wrap
+    }
+
+    package func open() throws -> any OrderedStore { wrap(try place.open()) }
+
+    package func compact() throws { try place.compact() }
+
+    package func remove() { place.remove() }
+}

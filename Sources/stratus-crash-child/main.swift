@@ -1,0 +1,43 @@
+// A process made to be killed: writes the commits of a `CrashWorkload` without end, and says on its output which ones the
+// store has acknowledged. Not a product.
+//
+//   stratus-crash-child DIRECTORY SEED sync|nosync
+//
+// Each line is "writer number digest", written whole by one call after the commit was acknowledged.
+
+import Glibc
+import StratusLevelDB
+import StratusTestSupport
+
+func say(_ line: String) {
+    var bytes = Array(line.utf8)
+    bytes.append(UInt8(ascii: "\n"))
+    // Unsafe because the C library takes a pointer; it is used during the call only.
+    let count = unsafe bytes.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    if count != bytes.count { exit(74) }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let seed = UInt64(arguments[2]) else {
+    say("usage: stratus-crash-child DIRECTORY SEED sync|nosync")
+    exit(64)
+}
+var options = LevelDBOptions()
+options.syncsCommits = arguments[3] == "sync"
+// Little memory, so that tables are written and compacted while the process is killed.
+options.writeBufferByteCount = 64 << 10
+do {
+    let engine = try CrashWorkload.openEngine(on: LevelDBStore.open(at: arguments[1], options: options))
+    let workload = CrashWorkload(seed: seed)
+    try TestThreads.run(CrashWorkload.writerCount) { writer in
+        var number = try CrashWorkload.lastCommit(of: writer, in: engine)
+        while true {
+            number += 1
+            try workload.commit(number, of: writer, to: engine)
+            say("\(writer) \(number) \(workload.digest(of: writer, number))")
+        }
+    }
+} catch {
+    say("failed: \(error)")
+    exit(1)
+}

@@ -1,0 +1,106 @@
+// A process that saves without pause is killed at a random moment, again and again over the same store. After each kill
+// everything acknowledged must be there, nothing half done, and no more than one commit of each writer unacknowledged.
+
+import Foundation
+import StratusLevelDB
+import StratusRecords
+import StratusTestSupport
+import Testing
+
+@Suite("kills")
+struct KillTests {
+    private static let killCount = 204
+    private static let partCount = 4
+
+    @Test("what was acknowledged survives a kill, whole", arguments: 0..<partCount)
+    func kills(part: Int) async throws {
+        try await TestThreads.offPool {
+            var round = try KillRound(seed: UInt64(part + 1))
+            for _ in 0..<(Self.killCount / Self.partCount) { try round.run() }
+            // The rounds did write something: a child that fails at once would prove nothing.
+            #expect(round.acknowledgedCount > Self.killCount)
+        }
+    }
+}
+
+/// One store over which children are killed.
+private struct KillRound {
+    private let directory: TemporaryStoreDirectory
+    private let workload: CrashWorkload
+    private var random: SplitMix64
+    private var replays: [CrashWorkload.Replay]
+    private(set) var acknowledgedCount = 0
+    private let seed: UInt64
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        directory = TemporaryStoreDirectory()
+        workload = CrashWorkload(seed: seed)
+        random = SplitMix64(seed: seed)
+        replays = (0..<CrashWorkload.writerCount).map { [workload] in CrashWorkload.Replay(workload, writer: $0) }
+    }
+
+    mutating func run() throws {
+        let acknowledged = try killedChild()
+        let store = try LevelDBStore.open(at: directory.path)
+        defer { store.close() }
+        let engine = try CrashWorkload.openEngine(on: store)
+        for writer in 0..<CrashWorkload.writerCount {
+            let last = try CrashWorkload.lastCommit(of: writer, in: engine)
+            let floor = max(acknowledged[writer] ?? 0, replays[writer].number)
+            try #require(
+                last >= floor, "seed \(seed): commit \(floor) of writer \(writer) was acknowledged and is lost")
+            try #require(last <= floor + 1, "seed \(seed): a writer commits one after another")
+            acknowledgedCount += last - replays[writer].number
+            replays[writer].advance(to: last)
+            try replays[writer].check(engine)
+        }
+        let report = try engine.verify()
+        try #require(report.isClean, "seed \(seed): \(report.findings)")
+    }
+
+    /// Starts a child, kills it after some acknowledgements, and returns the last one of each writer.
+    private mutating func killedChild() throws -> [Int: Int] {
+        let child = Process()
+        let output = Pipe()
+        child.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("stratus-crash-child")
+        let isSynced = Bool.random(using: &random)
+        child.arguments = [directory.path, "\(seed)", isSynced ? "sync" : "nosync"]
+        child.standardOutput = output
+        try child.run()
+        let wanted = Int.random(in: 0...40, using: &random)
+        var text: [UInt8] = []
+        while text.count(where: { $0 == UInt8(ascii: "\n") }) < wanted {
+            let data = output.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            text += data
+        }
+        kill(child.processIdentifier, SIGKILL)
+        text += output.fileHandleForReading.readDataToEndOfFile()
+        child.waitUntilExit()
+        return try acknowledgements(String(decoding: text, as: UTF8.self))
+    }
+
+    private func acknowledgements(_ text: String) throws -> [Int: Int] {
+        var last: [Int: Int] = [:]
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let numbers = words.compactMap { UInt64($0) }
+            try #require(words.count == 3 && numbers.count == 3, "the child says: \(line)")
+            let (writer, number) = (Int(numbers[0]), Int(numbers[1]))
+            try #require(workload.digest(of: writer, number) == numbers[2], "the child means another commit: \(line)")
+            last[writer] = number
+        }
+        return last
+    }
+}
+
+/// A path of its own, removed with what a store puts there.
+final class TemporaryStoreDirectory: Sendable {
+    let path = FileManager.default.temporaryDirectory.appending(path: "stratus-\(UUID().uuidString)").path
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}

@@ -1,0 +1,103 @@
+// The newest log file of a store is cut, or a bit of it flipped, as a crash of the machine or a bad disk might. Cut, the
+// store holds exactly the commits that lie before the cut. Flipped, it says so or holds everything: never less in silence.
+
+import Foundation
+import StratusLevelDB
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("damaged logs")
+struct LogCutTests {
+    private static let partCount = 4
+
+    @Test("a log cut anywhere leaves the commits before the cut, whole", arguments: 0..<partCount)
+    func cuts(part: Int) async throws {
+        try await TestThreads.offPool {
+            let written = try WrittenStore(seed: 7, commitCount: 40)
+            let sizes = written.logSizes
+            var cuts = Array(sizes[sizes.count - 3]...sizes[sizes.count - 1])
+            var random = SplitMix64(seed: 7)
+            cuts += (0..<150).map { _ in Int.random(in: sizes[0]...sizes[sizes.count - 1], using: &random) }
+            for cut in cuts where cut % Self.partCount == part {
+                let expected = sizes.lastIndex { $0 <= cut } ?? 0
+                try written.withDamagedCopy({ $0.removeSubrange(cut...) }) { engine in
+                    try written.check(engine, lastCommit: expected, "cut at \(cut)")
+                }
+            }
+        }
+    }
+
+    @Test("a flipped bit in the log is corruption, or makes no difference")
+    func flips() async throws {
+        try await TestThreads.offPool {
+            let written = try WrittenStore(seed: 8, commitCount: 30)
+            let last = written.logSizes.count - 1
+            var random = SplitMix64(seed: 8)
+            var reported = 0
+            for _ in 0..<300 {
+                let position = Int.random(in: 0..<written.logSizes[last], using: &random)
+                let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
+                do {
+                    try written.withDamagedCopy({ $0[position] ^= bit }) { engine in
+                        try written.check(engine, lastCommit: last, "bit \(bit) of byte \(position) flipped")
+                    }
+                } catch let error as RecordsError where error.code == .corruption {
+                    reported += 1
+                } catch let error as StoreError where error.code == .corruption {
+                    reported += 1
+                }
+            }
+            #expect(reported > 200)
+        }
+    }
+}
+
+/// A closed store whose commits all lie in one log, with the log's size after each.
+private final class WrittenStore {
+    private let directory = TemporaryStoreDirectory()
+    private let workload: CrashWorkload
+    private let logName: String
+    /// At index n the bytes of the log when commit n was acknowledged; at 0 when the zones had been made.
+    private(set) var logSizes: [Int] = []
+    private var replays: [Int: CrashWorkload.Replay] = [:]
+
+    init(seed: UInt64, commitCount: Int) throws {
+        workload = CrashWorkload(seed: seed)
+        let store = try LevelDBStore.open(at: directory.path)
+        defer { store.close() }
+        let engine = try CrashWorkload.openEngine(on: store)
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        logName = try #require(names.filter { $0.hasSuffix(".log") }.max())
+        let log = URL(fileURLWithPath: "\(directory.path)/\(logName)")
+        var replay = CrashWorkload.Replay(workload, writer: 0)
+        for number in 0...commitCount {
+            if number > 0 { try workload.commit(number, of: 0, to: engine) }
+            replay.advance(to: number)
+            replays[number] = replay
+            logSizes.append(try Data(contentsOf: log).count)
+        }
+    }
+
+    func check(_ engine: RecordEngine, lastCommit: Int, _ damage: String) throws {
+        let found = try CrashWorkload.lastCommit(of: 0, in: engine)
+        try #require(found == lastCommit, "\(damage): the last commit is not \(lastCommit) but \(found)")
+        try replays[lastCommit]?.check(engine)
+        let report = try engine.verify()
+        try #require(report.isClean, "\(damage): \(report.findings)")
+    }
+
+    /// Opens a copy of the store with another log.
+    func withDamagedCopy(_ damage: (inout [UInt8]) -> Void, _ body: (RecordEngine) throws -> Void) throws {
+        let copy = TemporaryStoreDirectory()
+        try FileManager.default.copyItem(atPath: directory.path, toPath: copy.path)
+        let log = URL(fileURLWithPath: "\(copy.path)/\(logName)")
+        var bytes = [UInt8](try Data(contentsOf: log))
+        damage(&bytes)
+        try Data(bytes).write(to: log)
+        let store = try LevelDBStore.open(at: copy.path)
+        defer { store.close() }
+        try body(RecordEngine(store: store, incarnation: HistoryContent.identity(1_000_000)))
+    }
+}

@@ -1,0 +1,152 @@
+// Two writers and eight readers over one zone. What each reader saw is compared afterwards with the oracle's state at the
+// sequence of the reader's snapshot: the writers' requests are replayed in the order of their sequences.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("threads over one zone")
+struct EngineThreadTests {
+    private static let writerCount = 2
+    private static let readerCount = 8
+    private static let subjects = [
+        HistorySubject.inMemory[0], HistorySubject.inMemory[4], HistorySubject.onLevelDB[0],
+    ]
+
+    @Test("every reader's answers are true for its snapshot", arguments: 0..<subjects.count)
+    func readersAndWriters(index: Int) async throws {
+        try await TestThreads.offPool {
+            let subject = Self.subjects[index]
+            let place = try subject.makePlace()
+            let log = try ThreadLog(store: place.open(), cacheByteCount: subject.ancestorCacheByteCount)
+            try TestThreads.run(Self.writerCount + Self.readerCount) { thread in
+                if thread < Self.writerCount { try log.write(as: thread) } else { try log.read(as: thread) }
+            }
+            try log.check()
+            log.engine.store.close()
+            place.remove()
+        }
+    }
+}
+
+/// What a reader was told of one record.
+private struct Observation: Sendable {
+    var sequence: UInt64
+    var name: RecordName
+    var ancestors: [RecordName]?
+    var share: OracleMembership?
+}
+
+/// What threads did to one zone and saw of it.
+private final class ThreadLog: Sendable {
+    private static let commitCount = 150
+    private static let zone = HistoryContent.zones[0]
+    private static let names = "abcdefghijklmnop".map { RecordName(String($0)) }
+    private static let limits = OracleLimits(depth: 10_000, itemCount: 4_000)
+
+    private struct Written: Sendable {
+        var sequence: UInt64
+        var time: Int
+        var items: [HistoryItem]
+    }
+
+    let engine: RecordEngine
+    private let written = Locked<[Written]>([])
+    private let seen = Locked<[Observation]>([])
+    private let finishedWriters = Locked(0)
+
+    init(store: any OrderedStore, cacheByteCount: Int) throws {
+        var options = RecordEngineOptions()
+        options.ancestorCacheByteCount = cacheByteCount
+        engine = try RecordEngine(store: store, options: options, incarnation: HistoryContent.identity(0))
+        let identity = HistoryContent.identity(1)
+        let birth = ZoneBirth(
+            identity: identity, incarnation: identity, stamp: HistoryContent.stamp(0), databaseIdentity: identity)
+        try engine.transact { _ = try $0.createZone(Self.zone, birth) }
+    }
+
+    func write(as writer: Int) throws {
+        defer { finishedWriters.withLock { $0 += 1 } }
+        var random = SplitMix64(seed: UInt64(writer) + 100)
+        for number in 0..<Self.commitCount {
+            var taken: Set<RecordName> = []
+            let items = (0..<3).compactMap { _ -> HistoryItem? in
+                guard let name = Self.names.randomElement(using: &random), taken.insert(name).inserted else {
+                    return nil
+                }
+                if Int.random(in: 0..<8, using: &random) == 0 { return .delete(name) }
+                let parent = Int.random(in: 0..<4, using: &random) == 0 ? nil : Self.names.randomElement(using: &random)
+                let share: RecordName? = Int.random(in: 0..<6, using: &random) == 0 ? "s" : nil
+                return .save(name: name, parent: parent, share: share, content: number % 50)
+            }
+            let time = number * 2 + writer
+            let request = MutationRequest(
+                items.map { item in
+                    switch item.oracleItem {
+                    case .save(let record): .save(record)
+                    case .delete(let name): .delete(name)
+                    }
+                }, stamp: HistoryContent.stamp(time), tagSalt: HistoryContent.salt(time))
+            do {
+                let plan = try engine.transact { try $0.apply(request, in: Self.zone) }
+                guard !plan.isEmpty else { continue }
+                let entry = Written(sequence: plan.header.sequence, time: time, items: items)
+                written.withLock { $0.append(entry) }
+            } catch is RequestRefused {}
+        }
+    }
+
+    func read(as reader: Int) throws {
+        var random = SplitMix64(seed: UInt64(reader))
+        var observations: [Observation] = []
+        var isLast = false
+        for _ in 0..<400 {
+            if isLast { break }
+            isLast = finishedWriters.withLock { $0 } == 2
+            try engine.read { snapshot in
+                let zone = try snapshot.existingZone(Self.zone)
+                let sequence = try zone.header().sequence
+                for _ in 0..<6 {
+                    guard let name = Self.names.randomElement(using: &random) else { continue }
+                    let ancestors = try zone.ancestors(of: name)
+                    let share = ancestors == nil ? nil : try zone.shareMembership(of: name)
+                    observations.append(
+                        Observation(
+                            sequence: sequence, name: name, ancestors: ancestors,
+                            share: share.map { OracleMembership(root: $0.root, share: $0.share) }))
+                }
+            }
+        }
+        let all = observations
+        seen.withLock { $0 += all }
+    }
+
+    /// Replays what was written and compares what was seen. Other threads have ended.
+    func check() throws {
+        var oracle = OracleStore()
+        _ = oracle.createZone(Self.zone, birth: 1)
+        var states: [UInt64: OracleZone] = [0: oracle.zones[Self.zone] ?? OracleZone(birth: 1, databaseCounter: 1)]
+        let entries = written.withLock { $0 }.sorted { $0.sequence < $1.sequence }
+        for entry in entries {
+            let outcome = oracle.apply(
+                entry.items.map(\.oracleItem), in: Self.zone, stamp: HistoryContent.stamp(entry.time),
+                limits: Self.limits)
+            #expect(outcome?.verdict == .accepted)
+            #expect(outcome?.zone.sequence == entry.sequence)
+            states[entry.sequence] = outcome?.zone
+        }
+        let observations = seen.withLock { $0 }
+        #expect(entries.count > Self.commitCount / 4)
+        #expect(Set(observations.map(\.sequence)).count > 3)
+        for observation in observations {
+            let state = try #require(states[observation.sequence], "no commit ended at \(observation.sequence)")
+            let isLive = state.live[observation.name] != nil
+            try #require(observation.ancestors == (isLive ? state.ancestors(of: observation.name) : nil))
+            guard case .answer(let share) = state.membership(of: observation.name, depthLimit: 10_000) else { continue }
+            try #require(observation.share == share, "\(observation)")
+        }
+    }
+}
