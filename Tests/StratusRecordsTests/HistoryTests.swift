@@ -45,7 +45,7 @@ struct HistoryTests {
         arguments: 0..<Settings.partCount)
     func randomHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
-            runHistories(1...300, part: part, stepCount: 100) { $0 % 5 == 0 }
+            runHistories(1...300, part: part, stepCount: 100) { $0 % 6 == 0 }
         }
         if let report { Issue.record("\(report)") }
     }

@@ -76,6 +76,8 @@ struct OracleJudge {
     /// Whether a record of the request lies deeper than the limit, or a share root does, so that a walk from one to the
     /// other may fail. Only for states without cycles.
     func hasDeepRecord() -> Bool {
+        // No chain is longer than there are records.
+        if max(before.live.count, after.live.count) <= limits.depth { return false }
         let roots = after.live.values.compactMap { $0.record.share == nil ? nil : $0.record.name }
         return (items.map(\.name) + roots).contains { name in
             before.ancestors(of: name).count > limits.depth || after.ancestors(of: name).count > limits.depth
@@ -99,7 +101,7 @@ struct OracleJudge {
         }
         let becomesRoot = record.share != nil && oldShare == nil
         let roots = after.live.values.compactMap { $0.record.share == nil ? nil : $0.record.name }
-        let bringsRoots = roots.contains { $0 == name || after.ancestors(of: $0).contains(name) }
+        var bringsRoots: Bool { roots.contains { $0 == name || after.ancestors(of: $0).contains(name) } }
         guard becomesRoot || (isPlacedAnew(record) && bringsRoots) else { return nil }
         if fault != .overlooksRootsAbove, let above = after.ancestors(of: name).first(where: { roots.contains($0) }) {
             return after.live[above]?.record.share.map { .alreadyShared(.above, root: above, share: $0) }
