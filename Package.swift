@@ -80,6 +80,19 @@ let package = Package(
     ]
 )
 
+if Context.environment["STRATUS_BENCHMARKS"] == "1" {
+    package.dependencies.append(.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"))
+    package.targets.append(
+        .executableTarget(
+            name: "stratus-benchmarks",
+            dependencies: [
+                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "CLevelDB",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks", exclude: ["Results"]))
+}
+
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

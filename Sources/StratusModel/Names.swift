@@ -13,8 +13,11 @@ extension ByteComparedName {
     package var description: String { text }
 
     package static func == (left: Self, right: Self) -> Bool {
-        // Equal bytes imply equal strings, so the fast comparison decides all but the canonically equivalent.
-        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
+        // Equal bytes imply equal strings, and equal strings that are all ASCII are equal bytes, so that the slow
+        // comparison is for the canonically equivalent alone.
+        guard left.text == right.text else { return false }
+        if left.text.utf8Span.isKnownASCII && right.text.utf8Span.isKnownASCII { return true }
+        return left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     package static func < (left: Self, right: Self) -> Bool {

@@ -18,6 +18,8 @@ extension LayoutValue {
 
     package func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
+        // Enough for every small value, so that the bytes are not moved while they grow.
+        bytes.reserveCapacity(64)
         append(to: &bytes)
         return bytes
     }

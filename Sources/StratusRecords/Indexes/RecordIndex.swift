@@ -80,12 +80,13 @@ extension IndexRule {
     package static func appendDifference(
         from old: Facts?, to new: Facts?, in zone: ZoneKeys, to mutations: inout [KeyMutation]
     ) {
-        guard old != new else { return }
-        let added = new.map { entries(of: $0, in: zone) } ?? []
         guard let old else {
-            mutations.append(contentsOf: added.lazy.map { .set(key: $0.key, value: $0.value) })
+            guard let new else { return }
+            for entry in entries(of: new, in: zone) { mutations.append(.set(key: entry.key, value: entry.value)) }
             return
         }
+        guard old != new else { return }
+        let added = new.map { entries(of: $0, in: zone) } ?? []
         let removed = entries(of: old, in: zone)
         for entry in removed where !added.contains(where: { $0.key == entry.key }) {
             mutations.append(.delete(key: entry.key))

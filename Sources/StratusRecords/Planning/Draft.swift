@@ -4,35 +4,49 @@ import StratusLayout
 import StratusModel
 
 /// A record of the request with its old state and its new one.
-struct Draft {
+///
+/// A class, because the steps look it up by name again and again: copying its parts each time would cost more than the
+/// steps do.
+final class Draft {
     let name: RecordName
     let old: RecordState
     /// What is to be stored; nil for a deletion.
     let new: Record?
+    /// Whether there is something to be stored.
+    let isSaved: Bool
+    let oldLive: LiveRecord?
+    let oldParent: RecordName?
+    let oldShare: RecordName?
+    let newParent: RecordName?
+    let newShare: RecordName?
+    /// Whether anything is written: deleting what does not exist is not.
+    let isEffective: Bool
+    /// Whether the record hangs elsewhere afterwards than before, appears or disappears.
+    let isPlacedAnew: Bool
+    /// Whether its share mark appears, goes or changes.
+    let isMarkedAnew: Bool
+    /// Whether it becomes a share root by this request.
+    let becomesRoot: Bool
     /// The old place in the hierarchy. Loaded when the place changes; nil otherwise and for a record that is new.
     var oldNode: HierarchyNode?
     /// The sequence number of this write; 0 when nothing is written.
     var sequence: UInt64 = 0
 
-    var oldLive: LiveRecord? {
-        if case .live(let live) = old { live } else { nil }
+    init(name: RecordName, old: RecordState, new: Record?) {
+        self.name = name
+        self.old = old
+        self.new = new
+        var live: LiveRecord?
+        if case .live(let found) = old { live = found }
+        isSaved = new != nil
+        oldLive = live
+        oldParent = live?.header.parent
+        oldShare = live?.header.share
+        newParent = new?.parent
+        newShare = new?.share
+        isEffective = isSaved || live != nil
+        isPlacedAnew = live != nil && isSaved ? oldParent != newParent : isEffective
+        isMarkedAnew = oldShare != newShare
+        becomesRoot = oldShare == nil && newShare != nil
     }
-
-    var oldParent: RecordName? { oldLive?.header.parent }
-    var oldShare: RecordName? { oldLive?.header.share }
-
-    /// Whether anything is written: deleting what does not exist is not.
-    var isEffective: Bool { new != nil || oldLive != nil }
-
-    /// Whether the record hangs elsewhere afterwards than before, appears or disappears.
-    var isPlacedAnew: Bool {
-        guard let oldLive, let new else { return isEffective }
-        return oldLive.header.parent != new.parent
-    }
-
-    /// Whether its share mark appears, goes or changes.
-    var isMarkedAnew: Bool { oldShare != new?.share }
-
-    /// Whether it becomes a share root by this request.
-    var becomesRoot: Bool { oldShare == nil && new?.share != nil }
 }

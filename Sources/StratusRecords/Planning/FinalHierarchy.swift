@@ -22,21 +22,26 @@ struct FinalHierarchy {
     private let zone: ZoneReader
     private let drafts: [RecordName: Draft]
     private var positions: [RecordName: FinalPosition] = [:]
+    /// The way up that is being walked; kept from walk to walk for its memory.
+    private var path: [(name: RecordName, share: RecordName?)] = []
 
     init(zone: ZoneReader, drafts: [RecordName: Draft]) {
         self.zone = zone
         self.drafts = drafts
+        positions.reserveCapacity(drafts.count)
     }
 
     /// Whether a live record of this name will exist.
     func exists(_ name: RecordName) throws -> Bool {
-        if let draft = drafts[name] { return draft.new != nil }
+        if let draft = drafts[name] { return draft.isSaved }
         return try zone.node(name) != nil
     }
 
     /// The parent a record will have, and its share mark; nil when it will not exist.
     private func place(_ name: RecordName) throws -> PastNode? {
-        if let draft = drafts[name] { return draft.new.map { PastNode(parent: $0.parent, share: $0.share) } }
+        if let draft = drafts[name] {
+            return draft.isSaved ? PastNode(parent: draft.newParent, share: draft.newShare) : nil
+        }
         return try zone.node(name).map { PastNode(parent: $0.parent, share: $0.share) }
     }
 
@@ -46,7 +51,7 @@ struct FinalHierarchy {
     ///
     /// A way up that ends at a record which will not exist counts as ending there: that record's own items are refused.
     mutating func position(of name: RecordName) throws -> FinalPosition {
-        var path: [(name: RecordName, share: RecordName?)] = []
+        path.removeAll(keepingCapacity: true)
         var indexOnPath: [RecordName: Int] = [:]
         var current: RecordName? = name
         var end = FinalPosition.placed(level: -1, membership: nil)
@@ -55,7 +60,7 @@ struct FinalHierarchy {
                 end = known
                 break
             }
-            if let start = indexOnPath[step] {
+            if let start = path.isEmpty ? nil : step == name ? 0 : indexOnPath[step] {
                 end = .onCycle(wayCount: path.count - start)
                 for member in path[start...] { positions[member.name] = end }
                 path.removeSubrange(start...)
@@ -67,7 +72,8 @@ struct FinalHierarchy {
                 positions[name] = .tooDeep
                 return .tooDeep
             }
-            indexOnPath[step] = path.count
+            // The first of the path is known by its name, and most paths have no second.
+            if !path.isEmpty { indexOnPath[step] = path.count }
             path.append((step, place.share))
             current = place.parent
         }
@@ -75,7 +81,8 @@ struct FinalHierarchy {
             end = position(of: step.name, share: step.share, below: end)
             positions[step.name] = end
         }
-        return positions[name] ?? end
+        // What is left of the path begins with the record itself.
+        return path.isEmpty ? positions[name] ?? end : end
     }
 
     /// Where a record stands whose parent stands at `above`.
@@ -92,7 +99,7 @@ struct FinalHierarchy {
 
     /// The child with the smallest name that will exist below `parent`, or nil.
     func firstChild(of parent: RecordName) throws -> RecordName? {
-        var first = drafts.values.filter { $0.new?.parent == parent }.map(\.name).min()
+        var first = drafts.values.filter { $0.newParent == parent }.map(\.name).min()
         try zone.visitChildren(of: parent) { child in
             if drafts[child.name] != nil { return .next }
             if first.map({ child.name < $0 }) ?? true { first = child.name }

@@ -17,24 +17,19 @@ struct NodeChange {
 extension MutationPlanner {
     func nodeChanges(_ hierarchy: FinalHierarchy) throws -> [NodeChange] {
         let gaining = namedParents
-        let losing = Set(drafts.values.lazy.filter(\.isPlacedAnew).compactMap(\.oldParent))
+        let losing = Set(items.lazy.filter(\.isPlacedAnew).compactMap(\.oldParent))
         var changes: [NodeChange] = []
-        for name in order {
-            guard let draft = drafts[name], draft.isEffective else { continue }
+        changes.reserveCapacity(items.count)
+        for draft in items where draft.isEffective {
+            let name = draft.name
             let mayFlip = gaining.contains(name) || losing.contains(name)
             guard draft.isPlacedAnew || draft.isMarkedAnew || mayFlip else { continue }
             let old = try draft.oldLive == nil ? nil : draft.oldNode ?? zone.node(name)
             let has = try hasChildren(name, old: old, gaining: gaining, losing: losing, hierarchy)
-            let new = draft.new.map { record in
-                HierarchyNode(
-                    parent: record.parent,
-                    parentSince: old.flatMap { $0.parent == record.parent ? $0.parentSince : nil } ?? draft.sequence,
-                    share: record.share,
-                    shareSince: old.flatMap { $0.share == record.share ? $0.shareSince : nil }
-                        ?? (record.share == nil ? 0 : draft.sequence),
-                    hasChildren: has)
-            }
-            changes.append(NodeChange(name: name, old: old, new: new, sequence: draft.sequence))
+            changes.append(
+                NodeChange(
+                    name: name, old: old, new: draft.isSaved ? node(draft, old: old, hasChildren: has) : nil,
+                    sequence: draft.sequence))
         }
         for name in gaining.union(losing).sorted() where drafts[name] == nil {
             guard let old = try zone.node(name) else { throw RecordsError.missingParentEntry(name, in: zone.id) }
@@ -43,6 +38,17 @@ extension MutationPlanner {
             changes.append(NodeChange(name: name, old: old, new: new, sequence: nil))
         }
         return changes.filter { $0.old != $0.new }
+    }
+
+    /// The node of a saved record: what has not changed keeps its beginning.
+    private func node(_ draft: Draft, old: HierarchyNode?, hasChildren: Bool) -> HierarchyNode {
+        HierarchyNode(
+            parent: draft.newParent,
+            parentSince: old.flatMap { $0.parent == draft.newParent ? $0.parentSince : nil } ?? draft.sequence,
+            share: draft.newShare,
+            shareSince: old.flatMap { $0.share == draft.newShare ? $0.shareSince : nil }
+                ?? (draft.newShare == nil ? 0 : draft.sequence),
+            hasChildren: hasChildren)
     }
 
     private func hasChildren(

@@ -7,9 +7,8 @@ import StratusModel
 extension MutationPlanner {
     func written(_ nodes: [NodeChange], _ counts: ShareCounts) throws -> MutationPlan {
         var plan = MutationPlan(header: header)
-        plan.mutations.reserveCapacity(order.count * 6)
-        for name in order {
-            guard let draft = drafts[name], draft.isEffective else { continue }
+        plan.mutations.reserveCapacity(items.count * 6)
+        for draft in items where draft.isEffective {
             if let record = draft.new {
                 try appendSave(of: record, draft, to: &plan)
             } else if let live = draft.oldLive {
@@ -29,6 +28,8 @@ extension MutationPlanner {
     private func appendSave(of record: Record, _ draft: Draft, to plan: inout MutationPlan) throws {
         let stored = StoredRecord(record: record, system: systemFields(draft))
         var value: [UInt8] = []
+        // Most records fit, so that their bytes are not moved while they grow.
+        value.reserveCapacity(512)
         try RecordCodec.encode(stored, into: &value)
         let chunks = try RecordChunks.split(value, record: record.name, changeSequence: draft.sequence)
         for (index, chunk) in chunks.enumerated() {

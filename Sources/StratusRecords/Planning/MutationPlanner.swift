@@ -18,8 +18,8 @@ import StratusStore
 struct MutationPlanner {
     let zone: ZoneReader
     let request: MutationRequest
-    /// The names of the request in its order.
-    var order: [RecordName] = []
+    /// The items of the request in its order, and by name.
+    var items: [Draft] = []
     var drafts: [RecordName: Draft] = [:]
     /// The parents that the saved records name.
     var namedParents: Set<RecordName> = []
@@ -39,7 +39,7 @@ struct MutationPlanner {
         try load()
         var hierarchy = FinalHierarchy(zone: zone, drafts: drafts)
         try refuse(structureRefusals(&hierarchy))
-        let counts = try ShareCounts(zone: zone, drafts: drafts, order: order)
+        let counts = try ShareCounts(zone: zone, drafts: drafts, items: items)
         try refuse(shareRefusals(&hierarchy, counts))
         number()
         return try written(nodeChanges(hierarchy), counts)
@@ -58,12 +58,12 @@ struct MutationPlanner {
                 .invalidRequest, "The request has too many items: split it.",
                 ["items": "\(request.mutations.count)", "limit": "\(limit)"])
         }
-        order.reserveCapacity(request.mutations.count)
+        items.reserveCapacity(request.mutations.count)
         drafts.reserveCapacity(request.mutations.count)
         for mutation in request.mutations {
             let name = mutation.name
             try mutation.checkLimits()
-            var draft = Draft(name: name, old: try zone.state(of: name), new: mutation.savedRecord, oldNode: nil)
+            let draft = Draft(name: name, old: try zone.state(of: name), new: mutation.savedRecord)
             if draft.oldLive != nil && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)
                 guard draft.oldNode != nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
@@ -73,8 +73,8 @@ struct MutationPlanner {
                     .invalidRequest, "A record occurs twice in one request: name each record once.",
                     ["record": name.text])
             }
-            order.append(name)
-            if let parent = draft.new?.parent { namedParents.insert(parent) }
+            items.append(draft)
+            if let parent = draft.newParent { namedParents.insert(parent) }
         }
     }
 
@@ -83,11 +83,11 @@ struct MutationPlanner {
     /// Missing parents, orphaned children, cycles and excess depth.
     private func structureRefusals(_ hierarchy: inout FinalHierarchy) throws -> [RecordName: Refusal] {
         var refusals: [RecordName: Refusal] = [:]
-        for name in order {
-            guard let draft = drafts[name] else { continue }
-            refusals[name] =
-                try draft.new == nil
-                ? deletionRefusal(draft, hierarchy) : placementRefusal(draft, &hierarchy)
+        for draft in items {
+            let refusal =
+                try draft.isSaved
+                ? placementRefusal(draft, &hierarchy) : deletionRefusal(draft, hierarchy)
+            if let refusal { refusals[draft.name] = refusal }
         }
         return refusals
     }
@@ -99,10 +99,10 @@ struct MutationPlanner {
     }
 
     private func placementRefusal(_ draft: Draft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
-        guard let parent = draft.new?.parent else { return nil }
+        guard let parent = draft.newParent else { return nil }
         guard draft.isPlacedAnew else {
             // The parent was there before; only this request can take it away.
-            return drafts[parent].map { $0.new == nil } == true ? .parentMissing(parent: parent) : nil
+            return drafts[parent]?.isSaved == false ? .parentMissing(parent: parent) : nil
         }
         if parent == draft.name { return .cycle(parent: parent) }
         guard try hierarchy.exists(parent) else { return .parentMissing(parent: parent) }
@@ -123,14 +123,15 @@ struct MutationPlanner {
         _ hierarchy: inout FinalHierarchy, _ counts: ShareCounts
     ) throws -> [RecordName: Refusal] {
         var refusals: [RecordName: Refusal] = [:]
-        for name in order {
-            guard let draft = drafts[name], let new = draft.new else { continue }
-            if let old = draft.oldShare, let share = new.share, old != share {
+        for draft in items {
+            guard draft.isSaved else { continue }
+            let name = draft.name
+            if let old = draft.oldShare, let share = draft.newShare, old != share {
                 refusals[name] = .alreadyShared(ShareConflict(place: .same, root: name, share: old))
                 continue
             }
             guard draft.becomesRoot || (draft.isPlacedAnew && counts.count(of: name) > 0) else { continue }
-            if let parent = new.parent, case .placed(_, let above?) = try hierarchy.position(of: parent) {
+            if let parent = draft.newParent, case .placed(_, let above?) = try hierarchy.position(of: parent) {
                 refusals[name] = .alreadyShared(ShareConflict(place: .above, root: above.root, share: above.share))
             } else if draft.becomesRoot, counts.count(of: name) > 1 {
                 let below = try counts.firstRoot(below: name)
@@ -143,9 +144,9 @@ struct MutationPlanner {
     // MARK: 6. Numbers
 
     private mutating func number() {
-        for name in order where drafts[name]?.isEffective == true {
+        for draft in items where draft.isEffective {
             header.sequence += 1
-            drafts[name]?.sequence = header.sequence
+            draft.sequence = header.sequence
         }
     }
 }

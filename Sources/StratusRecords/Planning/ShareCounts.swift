@@ -21,13 +21,14 @@ struct ShareCounts {
     /// Where records of the request hang at this step; absent: where they are stored.
     private var parents: [RecordName: RecordName?] = [:]
 
-    init(zone: ZoneReader, drafts: [RecordName: Draft], order: [RecordName]) throws {
+    init(zone: ZoneReader, drafts: [RecordName: Draft], items: [Draft]) throws {
         self.zone = zone
         self.drafts = drafts
-        let ordered = order.compactMap { drafts[$0] }
-        for draft in ordered where draft.oldLive != nil { try detach(draft) }
-        for draft in ordered { try attach(draft) }
-        for draft in ordered where draft.becomesRoot { try adjust(draft.name, by: 1) }
+        // Counts come only from records that were there before or become roots: a plain load has none.
+        guard items.contains(where: { $0.oldLive != nil || $0.becomesRoot }) else { return }
+        for draft in items where draft.oldLive != nil { try detach(draft) }
+        for draft in items { try attach(draft) }
+        for draft in items where draft.becomesRoot { try adjust(draft.name, by: 1) }
     }
 
     /// The number of share roots at or below a record of the request, after it.
@@ -37,8 +38,8 @@ struct ShareCounts {
     func changes() -> [(old: ShareCountFacts?, new: ShareCountFacts?)] {
         tallies.map { name, tally in
             let draft = drafts[name]
-            let parent = draft.map { $0.new?.parent } ?? tally.old?.parent
-            let survives = draft.map { $0.new != nil } ?? true
+            let parent = draft.map(\.newParent) ?? tally.old?.parent
+            let survives = draft?.isSaved ?? true
             let new = survives ? ShareCountFacts(name: name, parent: parent, count: UInt64(max(0, tally.count))) : nil
             return (tally.old, new)
         }
@@ -63,14 +64,14 @@ struct ShareCounts {
     }
 
     private func share(of name: RecordName) throws -> RecordName? {
-        if let draft = drafts[name] { return draft.new?.share }
+        if let draft = drafts[name] { return draft.newShare }
         return try zone.node(name)?.share
     }
 
     private func firstChildWithRoot(of parent: RecordName) throws -> RecordName? {
         var first: RecordName?
         for (name, tally) in tallies where tally.count > 0 {
-            let current = drafts[name].map { $0.new?.parent } ?? tally.old?.parent
+            let current = drafts[name].map(\.newParent) ?? tally.old?.parent
             if current == parent, first.map({ name < $0 }) ?? true { first = name }
         }
         try zone.store.scan(zone.keys.shareCounts(below: parent).keyRange) { key, _ in
@@ -86,15 +87,15 @@ struct ShareCounts {
         let name = draft.name
         guard draft.isPlacedAnew || draft.isMarkedAnew else { return }
         try load(name)
-        if draft.oldShare != nil && draft.new?.share == nil { try adjust(name, by: -1) }
+        if draft.oldShare != nil && draft.newShare == nil { try adjust(name, by: -1) }
         guard draft.isPlacedAnew else { return }
         try adjustAbove(name, by: -count(of: name))
         parents[name] = .some(nil)
     }
 
     private mutating func attach(_ draft: Draft) throws {
-        guard draft.isPlacedAnew, let new = draft.new else { return }
-        parents[draft.name] = .some(new.parent)
+        guard draft.isPlacedAnew, draft.isSaved else { return }
+        parents[draft.name] = .some(draft.newParent)
         try adjustAbove(draft.name, by: count(of: draft.name))
     }
 

@@ -6,7 +6,7 @@ enum RepositoryRule {
     /// Hosts a document or a manifest may name; names reserved for examples are free.
     private static let hosts: Set = [
         "github.com", "www.swift.org", "swift.org", "docs.swift.org", "www.apache.org", "developer.apple.com",
-        "www.icloud.com", "www.sqlite.org",
+        "www.icloud.com", "www.sqlite.org", "www.w3.org",
     ]
     private static let exampleSuffixes = ["example", "example.com", "example.org", "example.net", "test", "invalid"]
 

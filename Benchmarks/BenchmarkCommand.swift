@@ -1,0 +1,77 @@
+// The benchmarks' command line. Times are compared in one process, contestants in alternation; see Docs/PERFORMANCE.md.
+
+import ArgumentParser
+import Foundation
+
+@main
+struct BenchmarkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratus-benchmarks",
+        abstract: "Measures Stratus beside SQLite and raw LevelDB.",
+        discussion: "Exits with 1 when a bar is missed.",
+        subcommands: [RunCommand.self, ProfileCommand.self, OpenStoresCommand.self],
+        defaultSubcommand: RunCommand.self)
+}
+
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Runs the workloads and prints their table.")
+
+    @Option(help: "Records of the main zone.")
+    var records = 1_000_000
+
+    @Flag(help: "A small run of 50,000 records, for a first look.")
+    var quick = false
+
+    @Option(help: "Only these workloads, separated by commas: W3,W6. W1 always runs, because it loads the data.")
+    var only: String?
+
+    @Option(help: "The folder for the table as JSON and Markdown and for the plots; nothing is written without it.")
+    var results: String?
+
+    @Option(help: "An empty folder for the stores, on the disk to be measured; it is emptied afterwards.")
+    var scratch: String?
+
+    func validate() throws {
+        guard records >= 10_000 else { throw ValidationError("The data set needs at least 10,000 records.") }
+    }
+
+    func run() throws {
+        let scale = Scale(recordCount: quick ? 50_000 : records)
+        let folder =
+            scratch ?? NSTemporaryDirectory() + "stratus-benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let run = try BenchmarkRun(scale: scale, folder: folder)
+        let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
+        let start = ContinuousClock.now
+        for workload in Workloads.all {
+            guard workload.name == LoadWorkload.name || chosen?.contains(workload.name) ?? true else { continue }
+            Progress.say("\(workload.name): \(workload.title)")
+            try workload.run(run)
+        }
+        run.stratus.close()
+        let report = Report(run, minutes: start.duration(to: .now).inSeconds / 60)
+        print(report.table)
+        if let results { try report.write(to: results) }
+        guard report.missed.isEmpty else {
+            Progress.say("\(report.missed.count) bars missed")
+            throw ExitCode(1)
+        }
+    }
+}
+
+/// The process of `OpenMeasurement`.
+struct OpenStoresCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open-stores", abstract: "Opens the stores of a run and prints what that cost.",
+        shouldDisplay: false)
+
+    @Argument var folder: String
+    @Argument var recordCount: Int
+
+    func run() throws {
+        let answer = try OpenMeasurement(folder: folder, recordCount: recordCount)
+        FileHandle.standardOutput.write(try JSONEncoder().encode(answer))
+    }
+}

@@ -1,0 +1,144 @@
+// The records of one zone: a forest with names, made into records when they are saved. About 200 bytes each.
+
+import Foundation
+import StratusModel
+
+/// A data set for one zone.
+struct ZoneData: Sendable {
+    let seed: UInt64
+    var forest: Forest
+    let names: [RecordName]
+    /// Records that are share roots from the beginning.
+    var roots: Set<Int> = []
+
+    init(seed: UInt64, roots: Set<Int> = [], _ forest: Forest) {
+        self.seed = seed
+        self.roots = roots
+        self.forest = forest
+        names = (0..<forest.count).map { RecordName(seed: seed, index: $0) }
+    }
+
+    var count: Int { names.count }
+
+    func parent(of index: Int) -> RecordName? {
+        let parent = forest.parents[index]
+        return parent == Forest.none ? nil : names[Int(parent)]
+    }
+
+    func share(of index: Int) -> RecordName? {
+        roots.contains(index) ? RecordName("share-\(index)") : nil
+    }
+
+    func content(of index: Int) -> RecordContent { RecordContent(seed: seed, index: index) }
+
+    func record(_ index: Int) -> Record {
+        let content = content(of: index)
+        return Record(
+            name: names[index], type: content.type, parent: parent(of: index), share: share(of: index),
+            fields: content.fields)
+    }
+}
+
+/// What a record holds besides its place.
+struct RecordContent: Sendable {
+    let type: RecordType
+    let title: String
+    let size: Int64
+    let mode: Int64
+    let digest: [UInt8]
+
+    init(seed: UInt64, index: Int) {
+        var numbers = SeededNumbers(seed: seed &+ UInt64(index) &* 31)
+        type = index.isMultiple(of: 6) ? "Folder" : "File"
+        title = "A file with quite an ordinary name \(index).txt"
+        size = Int64(numbers.below(1 << 30))
+        mode = 0o644
+        digest = (0..<4).flatMap { _ in
+            let number = numbers.next()
+            return (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64($0 * 8)) }
+        }
+    }
+}
+
+extension RecordContent {
+    var fields: [FieldKey: Field] {
+        [
+            "title": Field(.string(title)), "size": Field(.int64(size)), "mode": Field(.int64(mode)),
+            "digest": Field(.bytes(digest)),
+        ]
+    }
+}
+
+/// The clock of the data sets, which stands still.
+enum DataClock {
+    static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 700_000_000), user: "_5f1a9c3b7d2e4a60")
+}
+
+/// The zone that most workloads share: a file tree below a chain of ten records, in it a subtree of a tenth of the
+/// zone's size, and chains of 31 and of 1,001 records below share roots of their own.
+struct MainZoneData: Sendable {
+    static let seed: UInt64 = 20_250_101
+    let zone: ZoneData
+    /// The top of the file tree.
+    let top: Int
+    /// The top of a subtree of `count / 10` records, itself included.
+    let subtreeTop: Int
+
+    init(count: Int) {
+        var forest = Forest()
+        var roots: Set<Int> = []
+        let longChainCount = count >= 100_000 ? 16 : 2
+        let shortChainCount = count / 1_000
+        let subtreeCount = count / 10
+        let treeCount = count - longChainCount * 1_001 - shortChainCount * 31 - subtreeCount - TreeZoneData.topDepth
+        let above = forest.appendChainDown(TreeZoneData.topDepth)
+        let treeTop = forest.appendFileTree(treeCount, below: above, seed: Self.seed)
+        top = Int(treeTop)
+        subtreeTop = Int(forest.appendFileTree(subtreeCount, below: treeTop, seed: Self.seed + 1))
+        for _ in 0..<shortChainCount { roots.insert(Int(forest.appendChain(31))) }
+        for _ in 0..<longChainCount { roots.insert(Int(forest.appendChain(1_001))) }
+        zone = ZoneData(seed: Self.seed, roots: roots, forest)
+    }
+}
+
+/// A zone with one file tree, whose top lies as deep as the main zone's.
+struct TreeZoneData: Sendable {
+    /// How deep the tops of the trees lie.
+    static let topDepth = 10
+    let zone: ZoneData
+    let top: Int
+
+    init(count: Int) {
+        var forest = Forest()
+        let above = forest.appendChainDown(Self.topDepth)
+        top = Int(forest.appendFileTree(count - Self.topDepth, below: above, seed: UInt64(count)))
+        zone = ZoneData(seed: UInt64(count), forest)
+    }
+}
+
+/// Two folders at depth ten, and below one of them ten-ary trees of several sizes, each with a share root below its top.
+struct MovesZoneData: Sendable {
+    let zone: ZoneData
+    let folders: [Int]
+    /// The tops of the trees, by size.
+    let tops: [(size: Int, index: Int)]
+
+    init(sizes: [Int]) {
+        var forest = Forest()
+        var roots: Set<Int> = []
+        let folders = [0, 1].map { _ in
+            let above = forest.appendChainDown(TreeZoneData.topDepth)
+            let folder = forest.append(below: above)
+            // Both folders always have a child, so that no move is their first or last.
+            forest.append(below: folder)
+            return folder
+        }
+        tops = sizes.map { size in
+            let top = forest.appendTenfold(size, below: folders[0])
+            roots.insert(Int(top) + 1)
+            return (size, Int(top))
+        }
+        self.folders = folders.map { Int($0) }
+        zone = ZoneData(seed: 5, roots: roots, forest)
+    }
+}

@@ -1,0 +1,45 @@
+// Times and medians. A time alone decides nothing: contestants run in alternation, in one process, and what is compared
+// is the median of their rounds.
+
+/// Measures what a machine with other tenants can tell.
+enum Stopwatch {
+    /// Rounds of every comparison: the least that a median of "at least five runs" allows.
+    static let roundCount = 5
+
+    /// The seconds `body` takes.
+    static func seconds(_ body: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        try body()
+        return start.duration(to: .now).inSeconds
+    }
+
+    /// Runs the contestants one after the other, `rounds` times, after a round that does not count, and returns the
+    /// median of each. A contestant returns its own figure, seconds as a rule.
+    static func medians(
+        rounds: Int = roundCount, warmsUp: Bool = true, _ contestants: [() throws -> Double]
+    ) throws -> [Double] {
+        if warmsUp {
+            for contestant in contestants { _ = try contestant() }
+        }
+        var figures = contestants.map { _ in [Double]() }
+        for round in 0..<rounds {
+            // Every other round goes backwards, so that nobody always follows the same neighbour.
+            let order = round.isMultiple(of: 2) ? Array(contestants.indices) : contestants.indices.reversed()
+            for index in order { figures[index].append(try contestants[index]()) }
+        }
+        return figures.map(median)
+    }
+
+    static func median(_ figures: [Double]) -> Double {
+        guard !figures.isEmpty else { return .nan }
+        let sorted = figures.sorted()
+        let middle = sorted.count / 2
+        return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    }
+}
+
+extension Duration {
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,128 @@
+// LevelDB with nothing above it: the floor under us. It writes the very keys and values that the record layer has
+// planned, and walks up a chain with one `leveldb_get` a level on the same parent entries. Its options are ours
+// (`LevelDBOptions`, checks and checksums included).
+//
+// Unsafe: the database pointer lives from `init` to `close`; what LevelDB hands out is freed where it was asked for.
+
+import CLevelDB
+import StratusLayout
+import StratusLevelDB
+import StratusModel
+import StratusRecords
+
+/// The same bytes in a bare LevelDB.
+@safe final class RawLevelDBPeer {
+    private let options: OpaquePointer
+    private let cache: OpaquePointer
+    private let filter: OpaquePointer
+    private let readOptions: OpaquePointer
+    private let writeOptions: OpaquePointer
+    private let batch: OpaquePointer
+    private var database: OpaquePointer?
+
+    init(path: String, like settings: LevelDBOptions = LevelDBOptions()) throws {
+        unsafe options = leveldb_options_create()
+        unsafe cache = leveldb_cache_create_lru(settings.blockCacheByteCount)
+        unsafe filter = leveldb_filterpolicy_create_bloom(Int32(settings.bloomFilterBitsPerKey))
+        unsafe readOptions = leveldb_readoptions_create()
+        unsafe writeOptions = leveldb_writeoptions_create()
+        unsafe batch = leveldb_writebatch_create()
+        unsafe leveldb_options_set_create_if_missing(options, 1)
+        unsafe leveldb_options_set_cache(options, cache)
+        unsafe leveldb_options_set_filter_policy(options, filter)
+        unsafe leveldb_options_set_paranoid_checks(options, 1)
+        unsafe leveldb_options_set_write_buffer_size(options, settings.writeBufferByteCount)
+        unsafe leveldb_options_set_max_file_size(options, settings.fileByteCount)
+        unsafe leveldb_options_set_max_open_files(options, Int32(settings.maximumOpenFiles))
+        unsafe leveldb_options_set_block_size(options, settings.blockByteCount)
+        let compression = settings.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
+        unsafe leveldb_options_set_compression(options, Int32(compression))
+        unsafe leveldb_readoptions_set_verify_checksums(readOptions, 1)
+        unsafe leveldb_writeoptions_set_sync(writeOptions, settings.syncsCommits ? 1 : 0)
+        unsafe database = try Self.checked { unsafe leveldb_open(options, path, $0) }
+    }
+
+    deinit {
+        close()
+        unsafe leveldb_writebatch_destroy(batch)
+        unsafe leveldb_writeoptions_destroy(writeOptions)
+        unsafe leveldb_readoptions_destroy(readOptions)
+        unsafe leveldb_options_destroy(options)
+        unsafe leveldb_filterpolicy_destroy(filter)
+        unsafe leveldb_cache_destroy(cache)
+    }
+
+    func close() {
+        if let database = unsafe database { unsafe leveldb_close(database) }
+        unsafe database = nil
+    }
+
+    /// One durable commit.
+    func write(_ mutations: [KeyMutation]) throws {
+        unsafe leveldb_writebatch_clear(batch)
+        for mutation in mutations {
+            switch mutation {
+            case .set(let key, let value):
+                unsafe Self.withCharacters(key) { keyStart in
+                    unsafe Self.withCharacters(value) { valueStart in
+                        unsafe leveldb_writebatch_put(batch, keyStart, key.count, valueStart, value.count)
+                    }
+                }
+            case .delete(let key):
+                unsafe Self.withCharacters(key) { unsafe leveldb_writebatch_delete(batch, $0, key.count) }
+            }
+        }
+        try unsafe Self.checked { unsafe leveldb_write(database, writeOptions, batch, $0) }
+    }
+
+    /// Walks up from the record whose key in the parents keyspace is `key`, until a share root or the end of the chain.
+    /// Returns the number of levels read. `prefix` is what every key of that keyspace begins with.
+    func walk(from key: [UInt8], prefix: [UInt8]) throws -> Int {
+        var key = key
+        var levels = 0
+        while true {
+            var count = 0
+            let found = try unsafe Self.withCharacters(key) { start in
+                try unsafe Self.checked { unsafe leveldb_get(database, readOptions, start, key.count, &count, $0) }
+            }
+            guard let value = unsafe found else { throw PeerError("A parent entry is missing in the raw LevelDB.") }
+            defer { unsafe leveldb_free(value) }
+            levels += 1
+            let start = unsafe UnsafeRawPointer(value).assumingMemoryBound(to: UInt8.self)
+            let entry = try unsafe ParentEntryView(Span(_unsafeStart: start, count: count))
+            if entry.isShareRoot || !entry.hasParent { return levels }
+            // The names are UUIDs: their bytes need no escapes, so the next key is put together without a string.
+            let parent = try entry.parentSpan()
+            key.removeAll(keepingCapacity: true)
+            key.append(contentsOf: prefix)
+            for index in parent.indices { key.append(parent[index]) }
+            key.append(0)
+        }
+    }
+
+    /// Table files in level 0.
+    var levelZeroFileCount: Int {
+        guard let text = unsafe leveldb_property_value(database, "leveldb.num-files-at-level0") else { return 0 }
+        defer { unsafe leveldb_free(text) }
+        return Int(unsafe String(cString: text)) ?? 0
+    }
+
+    private static func withCharacters<Result>(
+        _ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) throws -> Result
+    ) rethrows -> Result {
+        try unsafe bytes.withUnsafeBytes { unsafe try body($0.bindMemory(to: CChar.self).baseAddress) }
+    }
+
+    @discardableResult
+    private static func checked<Result>(
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) throws -> Result {
+        var message: UnsafeMutablePointer<CChar>?
+        let result = unsafe body(&message)
+        if let message = unsafe message {
+            defer { unsafe leveldb_free(message) }
+            throw PeerError(unsafe String(cString: message))
+        }
+        return result
+    }
+}

@@ -1,0 +1,172 @@
+// SQLite through GRDB, as a careful user would set it up for this job. Everything that makes it fast is in this file:
+//
+//   - WAL; `synchronous = FULL`, because our commits are on disk when they return; automatic checkpoints far enough apart
+//     that a page which is written by several commits is copied once.
+//   - One table without rowids whose primary key is (zone, name), so that fetching a record is one descent; indexes on
+//     (zone, parent), (zone, type) and (zone, change). The index on parents holds the names too, because those are the
+//     primary key, so that going down a tree never touches the table.
+//   - Recursive common table expressions for both directions of the hierarchy; `UNION ALL`, because a tree has no
+//     duplicates to look for.
+//   - The page cache may take as much as our block cache and ancestor cache together; the file is mapped into memory.
+//   - Statements are prepared once for each connection and used again, arguments unchecked, rows raw; reads of one
+//     measurement run inside one transaction, as ours do.
+//
+// It is spared what the engine does besides: it checks no parent, no cycle and no share, and keeps no history.
+
+import Foundation
+import GRDB
+import StratusModel
+
+/// The same records in SQLite.
+final class SQLitePeer: Sendable {
+    let pool: DatabasePool
+    static let mainZone = 1
+
+    init(path: String, cacheByteCount: Int) throws {
+        var configuration = Configuration()
+        configuration.maximumReaderCount = 2
+        configuration.prepareDatabase { database in
+            try database.execute(
+                sql: """
+                    PRAGMA cache_size = -\(cacheByteCount >> 10);
+                    PRAGMA mmap_size = \(4 << 30);
+                    PRAGMA temp_store = MEMORY;
+                    PRAGMA wal_autocheckpoint = 10000;
+                    """)
+        }
+        pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.writeWithoutTransaction { database in
+            // GRDB opens a pool with NORMAL.
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+            let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
+            let synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous")
+            guard mode == "wal", synchronous == 2 else { throw PeerError("SQLite is not set up as described.") }
+            try database.execute(sql: Self.schema)
+        }
+    }
+
+    private static let schema = """
+        CREATE TABLE IF NOT EXISTS records (
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            type TEXT NOT NULL,
+            parent TEXT,
+            share TEXT,
+            change INTEGER NOT NULL,
+            created REAL NOT NULL,
+            modified REAL NOT NULL,
+            user TEXT NOT NULL,
+            title TEXT, size INTEGER, mode INTEGER, digest BLOB,
+            PRIMARY KEY (zone, name)
+        ) WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS recordsByParent ON records (zone, parent);
+        CREATE INDEX IF NOT EXISTS recordsByType ON records (zone, type);
+        CREATE INDEX IF NOT EXISTS recordsByChange ON records (zone, change);
+        """
+
+    private static let save = """
+        INSERT INTO records
+            (zone, name, type, parent, share, change, created, modified, user, title, size, mode, digest)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (zone, name) DO UPDATE SET
+            type = excluded.type, parent = excluded.parent, share = excluded.share, change = excluded.change,
+            modified = excluded.modified, user = excluded.user, title = excluded.title, size = excluded.size,
+            mode = excluded.mode, digest = excluded.digest
+        """
+
+    /// The nearest share root at or above a record.
+    private static let shareOfRecord = """
+        WITH RECURSIVE chain (name, parent, share) AS (
+            SELECT name, parent, share FROM records WHERE zone = ?1 AND name = ?2
+            UNION ALL
+            SELECT above.name, above.parent, above.share
+            FROM chain JOIN records AS above ON above.zone = ?1 AND above.name = chain.parent
+            WHERE chain.share IS NULL
+        )
+        SELECT name, share FROM chain WHERE share IS NOT NULL LIMIT 1
+        """
+
+    /// Every record below another, parents before their children.
+    private static let subtree = """
+        WITH RECURSIVE below (name) AS (
+            SELECT name FROM records WHERE zone = ?1 AND parent = ?2
+            UNION ALL
+            SELECT child.name FROM below JOIN records AS child ON child.zone = ?1 AND child.parent = below.name
+        )
+        SELECT name FROM below
+        """
+
+    /// A row of the table, its arguments ready to be bound.
+    static func arguments(_ record: StratusModel.Record, _ content: RecordContent, change: Int) -> StatementArguments {
+        [
+            mainZone, record.name.text, record.type.text, record.parent?.text, record.share?.text, change,
+            DataClock.stamp.date.timeIntervalSinceReferenceDate, DataClock.stamp.date.timeIntervalSinceReferenceDate,
+            DataClock.stamp.user.text, content.title, content.size, content.mode, databaseValue(content.digest),
+        ]
+    }
+
+    /// One durable commit.
+    func save(_ rows: [StatementArguments]) throws {
+        try pool.write { database in
+            let statement = try database.cachedStatement(sql: Self.save)
+            for row in rows {
+                statement.setUncheckedArguments(row)
+                try statement.execute()
+            }
+        }
+    }
+
+    /// Calls `body` inside one transaction that reads.
+    func read<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
+        try pool.read { try body(Snapshot(database: $0)) }
+    }
+
+    /// Moves the log into the database file, so that no work is left over for others' time.
+    func checkpoint() throws {
+        _ = try pool.writeWithoutTransaction { try $0.checkpoint(.passive) }
+    }
+
+    private static func databaseValue(_ bytes: [UInt8]) -> DatabaseValue {
+        Data(bytes).databaseValue
+    }
+
+    /// What can be asked of one snapshot.
+    struct Snapshot {
+        let database: Database
+
+        /// The root and the share of the record, or nil.
+        func share(of names: [RecordName], zone: Int = mainZone) throws -> Int {
+            let statement = try database.cachedStatement(sql: SQLitePeer.shareOfRecord)
+            var found = 0
+            for name in names {
+                statement.setUncheckedArguments([zone, name.text])
+                let rows = try Row.fetchCursor(statement)
+                if let row = try rows.next() {
+                    let root: String = row[0]
+                    let share: String = row[1]
+                    found += root.isEmpty || share.isEmpty ? 0 : 1
+                }
+            }
+            return found
+        }
+
+        /// The number of records below another, each with its name read.
+        func subtreeCount(below name: RecordName, zone: Int = mainZone) throws -> Int {
+            let statement = try database.cachedStatement(sql: SQLitePeer.subtree)
+            statement.setUncheckedArguments([zone, name.text])
+            let rows = try Row.fetchCursor(statement)
+            var count = 0
+            while let row = try rows.next() {
+                let name: String = row[0]
+                count += name.isEmpty ? 0 : 1
+            }
+            return count
+        }
+    }
+}
+
+/// A peer that is not as it should be.
+struct PeerError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

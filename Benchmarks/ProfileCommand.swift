@@ -1,0 +1,81 @@
+// Ourselves alone, for a profiler: the same data and the same calls as in the table, without peers.
+
+import ArgumentParser
+import Foundation
+import StratusModel
+import StratusRecords
+
+struct ProfileCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
+        discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
+
+    @Argument(help: "W1, W3 or W6.")
+    var workload: String
+
+    @Option(help: "Records of the main zone.")
+    var records = 100_000
+
+    @Option(help: "How many times W3 and W6 are repeated.")
+    var rounds = 20
+
+    @Option(help: "An empty folder for the store; it is emptied afterwards.")
+    var scratch: String?
+
+    func run() throws {
+        let folder = scratch ?? NSTemporaryDirectory() + "stratus-profile-\(ProcessInfo.processInfo.processIdentifier)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let data = MainZoneData(count: records)
+        let stratus = try StratusSide(at: folder)
+        defer { stratus.close() }
+        let processor = ProcessorTime()
+        let loading = try Stopwatch.seconds { try stratus.load(data.zone, into: StratusSide.mainZone) }
+        say("load", loading, processor.seconds, perItem: records)
+        switch workload.uppercased() {
+        case "W3": try profileShareLookups(stratus, data)
+        case "W6": try profileSubtrees(stratus, data)
+        default: break
+        }
+    }
+
+    private func profileShareLookups(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let targets = data.zone.forest.sample(atDepth: 20, limit: 500, seed: 1).map { data.zone.names[$0] }
+        for (name, engine) in [("cached", stratus.engine), ("no cache", stratus.uncached)] {
+            let processor = ProcessorTime()
+            let seconds = try Stopwatch.seconds {
+                for _ in 0..<rounds { try ShareLookupWorkload.askStratus(engine, targets) }
+            }
+            say("W3 \(name)", seconds, processor.seconds, perItem: rounds * targets.count)
+        }
+    }
+
+    private func profileSubtrees(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let processor = ProcessorTime()
+        var count = 0
+        let seconds = try Stopwatch.seconds {
+            for _ in 0..<rounds {
+                count += try SubtreeWorkload.count(stratus, below: data.zone.names[data.subtreeTop])
+            }
+        }
+        say("W6", seconds, processor.seconds, perItem: count)
+    }
+
+    private func say(_ what: String, _ seconds: Double, _ processorSeconds: Double, perItem count: Int) {
+        print(
+            "\(what): \(Figure.text(seconds / Double(count) * 1e6)) µs an item, of them "
+                + "\(Figure.text(processorSeconds / Double(count) * 1e6)) µs of this thread's processor time")
+    }
+}
+
+/// The processor time of the calling thread since this was made: what a busy machine does not change much.
+struct ProcessorTime {
+    private let start = Self.now
+
+    var seconds: Double { Self.now - start }
+
+    private static var now: Double {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,99 @@
+// W3: which share is this record in? At several depths, at random, warm, with the ancestor cache and without it. All
+// contestants answer the same questions, hundreds to one reading transaction.
+
+import Foundation
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+enum ShareLookupWorkload: Workload {
+    static let name = "W3"
+    static let title = "which share is this record in"
+    private static let depths = [0, 1, 4, 10, 20, 50, 1_000]
+
+    static func run(_ run: BenchmarkRun) throws {
+        let names = ["Stratus", "Stratus without cache", "raw LevelDB", "GRDB"]
+        var points: [[(x: Double, y: Double)]] = names.map { _ in [] }
+        for depth in depths {
+            let limit = depth >= 50 ? 64 : 500
+            let targets = run.main.zone.forest.sample(atDepth: depth, limit: limit, seed: UInt64(depth) + 1)
+                .map { run.main.zone.names[$0] }
+            guard !targets.isEmpty else { throw PeerError("The data set has no record at depth \(depth).") }
+            let medians = try medians(run, targets)
+            for index in medians.indices { points[index].append((Double(depth + 1), medians[index] * 1e6)) }
+            addFigures(run, depth, medians.map { $0 * 1e6 })
+            try addCounts(run, depth, targets)
+        }
+        run.add(
+            Plot(
+                workload: name, title: title, xLabel: "depth of the record, plus one", yLabel: "µs a question",
+                series: zip(names, points).map { Series($0, $1) }))
+    }
+
+    /// Seconds a question: Stratus, without its cache, raw LevelDB, GRDB.
+    private static func medians(_ run: BenchmarkRun, _ targets: [RecordName]) throws -> [Double] {
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        let rawKeys = targets.map { keys.parent(of: $0) }
+        let prefix = Array(keys.parent(of: RecordName("")).dropLast())
+        return try Stopwatch.medians(
+            rounds: 7,
+            [
+                { try secondsAQuestion(targets) { try askStratus(run.stratus.engine, targets) } },
+                { try secondsAQuestion(targets) { try askStratus(run.stratus.uncached, targets) } },
+                {
+                    try secondsAQuestion(targets) {
+                        for key in rawKeys { _ = try run.raw.walk(from: key, prefix: prefix) }
+                    }
+                },
+                { try secondsAQuestion(targets) { _ = try run.sqlite.read { try $0.share(of: targets) } } },
+            ])
+    }
+
+    /// Asks all questions again and again for at least 20 ms.
+    private static func secondsAQuestion(_ targets: [RecordName], _ askAll: () throws -> Void) throws -> Double {
+        let start = ContinuousClock.now
+        var passes = 0
+        while true {
+            try askAll()
+            passes += 1
+            let seconds = start.duration(to: .now).inSeconds
+            if seconds >= 0.02 { return seconds / Double(passes * targets.count) }
+        }
+    }
+
+    static func askStratus(_ engine: RecordEngine, _ targets: [RecordName]) throws {
+        try engine.read { reader in
+            let zone = try reader.existingZone(StratusSide.mainZone)
+            for target in targets { _ = try zone.shareMembership(of: target) }
+        }
+    }
+
+    private static func addFigures(_ run: BenchmarkRun, _ depth: Int, _ times: [Double]) {
+        let isDeep = depth >= 4
+        let subject = "depth \(depth)"
+        run.add(
+            Figure(
+                name, subject, times[0], "µs", against: "raw LevelDB", times[2], ratio: .ourShareOfTheirs,
+                .atMost(isDeep ? 0.2 : 1)))
+        run.add(
+            Figure(
+                name, subject, times[0], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs,
+                .atLeast(isDeep ? 5 : 1)))
+        run.add(
+            Figure(
+                name, subject + ", no cache", times[1], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs,
+                .atLeast(0.6)))
+    }
+
+    /// Without the cache a question costs one read a level, and no more.
+    private static func addCounts(_ run: BenchmarkRun, _ depth: Int, _ targets: [RecordName]) throws {
+        let reads = try run.stratus.uncached.read { reader in
+            let zone = try reader.existingZone(StratusSide.mainZone)
+            let before = reader.store.cost.reads
+            for target in targets { _ = try zone.shareMembership(of: target) }
+            return Double(reader.store.cost.reads - before) / Double(targets.count)
+        }
+        run.add(Figure(name, "depth \(depth), no cache", count: reads, "reads", .atMost(Double(depth + 1))))
+    }
+}

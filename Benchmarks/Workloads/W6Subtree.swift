@@ -1,0 +1,75 @@
+// W6: enumerate everything below a record, parents before children. The peer uses a recursive common table expression;
+// both hand out every name.
+
+import Foundation
+import StratusModel
+import StratusRecords
+import StratusStore
+
+enum SubtreeWorkload: Workload {
+    static let name = "W6"
+    static let title = "enumerate a subtree in parent order"
+
+    static func run(_ run: BenchmarkRun) throws {
+        let forest = run.main.zone.forest
+        let counts = forest.descendantCounts()
+        var points: [[(x: Double, y: Double)]] = [[], []]
+        for goal in [run.scale.recordCount / 1_000, run.scale.recordCount / 100, run.scale.recordCount / 10] {
+            let isMain = goal == run.scale.recordCount / 10
+            let top =
+                isMain
+                ? run.main.subtreeTop
+                : counts.indices.min { abs(counts[$0] - goal) < abs(counts[$1] - goal) } ?? run.main.subtreeTop
+            let root = run.main.zone.names[top]
+            let size = counts[top]
+            let medians = try Stopwatch.medians([
+                { try Stopwatch.seconds { try check(try count(run.stratus, below: root), size) } },
+                {
+                    try Stopwatch.seconds {
+                        try check(try run.sqlite.read { try $0.subtreeCount(below: root) }, size)
+                    }
+                },
+            ])
+            let times = medians.map { $0 / Double(size) * 1e6 }
+            for index in times.indices { points[index].append((Double(size), times[index])) }
+            run.add(
+                Figure(
+                    name, "subtree of \(Figure.text(Double(size)))", times[0], "µs/record", against: "GRDB", times[1],
+                    ratio: .theirsOverOurs, isMain ? .atLeast(2) : .none))
+            if isMain { try addCounts(run, top: top, size: size) }
+        }
+        run.add(
+            Plot(
+                workload: name, title: title, xLabel: "records below", yLabel: "µs a record",
+                series: zip(["Stratus", "GRDB"], points).map { Series($0, $1) }))
+    }
+
+    static func count(_ stratus: StratusSide, below root: RecordName) throws -> Int {
+        try stratus.engine.read { reader in
+            var count = 0
+            try reader.existingZone(StratusSide.mainZone).visitSubtree(below: root) { child, _ in
+                count += child.name.text.isEmpty ? 0 : 1
+                return .next
+            }
+            return count
+        }
+    }
+
+    private static func check(_ count: Int, _ size: Int) throws {
+        guard count == size else { throw PeerError("An enumeration gave \(count) records instead of \(size).") }
+    }
+
+    /// A record without children costs no seek.
+    private static func addCounts(_ run: BenchmarkRun, top: Int, size: Int) throws {
+        let forest = run.main.zone.forest
+        // The subtree's records follow its top without a gap.
+        let folderCount = Set(forest.parents[(top + 1)...(top + size)]).count
+        let seeks = try run.stratus.engine.read { reader in
+            let before = reader.store.cost.reads
+            try reader.existingZone(StratusSide.mainZone).visitSubtree(below: run.main.zone.names[top]) { _, _ in .next
+            }
+            return reader.store.cost.reads - before
+        }
+        run.add(Figure(name, "reads for leaves", count: Double(max(0, seeks - folderCount)), "reads", .atMost(0)))
+    }
+}

@@ -1,0 +1,96 @@
+// What every workload has: a name, and the stores of the run.
+
+import Foundation
+import StratusModel
+import StratusRecords
+
+/// How large a run is.
+struct Scale: Sendable {
+    /// Records of the main zone.
+    var recordCount = 1_000_000
+    var isQuick: Bool { recordCount < 1_000_000 }
+
+    /// Sizes of the smaller zones, and of what the main zone is compared with.
+    var smallerCounts: [Int] {
+        [1_000, 10_000, 100_000].filter { $0 < recordCount }
+    }
+
+    /// Sizes of the subtrees that are moved.
+    var movedCounts: [Int] {
+        isQuick ? [100, 1_000, 10_000] : [100, 1_000, 10_000, 100_000]
+    }
+}
+
+/// The stores of one run, and what has been measured so far.
+final class BenchmarkRun {
+    let scale: Scale
+    let folder: String
+    let main: MainZoneData
+    var stratus: StratusSide
+    let sqlite: SQLitePeer
+    var raw: RawLevelDBPeer
+    private(set) var figures: [Figure] = []
+    private(set) var plots: [Plot] = []
+    /// The smaller zones that have been loaded, by name.
+    private var loadedZones: Set<String> = []
+
+    init(scale: Scale, folder: String) throws {
+        self.scale = scale
+        self.folder = folder
+        main = MainZoneData(count: scale.recordCount)
+        stratus = try StratusSide(at: folder + "/stratus")
+        raw = try RawLevelDBPeer(path: folder + "/leveldb")
+        let options = RecordEngineOptions()
+        sqlite = try SQLitePeer(
+            path: folder + "/sqlite.db",
+            cacheByteCount: StratusSide.blockCacheByteCount + options.ancestorCacheByteCount)
+    }
+
+    func add(_ figure: Figure) {
+        figures.append(figure)
+        Progress.say("    \(figure.line)")
+    }
+
+    func add(_ plot: Plot) { plots.append(plot) }
+
+    /// Loads a smaller zone once.
+    func zone(named name: String, _ data: @autoclosure () -> ZoneData) throws {
+        guard loadedZones.insert(name).inserted else { return }
+        let zone = data()
+        Progress.say("    loading \(zone.count) records into \(name)")
+        try stratus.load(zone, into: StratusSide.zone(.init(name)))
+    }
+}
+
+/// A row of the table of workloads.
+protocol Workload: Sendable {
+    static var name: String { get }
+    static var title: String { get }
+    static func run(_ run: BenchmarkRun) throws
+}
+
+/// All workloads, in the order in which they run: the last ones close the stores and delete the data.
+enum Workloads {
+    static let all: [any Workload.Type] = [
+        LoadWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self, MoveWorkload.self,
+        ConcurrentSaveWorkload.self, OpenWorkload.self, ZoneDeletionWorkload.self,
+    ]
+}
+
+/// What a run says while it runs.
+enum Progress {
+    static func say(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}
+
+extension Figure {
+    /// The row in one line.
+    var line: String {
+        var parts = ["\(workload) \(subject): \(Figure.text(stratus)) \(unit)"]
+        if let peer, let peerValue { parts.append("\(peer) \(Figure.text(peerValue))") }
+        parts.append("ratio \(Figure.text(ratio)) (\(bar))")
+        if let isMet { parts.append(isMet ? "met" : "MISSED") }
+        return parts.joined(separator: " · ")
+    }
+}
