@@ -5,16 +5,12 @@
 //
 // Each line is "writer number digest", written whole by one call after the commit was acknowledged.
 
-import Glibc
+import Foundation
 import StratusLevelDB
 import StratusTestSupport
 
 func say(_ line: String) {
-    var bytes = Array(line.utf8)
-    bytes.append(UInt8(ascii: "\n"))
-    // Unsafe because the C library takes a pointer; it is used during the call only.
-    let count = unsafe bytes.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-    if count != bytes.count { exit(74) }
+    do { try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8)) } catch { exit(74) }
 }
 
 let arguments = CommandLine.arguments

@@ -128,6 +128,33 @@ struct IndexVerifierTests {
         #expect(report.findings.contains { $0.place.contains("hierarchy") }, "\(report.findings)")
     }
 
+    @Test("a share root deeper than a record may be saved is counted on every ancestor by a rebuild")
+    func deepRoot() throws {
+        let sample = try SampleZone(depthLimit: 3)
+        try sample.apply(.save("a"), .save("b", under: "a"), .save("c", under: "b"))
+        try sample.apply(.save("x"), .save("y", under: "x"), .save("z", under: "y", share: "S"))
+        try sample.apply(.save("x", under: "c"))
+        #expect(try sample.engine.verify().isClean)
+        let before = try sample.entries().map(\.key)
+        try sample.engine.rebuild(sample.id, incarnation: UUID())
+        let report = try sample.engine.verify()
+        #expect(report.isClean, "\(report.findings)")
+        #expect(try sample.entries().map(\.key) == before)
+    }
+
+    @Test("a counter that only damage can have put at its end is corruption, and nothing is written")
+    func counterAtItsEnd() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        var header = try sample.engine.read { try $0.existingZone(sample.id).header() }
+        header.sequence = .max
+        try sample.plant(header.encoded(), at: zone.header())
+        let before = try sample.entries().map(\.value)
+        let error = #expect(throws: RecordsError.self) { try sample.apply(.save("new")) }
+        #expect(error?.code == .corruption)
+        #expect(try sample.entries().map(\.value) == before)
+    }
+
     @Test("keys of a zone that the directory does not know are found, those of a deleted zone are not")
     func orphanedZone() throws {
         let sample = try SampleZone.filled()

@@ -14,10 +14,11 @@ struct SampleZone {
 
     static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 1000), user: "alice")
 
-    init(cacheByteCount: Int = 1 << 20) throws {
+    init(cacheByteCount: Int = 1 << 20, depthLimit: Int = 10_000) throws {
         store = MemoryStore()
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = cacheByteCount
+        options.limits.hierarchyDepth = depthLimit
         engine = try RecordEngine(store: store, options: options, incarnation: UUID())
         id = ZoneID(database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "sample")
         let birth = ZoneBirth(

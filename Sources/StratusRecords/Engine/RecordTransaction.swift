@@ -84,7 +84,7 @@ package final class RecordTransaction: RecordReader {
         var header = try databaseHeader(databaseKeys)
         let entry = ZoneEntry(
             number: ZoneNumber(header.nextZoneNumber), identity: birth.identity, created: birth.stamp)
-        header.nextZoneNumber += 1
+        header.nextZoneNumber = try header.nextZoneNumber.advanced(in: "zone number")
         try writer.set(databaseKeys.header(), to: header.encoded())
         try writer.set(databaseKeys.zone(id.name), to: entry.encoded())
         let keys = ZoneKeys(database: database.number, zone: entry.number)
@@ -135,7 +135,7 @@ package final class RecordTransaction: RecordReader {
             try writer.withValue(forKey: GlobalKeys.header(), { try GlobalHeader(decoding: $0) })
             ?? GlobalHeader(nextDatabaseNumber: 1)
         let entry = DatabaseEntry(number: DatabaseNumber(global.nextDatabaseNumber), identity: identity)
-        global.nextDatabaseNumber += 1
+        global.nextDatabaseNumber = try global.nextDatabaseNumber.advanced(in: "database number")
         try writer.set(GlobalKeys.header(), to: global.encoded())
         try writer.set(GlobalKeys.database(id), to: entry.encoded())
         let header = DatabaseHeader(nextZoneNumber: 1, changeCounter: 0)
@@ -158,7 +158,7 @@ package final class RecordTransaction: RecordReader {
     ) throws -> UInt64 {
         let databaseKeys = DatabaseKeys(keys.database)
         var header = try databaseHeader(databaseKeys)
-        header.changeCounter += 1
+        header.changeCounter = try header.changeCounter.advanced(in: "database change counter")
         if let old { try writer.delete(databaseKeys.change(old)) }
         let entry = DatabaseChangeEntry(zone: id.name, identity: identity, kind: kind)
         try writer.set(databaseKeys.change(header.changeCounter), to: entry.encoded())

@@ -54,3 +54,16 @@ extension [UInt8] {
         }
     }
 }
+
+extension UInt64 {
+    /// The next number of a counter that lies in the store. Throws `corruption` where only damage can have put it so high.
+    func advanced(in counter: StaticString) throws -> UInt64 {
+        let (next, isOverflow) = addingReportingOverflow(1)
+        guard !isOverflow else {
+            throw RecordsError(
+                .corruption, "A counter is at its end, which no store reaches: restore it from a backup.",
+                ["counter": "\(counter)"])
+        }
+        return next
+    }
+}

@@ -40,6 +40,8 @@ extension RecordEngine {
 private struct ZoneRebuilder {
     /// Entries looked at in one transaction.
     static let batchCount = 500
+    /// Share roots in one transaction: each writes along a chain that may be long.
+    static let rootBatchCount = 8
 
     let engine: RecordEngine
     let id: ZoneID
@@ -139,17 +141,17 @@ private struct ZoneRebuilder {
         try inBatches({ $0.keys.shareCounts }) { transaction, _, key, _ in
             try transaction.deleteEntry(key)
         }
-        try inBatches({ $0.keys.shareRoots }) { transaction, zone, key, _ in
+        try inBatches({ $0.keys.shareRoots }, batchCount: Self.rootBatchCount) { transaction, zone, key, _ in
             var current: RecordName? = try zone.keys.readShareRootKey(key.span)
-            var level = 0
-            while let name = current, level <= zone.limits.hierarchyDepth {
+            // A chain may be longer than the depth limit, which holds where records are saved; a cycle ends the walk.
+            var seen: Set<RecordName> = []
+            while let name = current, seen.insert(name).inserted {
                 let parentKey = zone.keys.parent(of: name)
                 let parent = try zone.store.withValue(forKey: parentKey) { try ParentEntry(decoding: $0).parent } ?? nil
-                let count = try zone.shareCount(of: name, under: parent) + 1
+                let count = try zone.shareCount(of: name, under: parent).advanced(in: "share count")
                 let facts = ShareCountFacts(name: name, parent: parent, count: count)
                 try write(ShareCountIndex.self, facts, zone, transaction)
                 current = parent
-                level += 1
             }
         }
     }
@@ -178,7 +180,8 @@ private struct ZoneRebuilder {
 
     /// Calls `body` for every entry of a range, a batch to a transaction. The ancestor cache forgets the zone with each.
     private func inBatches(
-        _ range: (ZoneReader) -> LayoutRange, reporting progress: (_ entriesDone: Int) -> Void = { _ in },
+        _ range: (ZoneReader) -> LayoutRange, batchCount: Int = Self.batchCount,
+        reporting progress: (_ entriesDone: Int) -> Void = { _ in },
         _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void
     ) throws {
         var position: [UInt8]?
@@ -190,15 +193,15 @@ private struct ZoneRebuilder {
                 var rest = range(zone).keyRange
                 if let start { rest.lower = start + [0] }
                 var batch: [(key: [UInt8], value: [UInt8])] = []
-                try zone.store.scan(rest, .forward, limit: Self.batchCount) { key, value in
+                try zone.store.scan(rest, .forward, limit: batchCount) { key, value in
                     batch.append(([UInt8](copying: key), [UInt8](copying: value)))
                     return .next
                 }
                 for entry in batch { try body(transaction, zone, entry.key, entry.value) }
                 if !batch.isEmpty { transaction.forgetAncestors(of: zone) }
-                return batch.count == Self.batchCount ? batch.last?.key : nil
+                return batch.count == batchCount ? batch.last?.key : nil
             }
-            done += Self.batchCount
+            done += batchCount
             progress(done)
         } while position != nil
     }

@@ -168,7 +168,7 @@ struct ZoneVerifier {
     private mutating func verifyShareCount(_ name: RecordName, _ record: RecordHeader) throws {
         var below: UInt64 = record.share == nil ? 0 : 1
         try zone.store.scan(zone.keys.shareCounts(below: name).keyRange) { _, value in
-            below += try ShareCountEntry(decoding: value).count
+            below &+= try ShareCountEntry(decoding: value).count
             return .next
         }
         let counted = try zone.shareCount(of: name, under: record.parent)

@@ -12,7 +12,7 @@ extension MutationPlanner {
             if let record = draft.new {
                 try appendSave(of: record, draft, to: &plan)
             } else if let live = draft.oldLive {
-                appendDeletion(of: live, draft, to: &plan)
+                try appendDeletion(of: live, draft, to: &plan)
             }
         }
         for change in nodes {
@@ -44,11 +44,11 @@ extension MutationPlanner {
             let old = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
             TombstoneIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
         }
-        if draft.oldLive == nil { plan.header.recordCount += 1 }
+        if draft.oldLive == nil { plan.header.recordCount = try plan.header.recordCount.advanced(in: "record count") }
         plan.saved.append(stored)
     }
 
-    private func appendDeletion(of live: LiveRecord, _ draft: Draft, to plan: inout MutationPlan) {
+    private func appendDeletion(of live: LiveRecord, _ draft: Draft, to plan: inout MutationPlan) throws {
         let tombstone = Tombstone(
             sequence: draft.sequence, type: live.header.type, parent: live.header.parent,
             deleted: request.stamp)
@@ -57,6 +57,11 @@ extension MutationPlanner {
         appendRecordEntries(draft, new: nil, to: &plan)
         let facts = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
         TombstoneIndex.appendDifference(from: nil, to: facts, in: zone.keys, to: &plan.mutations)
+        guard plan.header.recordCount > 0 else {
+            throw RecordsError(
+                .corruption, "A zone counts no records but has some: verify the store, then rebuild its indexes.",
+                ["zone": zone.id.name.text])
+        }
         plan.header.recordCount -= 1
         plan.deleted.append(draft.name)
     }

@@ -41,7 +41,7 @@ struct MutationPlanner {
         try refuse(structureRefusals(&hierarchy))
         let counts = try ShareCounts(zone: zone, drafts: drafts, items: items)
         try refuse(shareRefusals(&hierarchy, counts))
-        number()
+        try number()
         return try written(nodeChanges(hierarchy), counts)
     }
 
@@ -143,9 +143,9 @@ struct MutationPlanner {
 
     // MARK: 6. Numbers
 
-    private mutating func number() {
+    private mutating func number() throws {
         for draft in items where draft.isEffective {
-            header.sequence += 1
+            header.sequence = try header.sequence.advanced(in: "sequence")
             draft.sequence = header.sequence
         }
     }
