@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import StratusLevelDB
 
 @main
 struct BenchmarkCommand: ParsableCommand {
@@ -29,6 +30,9 @@ struct RunCommand: ParsableCommand {
     @Option(help: "The folder for the table as JSON and Markdown and for the plots; nothing is written without it.")
     var results: String?
 
+    @Option(help: "The write buffer of Stratus and of raw LevelDB in MiB, instead of the default; to find out what it does.")
+    var writeBuffer: Int?
+
     @Option(help: "An empty folder for the stores, on the disk to be measured; it is emptied afterwards.")
     var scratch: String?
 
@@ -42,7 +46,9 @@ struct RunCommand: ParsableCommand {
             scratch ?? NSTemporaryDirectory() + "stratus-benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let run = try BenchmarkRun(scale: scale, folder: folder)
+        var options = LevelDBOptions()
+        if let writeBuffer { options.writeBufferByteCount = writeBuffer << 20 }
+        let run = try BenchmarkRun(scale: scale, folder: folder, options: options)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now
         for workload in Workloads.all {

@@ -36,7 +36,8 @@ enum ConcurrentSaveWorkload: Workload {
                     return rate
                 },
                 {
-                    try Callers.rate(count, timesEach: timesEach) { _ in
+                    // One sync a save, whoever waits: fewer saves tell as much.
+                    try Callers.rate(count, timesEach: max(4, timesEach / 8)) { _ in
                         let item = numbers.next()
                         try sqlite.save([SQLitePeer.arguments(item.record, item.content, change: item.number)])
                     }

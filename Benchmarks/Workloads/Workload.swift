@@ -1,6 +1,7 @@
 // What every workload has: a name, and the stores of the run.
 
 import Foundation
+import StratusLevelDB
 import StratusModel
 import StratusRecords
 
@@ -34,16 +35,15 @@ final class BenchmarkRun {
     /// The smaller zones that have been loaded, by name.
     private var loadedZones: Set<String> = []
 
-    init(scale: Scale, folder: String) throws {
+    init(scale: Scale, folder: String, options: LevelDBOptions = LevelDBOptions()) throws {
         self.scale = scale
         self.folder = folder
         main = MainZoneData(count: scale.recordCount)
-        stratus = try StratusSide(at: folder + "/stratus")
-        raw = try RawLevelDBPeer(path: folder + "/leveldb")
-        let options = RecordEngineOptions()
+        stratus = try StratusSide(at: folder + "/stratus", options: options)
+        raw = try RawLevelDBPeer(path: folder + "/leveldb", like: options)
         sqlite = try SQLitePeer(
             path: folder + "/sqlite.db",
-            cacheByteCount: StratusSide.blockCacheByteCount + options.ancestorCacheByteCount)
+            cacheByteCount: StratusSide.blockCacheByteCount + RecordEngineOptions().ancestorCacheByteCount)
     }
 
     func add(_ figure: Figure) {
