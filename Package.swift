@@ -47,6 +47,10 @@ let package = Package(
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
             ]),
 
+        // Tests only: faults below the engine, by LevelDB's C++ environment.
+        .target(name: "CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),
+        .target(name: "StratusEngineFaults", dependencies: ["CLevelDBFaults", "StratusLevelDB"]),
+
         .executableTarget(
             name: "stratus-fuzz",
             dependencies: ["StratusTestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
@@ -76,8 +80,15 @@ let package = Package(
             dependencies: [
                 "StratusLevelDB", "StratusRecords", "StratusStore", "StratusTestSupport", "stratus-crash-child",
             ]),
+        .testTarget(
+            name: "StratusFaultTests",
+            dependencies: [
+                "StratusEngineFaults", "StratusLevelDB", "StratusRecords", "StratusStore", "StratusModel",
+                "StratusTestSupport",
+            ]),
         .testTarget(name: "TidyTests"),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )
 
 if Context.environment["STRATUS_BENCHMARKS"] == "1" {

@@ -47,6 +47,9 @@ package struct LevelDBTestHooks: Sendable {
     /// Called by the flusher just before a group is written, with the number of transactions in it. It may wait; what
     /// it throws counts as a failed write.
     package var willWriteGroup: (@Sendable (_ transactionCount: Int) throws -> Void)?
+    /// Takes transactions after a failed write, as LevelDB itself would. Only there to be caught: tests plant it to show
+    /// that they find what is acknowledged and lost then.
+    package var goesOnAfterFailedWrites = false
     /// Makes the `leveldb_env_t` the store runs on. It is called once per opening, the store never destroys it, and it
     /// must live until the store is closed.
     package var environment: (any LevelDBEnvironmentSupplier)?

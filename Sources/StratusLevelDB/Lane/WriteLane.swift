@@ -187,7 +187,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     private func fail(_ group: LaneGroup, _ error: EngineError) {
         let failure = (reason: error.storeCode, cause: error.text)
-        self.failure = failure
+        if !options.testHooks.goesOnAfterFailedWrites { self.failure = failure }
         let unknown = Self.commitUnknownError(failure)
         end(group, .failure(unknown))
         let validatedOnIt = forming

@@ -1,0 +1,85 @@
+// The judge of the fault tests is shown stores that break each rule, and must say so.
+
+import StratusEngineFaults
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite struct PlantedFaultTests {
+    @Test("the faults are made for LevelDB 1.23 and refuse every other version")
+    func versions() {
+        for major in 0..<4 {
+            for minor in 0..<100 {
+                let isSupported = FaultyEnvironment.supports(majorVersion: major, minorVersion: minor)
+                #expect(isSupported == (major == 1 && minor == 23))
+            }
+        }
+    }
+
+    @Test("a lane that goes on after a failed write is found to acknowledge what it must not")
+    func careFreeLane() async throws {
+        try await TestThreads.offPool {
+            let bench = try FaultBench(RecordScenario())
+            let count = bench.calm.requestCounts[.append, default: 0]
+            let violations = try (1..<count + 1).flatMap { occurrence in
+                try bench.run(EngineFault(.append, .shortened, at: occurrence)) {
+                    $0.testHooks.goesOnAfterFailedWrites = true
+                }.violations
+            }
+            #expect(violations.contains { $0.contains("was acknowledged after a request had failed") })
+            #expect(violations.contains { $0.contains("reopening") })
+        }
+    }
+
+    @Test("LevelDB itself acknowledges after a short append, and what it acknowledges then is lost")
+    func shortAppend() async throws {
+        try await TestThreads.offPool {
+            let directory = try ScratchDirectory()
+            let environment = try FaultyEnvironment()
+            let store = try FaultBench.open(directory.path, environment) {
+                $0.testHooks.goesOnAfterFailedWrites = true
+            }
+            try store.transact { try $0.set([1], to: [1]) }
+            environment.arm(EngineFault(.append, .shortened, at: 2))
+            let error = #expect(throws: StoreError.self) { try store.transact { try $0.set([2], to: [2]) } }
+            #expect(error?.code == .commitUnknown)
+            try store.transact { try $0.set([3], to: [3]) }
+            store.close()
+            // Either the store says that it is damaged, or the commit is gone.
+            let survives = try? FaultBench.open(directory.path, nil).read { try $0.contains([3]) }
+            #expect(survives != true)
+        }
+    }
+
+    @Test("a store that calls unknown commits successful is found to acknowledge and lose")
+    func confidentStore() async throws {
+        try await TestThreads.offPool {
+            let bench = try FaultBench(PlainScenario())
+            let verdict = try bench.run(EngineFault(.append, at: 1), wrap: ConfidentStore.init)
+            #expect(verdict.violations.contains { $0.contains("after reopening the store holds steps") })
+        }
+    }
+
+    @Test("a store that commits in two halves is found to leave one")
+    func splittingStore() async throws {
+        try await TestThreads.offPool {
+            let bench = try FaultBench(PlainScenario())
+            // The second sync is that of the first step's second half.
+            let verdict = try bench.run(EngineFault(.sync, .lost, at: 2), wrap: SplittingStore.init)
+            #expect(verdict.violations.contains { $0.contains("after reopening the store holds steps []") })
+        }
+    }
+
+    @Test("a store that takes failed look-ups for missing keys is found out")
+    func forgetfulStore() async throws {
+        try await TestThreads.offPool {
+            let bench = try FaultBench(PlainScenario())
+            let count = bench.calm.requestCounts[.readRandom, default: 0]
+            let violations = try (count / 2..<count + 1).flatMap { occurrence in
+                try bench.run(EngineFault(.readRandom, at: occurrence), wrap: ForgetfulStore.init).violations
+            }
+            #expect(violations.contains { $0.contains("wrong or missing") })
+        }
+    }
+}
