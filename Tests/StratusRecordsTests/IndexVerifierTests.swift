@@ -165,6 +165,44 @@ struct IndexVerifierTests {
         #expect(try sample.engine.verify().danglingCount == 1)
     }
 
+    @Test("a cycle is found beside another fault")
+    func cycleBesideFault() throws {
+        let sample = try SampleZone()
+        try sample.apply(.save("a"), .save("b", under: "a"), .save("c"))
+        let zone = try sample.keys()
+        var looped = try #require(try sample.engine.read { try $0.existingZone(sample.id).record("a") })
+        looped.record.parent = "b"
+        var value: [UInt8] = []
+        try RecordCodec.encode(looped, into: &value)
+        try sample.plant(value, at: zone.record("a"))
+        try sample.engine.rebuild(sample.id, incarnation: UUID())
+        try sample.plant(nil, at: zone.type("Item", name: "c"))
+        let report = try sample.engine.verify()
+        #expect(report.missingCount == 1)
+        #expect(report.findings.contains { $0.place.contains("hierarchy") }, "\(report.findings)")
+    }
+
+    @Test("a key of a database that the directory does not know is found")
+    func foreignDatabase() throws {
+        let sample = try SampleZone.filled()
+        try sample.plant([1], at: DatabaseKeys(DatabaseNumber(99)).header())
+        #expect(try sample.engine.verify().danglingCount == 1)
+    }
+
+    @Test("a damaged zone header is a finding, and the other zones are verified")
+    func damagedHeader() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        let other = ZoneID(database: sample.id.database, name: "zz")
+        let birth = ZoneBirth(
+            identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        try sample.engine.transact { try $0.createZone(other, birth) }
+        try sample.plant([9, 9], at: zone.header())
+        let report = try sample.engine.verify()
+        #expect(report.wrongCount > 0)
+        #expect(report.zonesChecked == 1)
+    }
+
     @Test("after a rebuild tokens from before it are expired")
     func tokensExpire() throws {
         let sample = try SampleZone.filled()

@@ -69,6 +69,12 @@ package struct EndedChildKeyParts: Hashable, Sendable {
 }
 
 extension ZoneKeys {
+    /// The database number of any key of a database.
+    package static func databaseNumber(of key: Span<UInt8>) throws(LayoutError) -> DatabaseNumber {
+        var reader = try KeyReader(key, after: 0, in: .unknown)
+        return DatabaseNumber(try reader.readNumber())
+    }
+
     /// The zone number of any key of a database.
     package static func zoneNumber(of key: Span<UInt8>) throws(LayoutError) -> ZoneNumber {
         var reader = try KeyReader(key, after: 0, in: .unknown)

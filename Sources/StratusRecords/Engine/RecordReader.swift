@@ -1,5 +1,6 @@
 // A snapshot of the whole store, by names: databases, zones, and a reader for each zone.
 
+import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 package import StratusStore
@@ -36,6 +37,18 @@ package class RecordReader {
             throw RecordsError(.unknownZone, "No such zone: create it first.", ["zone": id.name.text])
         }
         return reader
+    }
+
+    /// A reader of the zone with this identity: one that was made anew under the same name is another zone.
+    ///
+    /// Throws `unknownZone` when the zone does not exist any more.
+    func existingZone(_ id: ZoneID, identity: UUID) throws -> ZoneReader {
+        guard try listing(of: id)?.entry.identity == identity else {
+            throw RecordsError(
+                .unknownZone, "The zone was deleted meanwhile: nothing more is to be done for it.",
+                ["zone": id.name.text])
+        }
+        return try existingZone(id)
     }
 
     /// The zones of a database in the byte order of their names.

@@ -78,6 +78,7 @@ package final class RecordTransaction: RecordReader {
     /// Returns whether the zone was created.
     @discardableResult
     package func createZone(_ id: ZoneID, _ birth: ZoneBirth) throws -> Bool {
+        try id.checkLimits()
         guard try listing(of: id) == nil else { return false }
         let database = try databaseEntry(id.database) ?? createDatabase(id.database, identity: birth.databaseIdentity)
         let databaseKeys = DatabaseKeys(database.number)
@@ -112,6 +113,7 @@ package final class RecordTransaction: RecordReader {
             database: listing.database, zone: listing.entry.number, identity: listing.entry.identity)
         try writer.set(
             GlobalKeys.purge(listing.database, listing.entry.number), to: purge.encoded())
+        forgetAncestors(of: zone)
         forgetZoneReader(id)
         publishDirectoryChange(of: id)
         return true
@@ -131,15 +133,23 @@ package final class RecordTransaction: RecordReader {
     }
 
     private func createDatabase(_ id: DatabaseID, identity: UUID) throws -> DatabaseEntry {
-        var global =
-            try writer.withValue(forKey: GlobalKeys.header(), { try GlobalHeader(decoding: $0) })
-            ?? GlobalHeader(nextDatabaseNumber: 1)
+        guard var global = try writer.withValue(forKey: GlobalKeys.header(), { try GlobalHeader(decoding: $0) }) else {
+            throw RecordsError(
+                .corruption, "The store has lost the counter of its databases: restore it from a backup.",
+                ["key": "\(KeyDescription(GlobalKeys.header()))"])
+        }
         let entry = DatabaseEntry(number: DatabaseNumber(global.nextDatabaseNumber), identity: identity)
         global.nextDatabaseNumber = try global.nextDatabaseNumber.advanced(in: "database number")
+        let headerKey = DatabaseKeys(entry.number).header()
+        guard try !writer.contains(headerKey) else {
+            throw RecordsError(
+                .corruption, "A database number that was never given out is in use: restore the store from a backup.",
+                ["number": "\(entry.number.rawValue)"])
+        }
         try writer.set(GlobalKeys.header(), to: global.encoded())
         try writer.set(GlobalKeys.database(id), to: entry.encoded())
         let header = DatabaseHeader(nextZoneNumber: 1, changeCounter: 0)
-        try writer.set(DatabaseKeys(entry.number).header(), to: header.encoded())
+        try writer.set(headerKey, to: header.encoded())
         return entry
     }
 

@@ -22,6 +22,7 @@ enum StoreFormat {
             }
             let entry = FormatEntry(version: FormatEntry.currentVersion, incarnation: incarnation)
             try writer.set(GlobalKeys.format(), to: entry.encoded())
+            try writer.set(GlobalKeys.header(), to: GlobalHeader(nextDatabaseNumber: 1).encoded())
         }
     }
 

@@ -87,13 +87,12 @@ extension IndexRule {
         }
         guard old != new else { return }
         let added = new.map { entries(of: $0, in: zone) } ?? []
-        let removed = entries(of: old, in: zone)
-        for entry in removed where !added.contains(where: { $0.key == entry.key }) {
-            mutations.append(.delete(key: entry.key))
-        }
-        for entry in added where !removed.contains(entry) {
+        // Keys of one rule are different from one another, and there may be thousands: references, for example.
+        var stale = Dictionary(uniqueKeysWithValues: entries(of: old, in: zone).map { ($0.key, $0.value) })
+        for entry in added where stale.removeValue(forKey: entry.key) != entry.value {
             mutations.append(.set(key: entry.key, value: entry.value))
         }
+        for key in stale.keys { mutations.append(.delete(key: key)) }
     }
 }
 

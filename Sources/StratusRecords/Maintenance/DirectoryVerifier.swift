@@ -21,6 +21,31 @@ struct DirectoryVerifier {
             return .next
         }
         for (database, zones) in known { try verifyRanges(of: database, zones, &report) }
+        try verifyDatabases(Set(known.keys), &report)
+    }
+
+    /// Looks once into the range of every database that has keys, and at the counter that numbers them.
+    private func verifyDatabases(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) throws {
+        let header = try reader.store.withValue(forKey: GlobalKeys.header()) { try GlobalHeader(decoding: $0) }
+        if header == nil { report.note(.missing, key: GlobalKeys.header(), "the store has no counter of databases") }
+        for number in known where number.rawValue >= header?.nextDatabaseNumber ?? .max {
+            report.note(.wrong, key: GlobalKeys.header(), "\(number) is in use, but not yet given out")
+        }
+        var position = GlobalKeys.all.upper
+        let end = [UInt8](repeating: 0xFF, count: 32)
+        while position.lexicographicallyPrecedes(end) {
+            var found: DatabaseNumber?
+            var first: [UInt8] = []
+            try reader.store.scan(KeyRange(from: position, upTo: end), .forward, limit: 1) { key, _ in
+                first = [UInt8](copying: key)
+                found = try? ZoneKeys.databaseNumber(of: key)
+                return .stop
+            }
+            guard !first.isEmpty else { return }
+            guard let found else { return report.note(.dangling, key: first, "no key of this store begins like it") }
+            if !known.contains(found) { report.note(.dangling, key: first, "a key of no known database") }
+            position = DatabaseKeys(found).all.upper
+        }
     }
 
     private func verify(
@@ -47,7 +72,9 @@ struct DirectoryVerifier {
     private func verifyFeedEntry(
         of zone: ZoneReader, _ listing: ZoneListing, _ keys: DatabaseKeys, _ report: inout IndexReport
     ) throws {
-        let key = keys.change(try zone.header().databaseCounter)
+        // A header that cannot be read is a finding of the zone's own verification.
+        guard let header = try? zone.header() else { return }
+        let key = keys.change(header.databaseCounter)
         let entry = try reader.store.withValue(forKey: key) { try DatabaseChangeEntry(decoding: $0) }
         guard let entry else { return report.note(.missing, key: key, "the zone is not in its database's feed") }
         if entry.zone != listing.name || entry.identity != listing.entry.identity {

@@ -4,6 +4,7 @@
 // by batch. A crash between two batches leaves entries older than the horizon, which nobody reads and the next purge
 // removes. A tombstone is deleted only if it still is one: the record may have been made anew meanwhile.
 
+import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusStore
@@ -11,21 +12,24 @@ import StratusStore
 extension RecordEngine {
     /// Raises the purge horizon of a zone to `sequence` and deletes what only older tokens needed.
     ///
-    /// Returns the number of entries deleted. Throws `unknownZone`, and `invalidRequest` for a sequence the zone has
+    /// Throws `unknownZone`, also when the zone is deleted meanwhile, and `invalidRequest` for a sequence the zone has
     /// not reached.
     package func purgeHistory(
         of id: ZoneID, upTo sequence: UInt64, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws -> PurgeProgress {
-        try transact { try $0.raiseHorizon(of: id, to: sequence) }
+        let identity = try transact { try $0.raiseHorizon(of: id, to: sequence) }
         var progress = PurgeProgress()
         for keyspace in HistoryKeyspace.allCases {
             var position: [UInt8]?
             while shouldContinue(progress) {
                 let limit = options.limits.purgeBatchCount
-                let batch = try read { try $0.existingZone(id).history(keyspace, after: position, limit: limit) }
+                let batch = try read {
+                    try $0.existingZone(id, identity: identity).history(keyspace, after: position, limit: limit)
+                }
                 if !batch.expired.isEmpty {
                     progress.entriesDeleted += try transact { transaction in
-                        try transaction.deleteHistory(batch.expired, keyspace, in: id)
+                        try transaction.deleteHistory(
+                            batch.expired, keyspace, in: transaction.existingZone(id, identity: identity))
                     }
                     progress.commits += 1
                 }
@@ -87,7 +91,8 @@ extension ZoneReader {
 }
 
 extension RecordTransaction {
-    fileprivate func raiseHorizon(of id: ZoneID, to sequence: UInt64) throws {
+    /// Returns the identity of the zone whose history may now be deleted.
+    fileprivate func raiseHorizon(of id: ZoneID, to sequence: UInt64) throws -> UUID {
         let zone = try existingZone(id)
         var header = try zone.header()
         guard sequence <= header.sequence else {
@@ -95,13 +100,16 @@ extension RecordTransaction {
                 .invalidRequest, "The zone has not reached this sequence: purge up to an earlier one.",
                 ["sequence": "\(sequence)", "reached": "\(header.sequence)", "zone": id.name.text])
         }
-        guard sequence > header.horizon else { return }
-        header.horizon = sequence
-        try setEntry(zone.keys.header(), to: header.encoded())
+        if sequence > header.horizon {
+            header.horizon = sequence
+            try setEntry(zone.keys.header(), to: header.encoded())
+        }
+        return header.identity
     }
 
-    fileprivate func deleteHistory(_ keys: [[UInt8]], _ keyspace: HistoryKeyspace, in id: ZoneID) throws -> Int {
-        let zone = try existingZone(id)
+    fileprivate func deleteHistory(
+        _ keys: [[UInt8]], _ keyspace: HistoryKeyspace, in zone: ZoneReader
+    ) throws -> Int {
         var count = 0
         for key in keys {
             if case .tombstones = keyspace {

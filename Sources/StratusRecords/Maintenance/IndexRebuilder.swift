@@ -19,7 +19,7 @@ import Synchronization
 extension RecordEngine {
     /// Rebuilds the indexes of one zone. `incarnation` is drawn by the caller.
     ///
-    /// Throws `unknownZone`, `unavailable` while another rebuild runs, and `corruption` when a record cannot be read.
+    /// Throws `unknownZone`, also when the zone is deleted meanwhile, `unavailable` while another rebuild runs, and `corruption` when a record cannot be read.
     package func rebuild(
         _ id: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void = { _ in }
     ) throws {
@@ -27,7 +27,8 @@ extension RecordEngine {
             throw RecordsError(.unavailable, "Indexes are being rebuilt already: wait until that is done.")
         }
         defer { isRebuilding.store(false, ordering: .releasing) }
-        let rebuilder = ZoneRebuilder(engine: self, id: id)
+        let identity = try read { try $0.existingZone(id).header().identity }
+        let rebuilder = ZoneRebuilder(engine: self, id: id, identity: identity)
         try rebuilder.deleteDangling()
         try rebuilder.writeEntries(progress)
         try rebuilder.setFlags()
@@ -40,11 +41,14 @@ extension RecordEngine {
 private struct ZoneRebuilder {
     /// Entries looked at in one transaction.
     static let batchCount = 500
+    /// Bytes looked at in one transaction; what is written for them stays well below a transaction's limit.
+    static let batchByteCount = 500_000
     /// Share roots in one transaction: each writes along a chain that may be long.
     static let rootBatchCount = 8
 
     let engine: RecordEngine
     let id: ZoneID
+    let identity: UUID
 
     // MARK: 1. Dangling entries
 
@@ -66,7 +70,7 @@ private struct ZoneRebuilder {
     // MARK: 2. Entries
 
     func writeEntries(_ progress: (IndexProgress) -> Void) throws {
-        let total = try engine.read { Int(clamping: try $0.existingZone(id).header().recordCount) }
+        let total = try engine.read { Int(clamping: try $0.existingZone(id, identity: identity).header().recordCount) }
         func report(_ done: Int) {
             progress(IndexProgress(zone: id.name, recordsChecked: done, recordCount: total))
         }
@@ -160,7 +164,7 @@ private struct ZoneRebuilder {
 
     func finish(incarnation: UUID) throws {
         let count = try engine.read { reader in
-            let zone = try reader.existingZone(id)
+            let zone = try reader.existingZone(id, identity: identity)
             var count: UInt64 = 0
             try zone.store.scan(zone.keys.parents.keyRange) { _, _ in
                 count += 1
@@ -169,7 +173,7 @@ private struct ZoneRebuilder {
             return count
         }
         try engine.transact { transaction in
-            let zone = try transaction.existingZone(id)
+            let zone = try transaction.existingZone(id, identity: identity)
             var header = try zone.header()
             header.recordCount = count
             header.incarnation = incarnation
@@ -189,17 +193,19 @@ private struct ZoneRebuilder {
         repeat {
             let start = position
             position = try engine.transact { transaction in
-                let zone = try transaction.existingZone(id)
+                let zone = try transaction.existingZone(id, identity: identity)
                 var rest = range(zone).keyRange
                 if let start { rest.lower = start + [0] }
                 var batch: [(key: [UInt8], value: [UInt8])] = []
+                var byteCount = 0
                 try zone.store.scan(rest, .forward, limit: batchCount) { key, value in
                     batch.append(([UInt8](copying: key), [UInt8](copying: value)))
-                    return .next
+                    byteCount += key.count + value.count
+                    return byteCount < Self.batchByteCount ? .next : .stop
                 }
                 for entry in batch { try body(transaction, zone, entry.key, entry.value) }
                 if !batch.isEmpty { transaction.forgetAncestors(of: zone) }
-                return batch.count == batchCount ? batch.last?.key : nil
+                return batch.count == batchCount || byteCount >= Self.batchByteCount ? batch.last?.key : nil
             }
             done += batchCount
             progress(done)

@@ -43,7 +43,6 @@ extension ZoneVerifier {
     /// What ended began before it ended, times do not overlap, and both sides of a link tell the same.
     mutating func verifyHistory() throws {
         var previous: (name: RecordName, ended: UInt64)?
-        var links = 0
         try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
             let parts = try zone.keys.readEndedParentKey(key)
             guard parts.ended > header.horizon else { return .next }
@@ -52,14 +51,13 @@ extension ZoneVerifier {
             checkTimes(key, began: entry.began, ended: parts.ended, notBefore: start)
             previous = (parts.name, parts.ended)
             guard let parent = entry.parent else { return .next }
-            links += 1
             let twin = zone.keys.endedChild(parent: parent, child: parts.name, ended: parts.ended)
             let began = try zone.store.withValue(forKey: twin) { try EndedChildEntry(decoding: $0).began }
             if began == nil { report.note(.missing, key: twin, "the child's history has no counterpart here") }
             if let began, began != entry.began { report.note(.wrong, key: twin, "began at \(began)") }
             return .next
         }
-        try verifyEndedChildren(expected: links)
+        try verifyEndedChildren()
         previous = nil
         try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
             let parts = try zone.keys.readEndedShareKey(key)
@@ -77,7 +75,7 @@ extension ZoneVerifier {
         report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")
     }
 
-    private mutating func verifyEndedChildren(expected: Int) throws {
+    private mutating func verifyEndedChildren() throws {
         var found = 0
         try zone.store.scan(zone.keys.endedChildren.keyRange) { key, _ in
             let parts = try zone.keys.readEndedChildKey(key)

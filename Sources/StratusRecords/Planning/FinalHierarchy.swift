@@ -22,6 +22,8 @@ struct FinalHierarchy {
     private let zone: ZoneReader
     private let drafts: [RecordName: Draft]
     private var positions: [RecordName: FinalPosition] = [:]
+    /// Of every parent the request names, the child with the smallest name.
+    private let smallestChildren: [RecordName: RecordName]
     /// The way up that is being walked; kept from walk to walk for its memory.
     private var path: [(name: RecordName, share: RecordName?)] = []
 
@@ -29,6 +31,12 @@ struct FinalHierarchy {
         self.zone = zone
         self.drafts = drafts
         positions.reserveCapacity(drafts.count)
+        var smallest: [RecordName: RecordName] = [:]
+        for draft in drafts.values {
+            guard let parent = draft.newParent else { continue }
+            smallest[parent] = smallest[parent].map { min($0, draft.name) } ?? draft.name
+        }
+        smallestChildren = smallest
     }
 
     /// Whether a live record of this name will exist.
@@ -99,7 +107,7 @@ struct FinalHierarchy {
 
     /// The child with the smallest name that will exist below `parent`, or nil.
     func firstChild(of parent: RecordName) throws -> RecordName? {
-        var first = drafts.values.filter { $0.newParent == parent }.map(\.name).min()
+        var first = smallestChildren[parent]
         try zone.visitChildren(of: parent) { child in
             if drafts[child.name] != nil { return .next }
             if first.map({ child.name < $0 }) ?? true { first = child.name }

@@ -25,6 +25,7 @@ extension MutationPlanner {
             let mayFlip = gaining.contains(name) || losing.contains(name)
             guard draft.isPlacedAnew || draft.isMarkedAnew || mayFlip else { continue }
             let old = try draft.oldLive == nil ? nil : draft.oldNode ?? zone.node(name)
+            guard old != nil || draft.oldLive == nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
             let has = try hasChildren(name, old: old, gaining: gaining, losing: losing, hierarchy)
             changes.append(
                 NodeChange(

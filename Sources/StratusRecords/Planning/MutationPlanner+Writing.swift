@@ -19,7 +19,7 @@ extension MutationPlanner {
             appendNode(change, to: &plan)
             appendHistory(change, to: &plan)
         }
-        for (old, new) in counts.changes() {
+        for (old, new) in try counts.changes() {
             ShareCountIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         }
         return plan

@@ -58,11 +58,12 @@ struct MutationPlanner {
                 .invalidRequest, "The request has too many items: split it.",
                 ["items": "\(request.mutations.count)", "limit": "\(limit)"])
         }
+        try request.stamp.checkLimits()
+        for mutation in request.mutations { try mutation.checkLimits() }
         items.reserveCapacity(request.mutations.count)
         drafts.reserveCapacity(request.mutations.count)
         for mutation in request.mutations {
             let name = mutation.name
-            try mutation.checkLimits()
             let draft = Draft(name: name, old: try zone.state(of: name), new: mutation.savedRecord)
             if draft.oldLive != nil && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)

@@ -16,10 +16,13 @@ extension RecordMutation {
                 .invalidRequest, "The record has too many fields: split it over several records.",
                 ["record": record.name.text, "fields": "\(record.fields.count)", "limit": "\(RecordLimits.fieldCount)"])
         }
-        for key in record.fields.keys { try Self.checkSchemaName(key.text, "field", of: record) }
+        for (key, field) in record.fields {
+            try Self.checkSchemaName(key.text, "field", of: record)
+            for target in field.value.targets { try Self.checkName(target.text, "reference in \(key)") }
+        }
     }
 
-    private static func checkName(_ text: String, _ role: String) throws {
+    fileprivate static func checkName(_ text: String, _ role: String) throws {
         let byteCount = text.utf8.count
         // 255 UTF-16 units are at least a third of that many bytes, so most names need no second count.
         guard byteCount > RecordLimits.nameUnitCount || byteCount == 0 else { return }
@@ -35,6 +38,33 @@ extension RecordMutation {
             throw RecordsError(
                 .invalidRequest, "The name of a type or field must have 1 to 255 characters: choose another.",
                 ["role": role, "record": record.name.text, "bytes": "\(text.utf8.count)"])
+        }
+    }
+}
+
+extension ZoneID {
+    /// Throws `invalidRequest` for a name of the zone, its container or its owner that is empty or too long.
+    func checkLimits() throws {
+        try RecordMutation.checkName(name.text, "zone")
+        try RecordMutation.checkName(database.container.text, "container")
+        if let owner = database.owner { try RecordMutation.checkName(owner.text, "owner") }
+    }
+}
+
+extension Stamp {
+    /// Throws `invalidRequest` for a user name that is empty or too long.
+    func checkLimits() throws {
+        try RecordMutation.checkName(user.text, "user")
+    }
+}
+
+extension FieldValue {
+    /// The records that a reference or a list of references points at.
+    fileprivate var targets: [RecordName] {
+        switch self {
+        case .reference(let reference): [reference.target]
+        case .list(let elements): elements.flatMap(\.targets)
+        default: []
         }
     }
 }

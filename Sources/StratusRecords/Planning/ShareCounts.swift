@@ -35,12 +35,15 @@ struct ShareCounts {
     func count(of name: RecordName) -> Int64 { tallies[name]?.count ?? 0 }
 
     /// Every count the request changes, before and after.
-    func changes() -> [(old: ShareCountFacts?, new: ShareCountFacts?)] {
-        tallies.map { name, tally in
+    ///
+    /// Throws `corruption` when a stored count was less than what the request took from it.
+    func changes() throws -> [(old: ShareCountFacts?, new: ShareCountFacts?)] {
+        try tallies.map { name, tally in
             let draft = drafts[name]
             let parent = draft.map(\.newParent) ?? tally.old?.parent
             let survives = draft?.isSaved ?? true
-            let new = survives ? ShareCountFacts(name: name, parent: parent, count: UInt64(max(0, tally.count))) : nil
+            guard let count = UInt64(exactly: tally.count) else { throw wrongCount(of: name) }
+            let new = survives ? ShareCountFacts(name: name, parent: parent, count: count) : nil
             return (tally.old, new)
         }
     }
@@ -50,9 +53,10 @@ struct ShareCounts {
     ///
     /// Throws `hierarchyTooDeep` when it lies more levels below than the depth limit, `corruption` when there is none.
     func firstRoot(below name: RecordName) throws -> ShareMembership {
+        let tallied = smallestTalliedChildren()
         var current = name
         for _ in 0..<zone.limits.hierarchyDepth {
-            guard let child = try firstChildWithRoot(of: current) else {
+            guard let child = try firstChildWithRoot(of: current, tallied) else {
                 throw RecordsError(
                     .corruption, "A record counts a share root below it that is not there: rebuild the indexes.",
                     ["record": name.text, "zone": zone.id.name.text])
@@ -63,17 +67,31 @@ struct ShareCounts {
         throw RecordsError.tooDeep(current, in: zone)
     }
 
+    private func wrongCount(of name: RecordName) -> RecordsError {
+        RecordsError(
+            .corruption, "A count of share roots is wrong: verify the store, then rebuild its indexes.",
+            ["record": name.text, "zone": zone.id.name.text])
+    }
+
     private func share(of name: RecordName) throws -> RecordName? {
         if let draft = drafts[name] { return draft.newShare }
         return try zone.node(name)?.share
     }
 
-    private func firstChildWithRoot(of parent: RecordName) throws -> RecordName? {
-        var first: RecordName?
+    /// For every record, the child with the smallest name among those whose count the request touches and leaves above 0.
+    private func smallestTalliedChildren() -> [RecordName: RecordName] {
+        var smallest: [RecordName: RecordName] = [:]
         for (name, tally) in tallies where tally.count > 0 {
-            let current = drafts[name].map(\.newParent) ?? tally.old?.parent
-            if current == parent, first.map({ name < $0 }) ?? true { first = name }
+            guard let parent = drafts[name].map(\.newParent) ?? tally.old?.parent else { continue }
+            smallest[parent] = smallest[parent].map { min($0, name) } ?? name
         }
+        return smallest
+    }
+
+    private func firstChildWithRoot(
+        of parent: RecordName, _ tallied: [RecordName: RecordName]
+    ) throws -> RecordName? {
+        var first = tallied[parent]
         try zone.store.scan(zone.keys.shareCounts(below: parent).keyRange) { key, _ in
             let name = try zone.keys.readShareCountKey(key).name
             if tallies[name] != nil { return .next }
@@ -135,6 +153,8 @@ struct ShareCounts {
         }
         let parent = try drafts[name].map { $0.oldParent } ?? zone.node(name)?.parent
         let count = try zone.shareCount(of: name, under: parent)
+        // Far below the largest number, so that adding cannot overflow.
+        guard count < 1 << 62 else { throw wrongCount(of: name) }
         tallies[name] = Tally(old: ShareCountFacts(name: name, parent: parent, count: count), count: Int64(count))
     }
 }

@@ -1,0 +1,85 @@
+// Damage and chance meetings that an engine must meet with an error, never with a wrong answer.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("Engine: damage and chance")
+struct EngineDamageTests {
+    private static func birth() -> ZoneBirth {
+        ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+    }
+
+    @Test("a store that lost the counter of its databases gives no number twice")
+    func lostGlobalHeader() throws {
+        let sample = try SampleZone.filled()
+        try sample.plant(nil, at: GlobalKeys.header())
+        #expect(try sample.engine.verify().missingCount == 1)
+        let other = ZoneID(database: DatabaseID(container: "c", owner: "bob", scope: .private), name: "z")
+        let error = #expect(throws: RecordsError.self) {
+            try sample.engine.transact { try $0.createZone(other, Self.birth()) }
+        }
+        #expect(error?.code == .corruption)
+    }
+
+    @Test("a purge of history ends when its zone is deleted and made anew meanwhile")
+    func purgeAcrossZones() throws {
+        let sample = try SampleZone()
+        try sample.apply(.save("a"), .save("b"), .save("c"))
+        try sample.apply(.delete("a"), .delete("b"), .delete("c"))
+        var calls = 0
+        let error = #expect(throws: RecordsError.self) {
+            _ = try sample.engine.purgeHistory(of: sample.id, upTo: 6) { _ in
+                calls += 1
+                guard calls == 2 else { return true }
+                do {
+                    try sample.engine.transact { transaction in
+                        try transaction.deleteZone(sample.id)
+                        try transaction.createZone(sample.id, Self.birth())
+                    }
+                } catch { Issue.record(error) }
+                return true
+            }
+        }
+        #expect(error?.code == .unknownZone)
+        #expect(try sample.engine.verify().isClean)
+    }
+
+    @Test("a count of share roots that only damage can have made is corruption", arguments: [UInt64.max, 1 << 63, 0])
+    func damagedCount(count: UInt64) throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        try sample.plant(ShareCountEntry(count: count).encoded(), at: zone.shareCount(parent: nil, name: "top"))
+        #expect(try !sample.engine.verify().isClean)
+        let error = #expect(throws: RecordsError.self) { try sample.apply(.save("shared", under: "top")) }
+        #expect(error?.code == .corruption)
+    }
+
+    @Test("a reference to a name that is empty or too long is a bad request that names the field")
+    func referenceLimits() throws {
+        let sample = try SampleZone()
+        for target in ["", String(repeating: "t", count: 3_000)] {
+            let field = Field(.reference(RecordReference(target: RecordName(target), action: .none)))
+            let error = #expect(throws: RecordsError.self) {
+                try sample.apply(.save(Record(name: "a", type: "T", fields: ["link": field])))
+            }
+            #expect(error?.code == .invalidRequest)
+            #expect(error?.fields["role"] == "reference in link")
+        }
+    }
+
+    @Test("renewing incarnations gives every zone another one and leaves the records as they are")
+    func renewedIncarnations() throws {
+        let sample = try SampleZone.filled()
+        let before = try sample.engine.read { try $0.existingZone(sample.id).header() }
+        #expect(try sample.engine.renewIncarnations { UUID() } == 1)
+        var after = try sample.engine.read { try $0.existingZone(sample.id).header() }
+        #expect(after.incarnation != before.incarnation)
+        after.incarnation = before.incarnation
+        #expect(after == before)
+        #expect(try sample.engine.verify().isClean)
+    }
+}
