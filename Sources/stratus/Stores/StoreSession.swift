@@ -134,9 +134,14 @@ extension StoreSession {
         var logCount: Int
     }
 
-    /// Copies the store in `source`, open or not, to a new directory, and verifies the copy.
+    /// Copies the store in `source`, open or not, to a new directory, verifies the copy, and gives it new incarnations.
     static func backup(from source: String, to destination: String) throws -> BackupFigures {
         let report = try LevelDBStore.backup(ofStoreAt: source, to: destination)
+        // Positions in the feeds of the one must not be taken for positions in the other.
+        let anyDatabase = DatabaseID(container: "stratus", owner: nil, scope: .public)
+        let copy = try StoreSession(at: destination, database: anyDatabase, .existing)
+        defer { copy.close() }
+        try copy.engine.renewIncarnations { UUID() }
         return BackupFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount)
