@@ -21,8 +21,8 @@ struct Keys: ParsableCommand {
     @Argument(help: ArgumentHelp("The beginning of the keys to show.", valueName: "prefix"))
     var prefix: String?
 
-    @Option(help: ArgumentHelp("Show at most so many entries.", valueName: "entries"))
-    var limit = Int.max
+    @Option(help: ArgumentHelp("Show at most so many entries; else all.", valueName: "entries"))
+    var limit: Int?
 
     @Flag(help: "Show the last entries first.")
     var reverse = false
@@ -30,7 +30,7 @@ struct Keys: ParsableCommand {
     @OptionGroup var store: StoreArguments
 
     func validate() throws {
-        if limit < 0 { throw ValidationError("--limit is below zero.") }
+        if let limit, limit < 0 { throw ValidationError("--limit is below zero.") }
         do {
             _ = try range()
         } catch {
@@ -43,7 +43,7 @@ struct Keys: ParsableCommand {
         let range = try range()
         try StoreSession.with(store) { session in
             try session.engine.read { reader in
-                try reader.store.scan(range, reverse ? .backward : .forward, limit: limit) { key, value in
+                try reader.store.scan(range, reverse ? .backward : .forward, limit: limit ?? .max) { key, value in
                     let keyText = KeyDescription.text(of: key)
                     let valueText = ValueDescription.text(of: value, forKey: key)
                     try console.line(
