@@ -1,6 +1,5 @@
 // A consistent copy of a store, open or not.
 
-internal import Glibc
 internal import StratusStore
 
 /// What a backup consists of.
@@ -12,6 +11,9 @@ package struct LevelDBBackupReport: Sendable {
     package var logCount = 0
     /// How often the store was looked at until nothing changed meanwhile.
     package var attemptCount = 0
+    /// Directories beside the copy that other backups to the same destination made and did not finish: they were
+    /// interrupted, or still run. Nothing removes them unasked.
+    package var unfinishedPaths: [String] = []
 }
 
 extension LevelDBStore {
@@ -19,11 +21,12 @@ extension LevelDBStore {
     /// new directory `destination`. The copy holds every commit that had returned when this was called, and is a prefix
     /// of all commits. Tables are linked where the file system allows it, so little room is taken at first.
     ///
-    /// The copy is opened and read whole before it gets its name; it is durable when this returns. `options` says how to
-    /// open it; of them the format matters.
+    /// The copy is opened and read whole before it gets its name; it is durable when this returns. Until then it is a
+    /// directory beside it that no other backup shares. `options` says how to open it; of them the format matters.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
-    /// changes too fast, `.diskFull`, and `.inputOutput` when `destination` exists.
+    /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
+    /// not.
     package static func backup(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions()
     ) throws -> LevelDBBackupReport {
@@ -32,34 +35,37 @@ extension LevelDBStore {
                 .notAStore, "There is no store to copy: name the directory of a store.", ["path": source])
         }
         try marker.check(supported: options.formatVersion, path: source)
-        let temporary = destination + ".incomplete"
         do {
-            if try FileSystem.status(destination) != nil {
-                throw SystemError(number: EEXIST, call: "rename", path: destination)
+            let target = try BackupDirectory.make(for: destination)
+            let report: LevelDBBackupReport
+            do {
+                report = try fill(target, from: source, marker, options)
+            } catch {
+                target.remove()
+                throw error
             }
-            try removeIncomplete(temporary)
-            try FileSystem.makeDirectory(temporary)
+            try target.syncName()
+            return report
         } catch let error as SystemError {
             throw error.storeError
         }
-        do {
-            let copy = try BackupCopy.make(of: source, in: temporary)
-            try marker.write(in: temporary)
-            var report = LevelDBBackupReport()
-            report.linkedTableCount = copy.linkedTableCount
-            report.copiedTableCount = copy.copiedTableCount
-            report.logCount = copy.logCount
-            report.attemptCount = copy.attemptCount
-            report.entryCount = try verify(temporary, options)
-            try FileSystem.syncDirectory(temporary)
-            try FileSystem.rename(temporary, to: destination)
-            try FileSystem.syncDirectory(FileSystem.parent(of: destination))
-            return report
-        } catch {
-            try? removeIncomplete(temporary)
-            if let error = error as? SystemError { throw error.storeError }
-            throw error
-        }
+    }
+
+    /// Makes the copy in `target` and gives it its name.
+    private static func fill(
+        _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions
+    ) throws -> LevelDBBackupReport {
+        let copy = try BackupCopy.make(of: source, in: target.path)
+        try marker.write(in: target.path)
+        var report = LevelDBBackupReport()
+        report.linkedTableCount = copy.linkedTableCount
+        report.copiedTableCount = copy.copiedTableCount
+        report.logCount = copy.logCount
+        report.attemptCount = copy.attemptCount
+        report.unfinishedPaths = target.unfinishedPaths
+        report.entryCount = try verify(target.path, options)
+        try target.takeName()
+        return report
     }
 
     /// Opens the copy, reads it whole, and returns how many entries it holds.
@@ -72,12 +78,5 @@ extension LevelDBStore {
         let report = try store.verifyChecksums()
         if let damage = report.damages.first { throw damage }
         return report.entryCount
-    }
-
-    /// Removes what an interrupted backup left.
-    private static func removeIncomplete(_ path: String) throws(SystemError) {
-        guard try FileSystem.status(path) != nil else { return }
-        for name in try FileSystem.names(in: path) { try FileSystem.remove("\(path)/\(name)") }
-        try FileSystem.removeDirectory(path)
     }
 }

@@ -88,16 +88,8 @@ extension LevelDBStore {
     ///
     /// Throws `.held`, `.notAStore`, and what LevelDB says.
     package static func repairLosingDamagedData(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
-        guard let marker = try StoreMarker.read(in: path) else {
-            throw StoreError(
-                .notAStore, "The directory is not a store: name the directory of a store.", ["path": path])
-        }
-        try marker.check(supported: options.formatVersion, path: path)
-        do {
-            if let holder = try StoreHolder.find(in: path) { throw holder.error(path: path) }
-        } catch let error as SystemError {
-            throw error.storeError
-        }
+        let directory = try StoreDirectory.claimDamaged(path, formatVersion: options.formatVersion)
+        defer { directory.release() }
         let engineOptions = EngineOptions(options, createIfMissing: false)
         do {
             try EngineDatabase.repair(path: path, options: engineOptions)

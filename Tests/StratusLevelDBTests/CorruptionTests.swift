@@ -1,10 +1,11 @@
 // Flipped bytes: each is corruption or changes nothing; none is ever a missing entry, a wrong value or an abort.
 
 import Foundation
-import StratusLevelDB
 import StratusStore
 import StratusTestSupport
 import Testing
+
+@testable import StratusLevelDB
 
 @Suite struct CorruptionTests {
     /// A closed store with tables, a log of several blocks' fragments, and what it holds.
@@ -160,6 +161,36 @@ import Testing
         }
     }
 
+    @Test("damage that a scan passed over goes before the error that its visitor throws")
+    func visitorThrows() throws {
+        struct VisitorError: Error {}
+        let original = try Original(logged: 0)
+        let table = try #require(try files(in: original.path, suffix: ".ldb").last)
+        let url = URL(fileURLWithPath: "\(original.path)/\(table)")
+        var bytes = try Data(contentsOf: url)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: url)
+        let store = try LevelDBStore.open(at: original.path, options: Original.options)
+        defer { store.close() }
+        let everything = KeyRange(from: [0], upTo: [1])
+        for direction in [ScanDirection.forward, .backward] {
+            let last = direction == .forward ? [UInt8](number: 798) : [UInt8](number: 0)
+            func scan(_ reader: any StoreReader, throwingAt key: [UInt8]) throws {
+                try reader.scan(everything, direction, limit: .max) { found, _ in
+                    if [UInt8](copying: found) == key { throw VisitorError() }
+                    return .next
+                }
+            }
+            let read = try storeError { try store.read { try scan($0, throwingAt: last) } }
+            #expect(read.code == .corruption && read.fields["candidateFiles"] == table)
+            let written = try storeError { try store.transact { try scan($0, throwingAt: last) } }
+            #expect(written.code == .corruption && written.fields["candidateFiles"] == table)
+            // Before the damage is met the visitor's error is all there is to say.
+            let first = direction == .forward ? [UInt8](number: 0) : [UInt8](number: 798)
+            #expect(throws: VisitorError.self) { try store.read { try scan($0, throwingAt: first) } }
+        }
+    }
+
     @Test("a table that was cut short is corruption")
     func cutTable() throws {
         let original = try Original(logged: 0)
@@ -207,5 +238,28 @@ import Testing
         defer { store.close() }
         #expect(try contents(store) == original.entries)
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: original.path) }.code == .held)
+    }
+
+    @Test("a store that an opening has claimed is not repaired, and a repair gives its own claim back")
+    func repairClaims() throws {
+        let original = try Original(logged: 0)
+        let path = original.path
+        // What an opening does first, before it asks LevelDB for the lock.
+        let directory = try StoreDirectory.claim(path, createIfMissing: false, formatVersion: 1)
+        #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: path) }.code == .held)
+        directory.release()
+        var newer = LevelDBOptions()
+        newer.formatVersion = 2
+        for _ in 0..<2 {
+            let refused = try storeError { try LevelDBStore.repairLosingDamagedData(at: path, options: newer) }
+            #expect(refused.code == .unavailable)
+            let claimed = try StoreDirectory.claimDamaged(path, formatVersion: 1)
+            #expect(try storeError { try LevelDBStore.open(at: path).close() }.code == .held)
+            claimed.release()
+            try LevelDBStore.repairLosingDamagedData(at: path)
+        }
+        let store = try LevelDBStore.open(at: path)
+        defer { store.close() }
+        #expect(try contents(store) == original.entries)
     }
 }

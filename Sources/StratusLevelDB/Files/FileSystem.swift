@@ -12,9 +12,30 @@ struct SystemError: Error {
     let call: StaticString
     let path: String
 
+    /// The error as the store's callers see it. A file that is missing here is no corruption: only LevelDB's own errors
+    /// speak of files that its list names.
     var storeError: StoreError {
         let fields = ["path": path, "call": "\(call)"]
-        return EngineError(text: "IO error: \(path): \(EngineError.systemText(number))").storeError(fields)
+        let cause = EngineError.systemText(number)
+        switch number {
+        case ENOENT, ENOTDIR:
+            return StoreError(
+                .inputOutput, "There is nothing at the path, or no folder on the way to it: check it, or create it.",
+                fields, cause: cause)
+        case EACCES, EPERM, EROFS:
+            return StoreError(
+                .notPermitted, "The path may not be read or written: change its owner or mode, or name another.",
+                fields, cause: cause)
+        case ENOSPC, EDQUOT:
+            return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: cause)
+        case EEXIST, ENOTEMPTY:
+            return StoreError(
+                .inputOutput, "There is something at the path already: choose another, or move it away.", fields,
+                cause: cause)
+        default:
+            return StoreError(
+                .inputOutput, "The operating system failed a request: its cause says why.", fields, cause: cause)
+        }
     }
 }
 
@@ -163,10 +184,16 @@ enum FileSystem {
         try OpenFile(path, O_RDONLY | O_DIRECTORY).sync()
     }
 
-    /// The directory that holds `path`.
-    static func parent(of path: String) -> String {
+    /// `path` without the slashes at its end, unless it is the root.
+    static func withoutTrailingSlashes(_ path: String) -> String {
         var bytes = Array(path.utf8)
         while bytes.count > 1 && bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The directory that holds `path`.
+    static func parent(of path: String) -> String {
+        let bytes = Array(withoutTrailingSlashes(path).utf8)
         guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == 0 ? "/" : String(decoding: bytes[..<slash], as: UTF8.self)
     }

@@ -36,6 +36,30 @@ struct StoreDirectory: Sendable {
         }
     }
 
+    /// Claims a store that does not open, to be repaired. Steps 2 and 3 and the formats of 4, and nothing is created.
+    ///
+    /// Throws `.notAStore`, `.held`, `.newerFormat` and `.unavailable` for an older one.
+    static func claimDamaged(_ path: String, formatVersion: Int) throws -> StoreDirectory {
+        do {
+            let identity = try locate(path, createIfMissing: false)
+            try OpenStores.insert(identity, path: path)
+            do {
+                guard let marker = try StoreMarker.read(in: path) else {
+                    throw StoreError(
+                        .notAStore, "The directory is not a store: name the directory of a store.", ["path": path])
+                }
+                try marker.check(supported: formatVersion, path: path)
+                if let holder = try StoreHolder.find(in: path) { throw holder.error(path: path) }
+                return StoreDirectory(path: path, identity: identity, isNew: false, formatVersion: formatVersion)
+            } catch {
+                OpenStores.remove(identity)
+                throw error
+            }
+        } catch let error as SystemError {
+            throw error.storeError
+        }
+    }
+
     func release() {
         OpenStores.remove(identity)
     }

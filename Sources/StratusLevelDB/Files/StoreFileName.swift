@@ -30,4 +30,12 @@ enum StoreFileName: Equatable {
             self = .other
         }
     }
+
+    /// Whether a store may have a file of this name: what is not told apart above are LevelDB's diary, files that it is
+    /// about to rename, and the marker.
+    static func isOfStore(_ name: String) -> Bool {
+        guard case .other = StoreFileName(name) else { return true }
+        return ["LOG", "LOG.old", StoreMarker.fileName, StoreMarker.temporaryFileName].contains(name)
+            || name.hasSuffix(".dbtmp")
+    }
 }

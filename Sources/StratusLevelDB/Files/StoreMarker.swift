@@ -43,7 +43,7 @@ struct StoreMarker: Equatable {
         let bytes: [UInt8]
         do {
             bytes = try FileSystem.read("\(directory)/\(fileName)")
-        } catch  where error.number == ENOENT {
+        } catch  where [ENOENT, ENOTDIR].contains(error.number) {
             return nil
         } catch { throw error.storeError }
         guard let marker = StoreMarker(bytes) else {

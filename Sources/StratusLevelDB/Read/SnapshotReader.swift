@@ -86,7 +86,8 @@ final class SnapshotReader: StoreReader {
         }
     }
 
-    /// Lends an iterator, checks it afterwards, and names `range` in what it throws.
+    /// Lends an iterator, checks it afterwards, and names `range` in what it throws. The iterator's error goes before
+    /// that of `body`, which may be what came of the entries that were passed over.
     func withIterator(_ range: KeyRange, _ body: (EngineIterator) throws -> Void) throws {
         let iterator = idleIterators.popLast() ?? published.engine.makeIterator()
         do {
@@ -96,7 +97,13 @@ final class SnapshotReader: StoreReader {
             iterator.destroy()
             throw published.storeError(error, in: range)
         } catch {
-            if (try? iterator.check()) == nil { iterator.destroy() } else { idleIterators.append(iterator) }
+            do {
+                try iterator.check()
+            } catch let damage {
+                iterator.destroy()
+                throw published.storeError(damage, in: range)
+            }
+            idleIterators.append(iterator)
             throw error
         }
         idleIterators.append(iterator)

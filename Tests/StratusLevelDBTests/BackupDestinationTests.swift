@@ -1,0 +1,126 @@
+// Where a backup goes: it touches nothing but its own files, and says what is wrong with a destination.
+
+import Foundation
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusLevelDB
+
+@Suite struct BackupDestinationTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+    private let target: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path(of: "store")
+        target = directory.path(of: "copy")
+        let store = try LevelDBStore.open(at: path)
+        try store.transact { try $0.set([1], to: [1]) }
+        store.close()
+    }
+
+    private func makeDirectory(_ name: String, holding file: String) throws {
+        let path = directory.path(of: name)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try Data([1]).write(to: URL(fileURLWithPath: "\(path)/\(file)"))
+    }
+
+    private func backup(to destination: String) throws -> StoreError {
+        try storeError { _ = try LevelDBStore.backup(ofStoreAt: path, to: destination) }
+    }
+
+    @Test("a backup deletes no file but its own, names the copies that others have not finished, and works beside them")
+    func foreignFiles() throws {
+        let unfinished = (1...3).map { "copy.incomplete-\(getpid())-\($0)" }
+        let foreign = ["copy.incomplete", "copy.incomplete-", "copy.incomplete-notes", "copy.incomplete-1-1-1"]
+        for name in unfinished + foreign { try makeDirectory(name, holding: "000005.ldb") }
+        let report = try LevelDBStore.backup(ofStoreAt: path, to: target)
+        #expect(report.unfinishedPaths == unfinished.map(directory.path(of:)))
+        for name in unfinished + foreign {
+            #expect(try files(in: directory.path(of: name)) == ["000005.ldb"], "\(name)")
+        }
+        #expect(try files(in: directory.path).count == 2 + unfinished.count + foreign.count)
+    }
+
+    @Test("a copy that is given up is removed, but not a file that somebody put into it")
+    func removal() throws {
+        let copy = try BackupDirectory.make(for: target)
+        #expect(copy.path == "\(target).incomplete-\(getpid())-1")
+        let own = "CURRENT LOCK LOG LOG.old MANIFEST-000002 000003.log 000005.ldb 000007.dbtmp STRATUS STRATUS.new"
+        for name in "\(own) notes.txt".split(separator: " ") {
+            try Data([1]).write(to: URL(fileURLWithPath: "\(copy.path)/\(name)"))
+        }
+        copy.remove()
+        #expect(try files(in: copy.path) == ["notes.txt"])
+        try FileManager.default.removeItem(atPath: "\(copy.path)/notes.txt")
+        copy.remove()
+        #expect(!FileManager.default.fileExists(atPath: copy.path))
+    }
+
+    @Test("of backups to one destination at once one succeeds, the others say that it exists, and nothing is left")
+    func oneDestination() async throws {
+        try await TestThreads.offPool {
+            for round in 0..<10 {
+                let target = directory.path(of: "copy-\(round)")
+                let results = Locked<[String]>([])
+                try TestThreads.run(4) { _ in
+                    do {
+                        _ = try LevelDBStore.backup(ofStoreAt: path, to: target)
+                        results.withLock { $0.append("done") }
+                    } catch let error as StoreError {
+                        results.withLock { $0.append(error.cause ?? "\(error)") }
+                    }
+                }
+                #expect(results.value.sorted() == ["File exists", "File exists", "File exists", "done"])
+                let copy = try LevelDBStore.open(at: target)
+                defer { copy.close() }
+                #expect(try contents(copy) == [[1]: [1]])
+            }
+            #expect(try files(in: directory.path).count == 11)
+        }
+    }
+
+    @Test("a destination without a folder names the folder, and the store is not called corrupt")
+    func missingFolder() throws {
+        let missing = try backup(to: directory.path(of: "missing/copy"))
+        #expect(missing.code == .inputOutput && missing.fields["missingFolder"] == directory.path(of: "missing"))
+        let file = try backup(to: "\(path)/CURRENT/copy")
+        #expect(file.code == .inputOutput && file.fields["missingFolder"] == "\(path)/CURRENT")
+        #expect(try files(in: directory.path) == ["store"])
+    }
+
+    @Test("slashes at the end of a destination mean nothing")
+    func trailingSlashes() throws {
+        _ = try LevelDBStore.backup(ofStoreAt: "\(path)//", to: "\(target)//")
+        #expect(try files(in: directory.path) == ["copy", "store"])
+        for taken in [target, "\(target)/"] {
+            let error = try backup(to: taken)
+            #expect(error.code == .inputOutput && error.fields["path"] == target)
+            #expect(error.message.contains("at the destination already: choose another"))
+        }
+    }
+
+    @Test("a file is no store that could be copied or repaired")
+    func fileAsSource() throws {
+        let file = "\(path)/CURRENT"
+        let copied = try storeError { _ = try LevelDBStore.backup(ofStoreAt: file, to: target) }
+        #expect(copied.code == .notAStore)
+        #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: file) }.code == .notAStore)
+    }
+
+    @Test("a failed system call of our own is never corruption, and names its path")
+    func systemErrors() {
+        let codes: [Int32: StoreError.Code] = [
+            ENOENT: .inputOutput, ENOTDIR: .inputOutput, EINVAL: .inputOutput, EIO: .inputOutput, EEXIST: .inputOutput,
+            EACCES: .notPermitted, EPERM: .notPermitted, EROFS: .notPermitted, ENOSPC: .diskFull, EDQUOT: .diskFull,
+        ]
+        for (number, code) in codes {
+            let error = SystemError(number: number, call: "open", path: "/a/b").storeError
+            #expect(error.code == code && error.fields == ["path": "/a/b", "call": "open"], "\(error)")
+            #expect(error.cause == EngineError.systemText(number))
+        }
+        #expect(EngineError(text: "IO error: /a: \(EngineError.systemText(ENOENT))").storeCode == .corruption)
+    }
+}
