@@ -23,12 +23,14 @@ extension LevelDBStore {
     ///
     /// The copy is opened and read whole before it gets its name; it is durable when this returns. Until then it is a
     /// directory beside it that no other backup shares. `options` says how to open it; of them the format matters.
+    /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
     /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
     /// not.
     package static func backup(
-        ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions()
+        ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
+        prepare: (LevelDBStore) throws -> Void = { _ in }
     ) throws -> LevelDBBackupReport {
         guard let marker = try StoreMarker.read(in: source), !marker.isCreating else {
             throw StoreError(
@@ -39,7 +41,7 @@ extension LevelDBStore {
             let target = try BackupDirectory.make(for: destination)
             let report: LevelDBBackupReport
             do {
-                report = try fill(target, from: source, marker, options)
+                report = try fill(target, from: source, marker, options, prepare)
             } catch {
                 target.remove()
                 throw error
@@ -53,7 +55,8 @@ extension LevelDBStore {
 
     /// Makes the copy in `target` and gives it its name.
     private static func fill(
-        _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions
+        _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions,
+        _ prepare: (LevelDBStore) throws -> Void
     ) throws -> LevelDBBackupReport {
         let copy = try BackupCopy.make(of: source, in: target.path)
         try marker.write(in: target.path)
@@ -63,13 +66,15 @@ extension LevelDBStore {
         report.logCount = copy.logCount
         report.attemptCount = copy.attemptCount
         report.unfinishedPaths = target.unfinishedPaths
-        report.entryCount = try verify(target.path, options)
+        report.entryCount = try verify(target.path, options, prepare)
         try target.takeName()
         return report
     }
 
-    /// Opens the copy, reads it whole, and returns how many entries it holds.
-    private static func verify(_ path: String, _ options: LevelDBOptions) throws -> Int {
+    /// Opens the copy, reads it whole, lets the caller prepare it, and returns how many entries were copied.
+    private static func verify(
+        _ path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void
+    ) throws -> Int {
         var options = options
         options.createIfMissing = false
         options.testHooks = LevelDBTestHooks()
@@ -77,6 +82,7 @@ extension LevelDBStore {
         defer { store.close() }
         let report = try store.verifyChecksums()
         if let damage = report.damages.first { throw damage }
+        try prepare(store)
         return report.entryCount
     }
 }

@@ -132,18 +132,21 @@ extension StoreSession {
         var linkedTableCount: Int
         var copiedTableCount: Int
         var logCount: Int
+        /// What other backups to the same name have not finished: they run, or were killed.
+        var unfinishedPaths: [String]
     }
 
     /// Copies the store in `source`, open or not, to a new directory, verifies the copy, and gives it new incarnations.
     static func backup(from source: String, to destination: String) throws -> BackupFigures {
-        let report = try LevelDBStore.backup(ofStoreAt: source, to: destination)
-        // Positions in the feeds of the one must not be taken for positions in the other.
-        let anyDatabase = DatabaseID(container: "stratus", owner: nil, scope: .public)
-        let copy = try StoreSession(at: destination, database: anyDatabase, .existing)
-        defer { copy.close() }
-        try copy.engine.renewIncarnations { UUID() }
+        let report = try LevelDBStore.backup(ofStoreAt: source, to: destination) { copy in
+            // Positions in the feeds of the one must not be taken for positions in the other.
+            var options = RecordEngineOptions()
+            options.ancestorCacheByteCount = 0
+            try RecordEngine(store: copy, options: options, incarnation: UUID()).renewIncarnations { UUID() }
+        }
         return BackupFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
-            copiedTableCount: report.copiedTableCount, logCount: report.logCount)
+            copiedTableCount: report.copiedTableCount, logCount: report.logCount,
+            unfinishedPaths: report.unfinishedPaths)
     }
 }

@@ -29,6 +29,9 @@ struct Backup: ParsableCommand {
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
                 + "\(Quantities.count(figures.linkedTableCount)) tables linked, "
                 + "\(Quantities.count(figures.copiedTableCount)) copied (\(Quantities.duration(duration)))")
+        for path in figures.unfinishedPaths {
+            try console.line("unfinished, of a backup that still runs or was killed: \(VisibleText.of(path))")
+        }
         try console.object([
             "destination": .string(destination), "entries": JSONValue(figures.entryCount),
             "linkedTables": JSONValue(figures.linkedTableCount), "copiedTables": JSONValue(figures.copiedTableCount),
