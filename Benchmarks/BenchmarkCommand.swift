@@ -30,7 +30,7 @@ struct RunCommand: ParsableCommand {
     @Option(help: "The folder for the table as JSON and Markdown and for the plots; nothing is written without it.")
     var results: String?
 
-    @Option(help: "The write buffer of Stratus and of raw LevelDB in MiB, instead of the default; to find out what it does.")
+    @Option(help: "The write buffer of Stratus and raw LevelDB in MiB, instead of the default.")
     var writeBuffer: Int?
 
     @Option(help: "An empty folder for the stores, on the disk to be measured; it is emptied afterwards.")

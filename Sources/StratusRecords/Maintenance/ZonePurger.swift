@@ -26,7 +26,7 @@ extension RecordEngine {
     ) throws -> PurgeProgress {
         var progress = PurgeProgress()
         while let purge = try nextPurge() {
-            let range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
+            var range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
             while true {
                 guard shouldContinue(progress) else { return progress }
                 if store.isUnderWritePressure {
@@ -35,9 +35,11 @@ extension RecordEngine {
                     continue
                 }
                 let deleted = try deleteEntries(in: range, limit: options.limits.purgeBatchCount)
-                guard deleted > 0 else { break }
-                progress.entriesDeleted += deleted
+                guard let last = deleted.last else { break }
+                progress.entriesDeleted += deleted.count
                 progress.commits += 1
+                // Going on from there spares each batch a walk over everything deleted before it.
+                range.lower = last
             }
             try transact { transaction in
                 try transaction.removePurge(purge)
@@ -58,8 +60,9 @@ extension RecordEngine {
         }
     }
 
-    /// Deletes keys that nobody writes any more, so listing them and deleting them need not be one transaction.
-    private func deleteEntries(in range: KeyRange, limit: Int) throws -> Int {
+    /// Deletes the first keys of a range, and returns them. Nobody writes them any more, so listing them and deleting
+    /// them need not be one transaction.
+    private func deleteEntries(in range: KeyRange, limit: Int) throws -> [[UInt8]] {
         let keys = try read { reader in
             var keys: [[UInt8]] = []
             try reader.store.scan(range, .forward, limit: limit) { key, _ in
@@ -68,11 +71,11 @@ extension RecordEngine {
             }
             return keys
         }
-        guard !keys.isEmpty else { return 0 }
+        guard !keys.isEmpty else { return [] }
         try transact { transaction in
             for key in keys { try transaction.deleteEntry(key) }
         }
-        return keys.count
+        return keys
     }
 }
 
