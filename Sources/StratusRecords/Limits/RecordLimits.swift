@@ -8,7 +8,7 @@ package struct RecordLimits: Hashable, Sendable {
     /// Records saved and deleted in one request.
     package var requestItemCount = 4_000
     /// Entries deleted in one commit by a background purge.
-    package var purgeBatchCount = 5_000
+    package var purgeBatchCount = 1_000
 
     /// Fields of one record (L-06).
     package static let fieldCount = 256
