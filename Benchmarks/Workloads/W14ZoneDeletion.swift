@@ -82,7 +82,7 @@ private final class PurgeOutcome: Sendable {
     private let result = Mutex<Result<PurgeProgress, any Error>?>(nil)
 
     func run(_ stratus: StratusSide) {
-        let outcome = Result { try stratus.engine.purgeDeletedZones(pause: { usleep(5_000) }) }
+        let outcome = Result { try stratus.engine.purgeDeletedZones(pause: { usleep(5_000) }, rest: { usleep(8_000) }) }
         result.withLock { $0 = outcome }
     }
 

@@ -19,10 +19,14 @@ package struct PurgeProgress: Hashable, Sendable {
 }
 
 extension RecordEngine {
-    /// Purges every deleted zone. `pause` is called while the store is under write pressure and should sleep a little;
-    /// the purge ends early, to be resumed by another call, when `shouldContinue` answers false.
+    /// Purges every deleted zone.
+    ///
+    /// `pause` is called while the store is under write pressure and should sleep a little. `rest` is called after each
+    /// batch; where others write meanwhile it should sleep about as long as a batch takes, a few milliseconds, for a
+    /// purge that never rests takes every second turn of the write lane. The purge ends early, to be resumed by another
+    /// call, when `shouldContinue` answers false.
     package func purgeDeletedZones(
-        pause: () -> Void, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
+        pause: () -> Void, rest: () -> Void = {}, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws -> PurgeProgress {
         var progress = PurgeProgress()
         while let purge = try nextPurge() {
@@ -40,6 +44,7 @@ extension RecordEngine {
                 progress.commits += 1
                 // Going on from there spares each batch a walk over everything deleted before it.
                 range.lower = last
+                rest()
             }
             try transact { transaction in
                 try transaction.removePurge(purge)

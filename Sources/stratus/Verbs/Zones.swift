@@ -137,9 +137,10 @@ struct Zones: ParsableCommand {
     private static func purge(_ session: StoreSession, _ console: Console) throws -> PurgeProgress {
         let shown = Progress("removing entries", total: nil, on: console)
         defer { shown.finish() }
-        return try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() }) { progress in
+        func show(_ progress: PurgeProgress) -> Bool {
             shown.update(progress.entriesDeleted)
             return true
         }
+        return try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: show)
     }
 }
