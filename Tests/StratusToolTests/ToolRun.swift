@@ -66,8 +66,9 @@ struct ToolRun {
                 return
             }
             let pid = process.processIdentifier
-            DispatchQueue.global().asyncAfter(deadline: .now() + limitSeconds) {
-                if process.isRunning { kill(pid, SIGKILL) }
+            // Weak, so that a child that has ended is not kept until its deadline.
+            DispatchQueue.global().asyncAfter(deadline: .now() + limitSeconds) { [weak process] in
+                if process?.isRunning == true { kill(pid, SIGKILL) }
             }
         }
         return ToolRun(
