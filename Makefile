@@ -74,9 +74,8 @@ sanitize-thread: bootstrap ## … thread only
 .PHONY: fuzz
 fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
 	swift build -c release --product stratus-fuzz
-	for target in $(FUZZ_TARGETS); do \
-		"$$(swift build -c release --show-bin-path)/stratus-fuzz" $$target --executions $(EXECUTIONS) || exit 1; \
-	done
+	printf '%s\n' $(FUZZ_TARGETS) | xargs -P 2 -I TARGET \
+		"$$(swift build -c release --show-bin-path)/stratus-fuzz" TARGET --executions $(EXECUTIONS)
 
 .PHONY: soak
 soak: bootstrap ## Runs the long random histories, optimised (hours)
