@@ -8,7 +8,7 @@ extension RecordsError {
     init(wrapping error: StoreError) {
         var fields = error.fields
         for (name, value) in error.fields where name.hasSuffix("Key") || name == "key" {
-            guard let bytes = [UInt8](hexadecimal: value) else { continue }
+            guard let bytes = Hex.bytes(value) else { continue }
             fields[name + "Description"] = "\(KeyDescription(bytes))"
         }
         self.init(
@@ -28,29 +28,6 @@ extension RecordsError {
                 error.fields, cause: "\(error)")
         default:
             self.init(.invalidRequest, message: error.message, error.fields, cause: nil)
-        }
-    }
-}
-
-extension [UInt8] {
-    /// The bytes of a text of hexadecimal digit pairs, or nil when it is not one.
-    init?(hexadecimal text: String) {
-        let digits = Array<UInt8>(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        self = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = Self.value(ofDigit: digits[index]), let low = Self.value(ofDigit: digits[index + 1])
-            else { return nil }
-            append(high << 4 | low)
-        }
-    }
-
-    private static func value(ofDigit digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 }
