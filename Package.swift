@@ -7,11 +7,17 @@ import PackageDescription
 let package = Package(
     name: "stratus",
     products: [
-        .executable(name: "stratus", targets: ["stratus"])
+        .library(name: "StratusKit", targets: ["StratusKit"]),
+        .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "CoreLocation", targets: ["CoreLocation"]),
+        .library(name: "StratusTesting", targets: ["StratusTesting"]),
+        .executable(name: "stratus", targets: ["stratus"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     ],
     targets: [
         // Floor 1: words and seams.
@@ -28,7 +34,25 @@ let package = Package(
         // Floor 3: records, indexes, hierarchy.
         .target(name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel"]),
 
+        // Floor 4: what the server decides.
+        .target(
+            name: "StratusCloud",
+            dependencies: [
+                "StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "CFileTree",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+
         // Floor 5: what users touch.
+        .target(
+            name: "StratusKit",
+            dependencies: [
+                "StratusCloud", "StratusRecords", "StratusModel", "StratusOperations", "StratusLevelDB", "StratusStore",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]),
+        .target(name: "CloudKit", dependencies: ["StratusKit"]),
+        .target(name: "CoreLocation", dependencies: ["StratusKit"]),
+        .target(name: "StratusTesting", dependencies: ["StratusKit"]),
         .target(name: "CFileTree"),
         .executableTarget(
             name: "stratus",
@@ -73,6 +97,13 @@ let package = Package(
                 "StratusLevelDB", "StratusRecords", "StratusModel", "StratusStore", "StratusTestSupport",
                 "stratus-test-child",
             ]),
+        .testTarget(
+            name: "StratusCloudTests",
+            dependencies: [
+                "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel",
+                "StratusTestSupport",
+            ]),
+        .testTarget(name: "StratusKitTests", dependencies: ["StratusKit", "StratusTesting", "StratusTestSupport"]),
         .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(

@@ -1,0 +1,34 @@
+// The server's switches and limits, with the defaults of the real one.
+
+/// Whether record types and fields are learnt from what is saved, or must be known (S-13).
+package enum SchemaMode: UInt8, Hashable, Sendable, CaseIterable {
+    case development = 1
+    case production = 2
+}
+
+/// How a host wants its server to behave.
+package struct CloudOptions: Hashable, Sendable {
+    package var schemaMode = SchemaMode.development
+    /// Records saved and deleted, or fetched, in one request (L-01).
+    package var requestItemCount = 400
+    /// Bytes of one request, assets not counted (L-01).
+    package var requestByteCount = 2 << 20
+    /// Bytes of one record, assets not counted (L-03).
+    package var recordByteCount = 1 << 20
+    /// Records that may point at one record with `deleteSelf` (L-05).
+    package var owningReferenceCount = 750
+    /// Zones of one database (L-06).
+    package var zoneCount = 1_000
+    /// Bytes of one asset; nil for no limit (L-04).
+    package var assetByteCount: Int64?
+    /// Bytes an account's private databases may hold where its own quota is nil; nil for no limit (S-16).
+    package var quotaByteCount: Int64?
+    /// Whether deleting a record that does not exist fails with `unknownItem`.
+    package var unknownRecordDeletionFails = false
+    /// Whether the single-item call that deletes a zone that does not exist succeeds.
+    package var unknownZoneDeletionSucceeds = false
+    /// Whether saving a child gives its parent a new change tag (S-10).
+    package var childSaveTouchesParent = false
+
+    package init() {}
+}

@@ -1,0 +1,29 @@
+// Where errors can be planned: a host's tests make any record, zone, operation or account fail with any error.
+
+/// The kinds of requests a fault can be planned for. The raw values are what the host API calls them.
+package enum RequestKind: String, Hashable, Sendable, CaseIterable {
+    case modifyRecords
+    case fetchRecords
+    case modifyZones
+    case fetchZones
+    case accountStatus
+    case userRecord
+    case discoverUsers
+}
+
+/// A moment of a request at which a planned error may come up.
+package enum FaultPoint: Hashable, Sendable {
+    /// The request as a whole, before any work.
+    case request(RequestKind, Caller)
+    /// One zone of a request, before its work.
+    case zone(ZoneAddress, Caller, RequestKind)
+    /// One record of a request, before its work. In an atomic zone its failure fails the zone.
+    case record(RecordAddress, Caller, RequestKind)
+    /// After the commit: the answer gets lost on its way (S-21).
+    case response(RequestKind, Caller)
+}
+
+/// Plans errors. Asked once for every moment, in order, outside transactions.
+package protocol FaultSource: Sendable {
+    func error(at point: FaultPoint) -> CloudError?
+}

@@ -1,0 +1,100 @@
+// What a client can ask of records and zones, and what it is answered. A request as a whole fails by throwing a
+// `CloudError`; an item fails in its place of the answer.
+
+package import StratusModel
+
+/// Who asks, and in which container.
+package struct Caller: Hashable, Sendable {
+    package var container: ContainerName
+    /// Nil when nobody is signed in: the public database can be read then (S-17).
+    package var account: AccountID?
+
+    package init(container: ContainerName, account: AccountID?) {
+        self.container = container
+        self.account = account
+    }
+}
+
+/// Which of a record's values a save writes, and whether the tag is compared (S-01, S-02).
+package enum SavePolicy: Int, Hashable, Sendable, CaseIterable {
+    case ifServerRecordUnchanged = 0
+    case changedKeys = 1
+    case allKeys = 2
+}
+
+/// Records to save and to delete.
+package struct ModifyRecordsRequest: Sendable {
+    package var saves: [RecordSave]
+    package var deletes: [RecordAddress]
+    package var policy: SavePolicy
+    /// Whether each zone that can is changed whole or not at all.
+    package var isAtomic: Bool
+
+    package init(
+        saves: [RecordSave] = [], deletes: [RecordAddress] = [], policy: SavePolicy = .ifServerRecordUnchanged,
+        isAtomic: Bool = true
+    ) {
+        self.saves = saves
+        self.deletes = deletes
+        self.policy = policy
+        self.isAtomic = isAtomic
+    }
+}
+
+/// An answer for every item, in the order of the request.
+package struct ModifyRecordsResponse: Sendable {
+    package var saves: [Result<ClientRecord, CloudError>]
+    package var deletes: [Result<Void, CloudError>]
+
+    package init(saves: [Result<ClientRecord, CloudError>], deletes: [Result<Void, CloudError>]) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+}
+
+/// Records to fetch by name.
+package struct FetchRecordsRequest: Sendable {
+    package var addresses: [RecordAddress]
+    /// The fields to hand out; nil for all of them.
+    package var desiredKeys: Set<String>?
+
+    package init(addresses: [RecordAddress], desiredKeys: Set<String>? = nil) {
+        self.addresses = addresses
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// An answer for every address, in the order of the request.
+package struct FetchRecordsResponse: Sendable {
+    package var records: [Result<ClientRecord, CloudError>]
+
+    package init(records: [Result<ClientRecord, CloudError>]) { self.records = records }
+}
+
+/// Zones to save and to delete.
+package struct ModifyZonesRequest: Sendable {
+    package var saves: [ClientZone]
+    package var deletes: [ZoneAddress]
+
+    package init(saves: [ClientZone] = [], deletes: [ZoneAddress] = []) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+}
+
+/// An answer for every item, in the order of the request.
+package struct ModifyZonesResponse: Sendable {
+    package var saves: [Result<ClientZone, CloudError>]
+    package var deletes: [Result<Void, CloudError>]
+
+    package init(saves: [Result<ClientZone, CloudError>], deletes: [Result<Void, CloudError>]) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+}
+
+/// Zones to fetch: those named, or all of the database.
+package enum FetchZonesRequest: Sendable {
+    case named([ZoneAddress])
+    case all
+}

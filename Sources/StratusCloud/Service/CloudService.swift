@@ -1,0 +1,37 @@
+// The server: every request comes in here. Each kind of request is an extension in a file of its own.
+
+package import StratusRecords
+
+/// What a server is given from outside.
+package struct CloudEnvironment: Sendable {
+    package var clock: any CloudClock
+    package var identifiers: any IdentifierSource
+    package var faults: (any FaultSource)?
+    /// Told of every request when it has been answered; must be quick.
+    package var onEvent: (@Sendable (CloudEvent) -> Void)?
+
+    package init(
+        clock: any CloudClock, identifiers: any IdentifierSource, faults: (any FaultSource)? = nil,
+        onEvent: (@Sendable (CloudEvent) -> Void)? = nil
+    ) {
+        self.clock = clock
+        self.identifiers = identifiers
+        self.faults = faults
+        self.onEvent = onEvent
+    }
+}
+
+/// The server's rules over one store, for all its accounts and containers.
+///
+/// Requests block their thread until their commits are durable; they are never made on the cooperative pool.
+package final class CloudService: Sendable {
+    package let engine: RecordEngine
+    package let environment: CloudEnvironment
+    package let options: CloudOptions
+
+    package init(engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init()) {
+        self.engine = engine
+        self.environment = environment
+        self.options = options
+    }
+}

@@ -1,0 +1,73 @@
+// Records as they cross the line between client and server.
+
+package import FoundationEssentials
+package import StratusModel
+
+/// A record as the server hands it out.
+package struct ClientRecord: Hashable, Sendable {
+    package var address: RecordAddress
+    package var type: String
+    package var changeTag: String
+    package var creationDate: Date
+    package var modificationDate: Date
+    /// Record names of user records, `__defaultOwner__` for the caller's own.
+    package var creatorUserName: String
+    package var lastModifiedUserName: String
+    package var parent: ClientReference?
+    package var share: ClientReference?
+    /// All fields, or those that were asked for.
+    package var fields: [String: ClientField]
+
+    package init(
+        address: RecordAddress, type: String, changeTag: String, creationDate: Date, modificationDate: Date,
+        creatorUserName: String, lastModifiedUserName: String, parent: ClientReference? = nil,
+        share: ClientReference? = nil, fields: [String: ClientField] = [:]
+    ) {
+        self.address = address
+        self.type = type
+        self.changeTag = changeTag
+        self.creationDate = creationDate
+        self.modificationDate = modificationDate
+        self.creatorUserName = creatorUserName
+        self.lastModifiedUserName = lastModifiedUserName
+        self.parent = parent
+        self.share = share
+        self.fields = fields
+    }
+}
+
+/// A record that a client wants saved. Everything here is a claim.
+package struct RecordSave: Hashable, Sendable {
+    package var address: RecordAddress
+    package var type: String
+    /// The tag of the version the client started from; nil for a record it believes to be new.
+    package var baseTag: String?
+    package var parent: ClientReference?
+    package var isParentChanged: Bool
+    package var share: ClientReference?
+    /// All values the client holds.
+    package var fields: [String: ClientField]
+    /// The keys set since the record was fetched or made, those set to nil included (C-03).
+    package var changedKeys: Set<String>
+    /// The text of a misuse that raises an exception on Apple's systems, remembered to fail the save.
+    package var misuse: String?
+    /// The account the record was fetched by, when it was.
+    package var fetchedBy: AccountID?
+
+    package init(
+        address: RecordAddress, type: String, baseTag: String? = nil, parent: ClientReference? = nil,
+        isParentChanged: Bool = false, share: ClientReference? = nil, fields: [String: ClientField] = [:],
+        changedKeys: Set<String> = [], misuse: String? = nil, fetchedBy: AccountID? = nil
+    ) {
+        self.address = address
+        self.type = type
+        self.baseTag = baseTag
+        self.parent = parent
+        self.isParentChanged = isParentChanged
+        self.share = share
+        self.fields = fields
+        self.changedKeys = changedKeys
+        self.misuse = misuse
+        self.fetchedBy = fetchedBy
+    }
+}

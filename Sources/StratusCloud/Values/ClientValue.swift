@@ -1,0 +1,51 @@
+// The value of a field as a client sends it and is given it: like the stored value, but references name whole records
+// and assets are files or contents.
+
+package import FoundationEssentials
+package import StratusModel
+
+/// A pointer to a record, wherever it lies; the server refuses those that leave the zone.
+package struct ClientReference: Hashable, Sendable {
+    package var target: RecordAddress
+    package var action: ReferenceAction
+
+    package init(target: RecordAddress, action: ReferenceAction) {
+        self.target = target
+        self.action = action
+    }
+}
+
+/// An asset as a client sends it and is given it.
+package enum ClientAsset: Hashable, Sendable {
+    /// A file that this process may read and that is to be taken in. Never made from decoded data.
+    case file(path: String)
+    /// Content that the server has handed out before, or that a record is said to have: a claim, which counts only
+    /// where the record as stored holds the same content in the same field.
+    case content(AssetDescriptor)
+    /// An asset without a file and without content: what decoding an archive leaves.
+    case missing
+}
+
+/// The value of a field.
+package enum ClientValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case date(Date)
+    case bytes(Data)
+    case location(Location)
+    case reference(ClientReference)
+    case asset(ClientAsset)
+    case list([ClientValue])
+}
+
+/// A value and whether it came through `encryptedValues` (C-08).
+package struct ClientField: Hashable, Sendable {
+    package var value: ClientValue
+    package var isEncrypted: Bool
+
+    package init(_ value: ClientValue, isEncrypted: Bool = false) {
+        self.value = value
+        self.isEncrypted = isEncrypted
+    }
+}
