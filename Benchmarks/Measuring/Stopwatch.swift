@@ -13,6 +13,18 @@ enum Stopwatch {
         return start.duration(to: .now).inSeconds
     }
 
+    /// The seconds each of `count` answers takes: `body` gives all of them, again and again for at least 20 ms.
+    static func secondsEach(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        var passes = 0
+        while true {
+            try body()
+            passes += 1
+            let seconds = start.duration(to: .now).inSeconds
+            if seconds >= 0.02 { return seconds / Double(passes * count) }
+        }
+    }
+
     /// Runs the contestants one after the other, `rounds` times, after a round that does not count, and returns the
     /// median of each. A contestant returns its own figure, seconds as a rule.
     static func medians(

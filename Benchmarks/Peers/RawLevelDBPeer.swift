@@ -100,6 +100,17 @@ import StratusRecords
         }
     }
 
+    /// The number of bytes of the value under `key`, which is read and freed again.
+    func byteCount(of key: [UInt8]) throws -> Int {
+        var count = 0
+        let found = try unsafe Self.withCharacters(key) { start in
+            try unsafe Self.checked { unsafe leveldb_get(database, readOptions, start, key.count, &count, $0) }
+        }
+        guard let value = unsafe found else { throw PeerError("A record is missing in the raw LevelDB.") }
+        unsafe leveldb_free(value)
+        return count
+    }
+
     /// Table files in level 0.
     var levelZeroFileCount: Int {
         guard let text = unsafe leveldb_property_value(database, "leveldb.num-files-at-level0") else { return 0 }

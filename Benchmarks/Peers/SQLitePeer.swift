@@ -74,6 +74,11 @@ final class SQLitePeer: Sendable {
             mode = excluded.mode, digest = excluded.digest
         """
 
+    private static let fetch = """
+        SELECT type, parent, share, change, created, modified, user, title, size, mode, digest
+        FROM records WHERE zone = ?1 AND name = ?2
+        """
+
     /// The nearest share root at or above a record.
     private static let shareOfRecord = """
         WITH RECURSIVE chain (name, parent, share) AS (
@@ -146,6 +151,21 @@ final class SQLitePeer: Sendable {
                     let share: String = row[1]
                     found += root.isEmpty || share.isEmpty ? 0 : 1
                 }
+            }
+            return found
+        }
+
+        /// Fetches records by name, every column taken out of its row. Returns how many there are.
+        func fetch(_ names: [RecordName], zone: Int = mainZone) throws -> Int {
+            let statement = try database.cachedStatement(sql: SQLitePeer.fetch)
+            var found = 0
+            for name in names {
+                statement.setUncheckedArguments([zone, name.text])
+                guard let row = try Row.fetchCursor(statement).next() else { continue }
+                let content: (String, String?, String?, Int) = (row[0], row[1], row[2], row[3])
+                let stamp: (Double, Double, String) = (row[4], row[5], row[6])
+                let fields: (String, Int64, Int64, Data) = (row[7], row[8], row[9], row[10])
+                found += content.0.isEmpty || stamp.2.isEmpty || fields.3.isEmpty ? 0 : 1
             }
             return found
         }

@@ -39,27 +39,15 @@ enum ShareLookupWorkload: Workload {
         return try Stopwatch.medians(
             rounds: 7,
             [
-                { try secondsAQuestion(targets) { try askStratus(run.stratus.engine, targets) } },
-                { try secondsAQuestion(targets) { try askStratus(run.stratus.uncached, targets) } },
+                { try Stopwatch.secondsEach(targets.count) { try askStratus(run.stratus.engine, targets) } },
+                { try Stopwatch.secondsEach(targets.count) { try askStratus(run.stratus.uncached, targets) } },
                 {
-                    try secondsAQuestion(targets) {
+                    try Stopwatch.secondsEach(targets.count) {
                         for key in rawKeys { _ = try run.raw.walk(from: key, prefix: prefix) }
                     }
                 },
-                { try secondsAQuestion(targets) { _ = try run.sqlite.read { try $0.share(of: targets) } } },
+                { try Stopwatch.secondsEach(targets.count) { _ = try run.sqlite.read { try $0.share(of: targets) } } },
             ])
-    }
-
-    /// Asks all questions again and again for at least 20 ms.
-    private static func secondsAQuestion(_ targets: [RecordName], _ askAll: () throws -> Void) throws -> Double {
-        let start = ContinuousClock.now
-        var passes = 0
-        while true {
-            try askAll()
-            passes += 1
-            let seconds = start.duration(to: .now).inSeconds
-            if seconds >= 0.02 { return seconds / Double(passes * targets.count) }
-        }
     }
 
     static func askStratus(_ engine: RecordEngine, _ targets: [RecordName]) throws {

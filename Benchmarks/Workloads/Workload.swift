@@ -72,7 +72,8 @@ protocol Workload: Sendable {
 /// All workloads, in the order in which they run: the last ones close the stores and delete the data.
 enum Workloads {
     static let all: [any Workload.Type] = [
-        LoadWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self, MoveWorkload.self,
+        LoadWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self,
+        MoveWorkload.self,
         ConcurrentSaveWorkload.self, OpenWorkload.self, ZoneDeletionWorkload.self,
     ]
 }
