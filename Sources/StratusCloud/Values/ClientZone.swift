@@ -34,3 +34,11 @@ package struct ClientZone: Hashable, Sendable {
         self.encryptionScope = encryptionScope
     }
 }
+
+/// Why a host deleted a zone of an account (Z-07). The raw values are stored; they never change.
+package enum ZonePurgeReason: UInt8, Hashable, Sendable, CaseIterable {
+    /// The person wiped their data: an app must ask before it uploads again.
+    case purged = 1
+    /// The account's keys were lost: an app should make the zone again and upload (Z-08).
+    case encryptedDataReset = 2
+}

@@ -1,0 +1,73 @@
+// Errors of the floors below, as what a client is told. The cause always travels along, so that a host's log shows it.
+
+package import StratusRecords
+
+extension CloudError {
+    /// How long a client should wait where the store was only busy (Z-09).
+    private static let busyRetrySeconds = 1.0
+
+    /// A store's or the record layer's error as an answer to the client.
+    ///
+    /// A commit of unknown outcome is `serverResponseLost` (S-21), a store that takes no requests `serviceUnavailable`,
+    /// a transaction over the store's limit `limitExceeded`, damage `internalError`.
+    package init(_ error: RecordsError) {
+        let cause = "\(error)"
+        switch error.code.description {
+        case "commitUnknown":
+            self.init(
+                .serverResponseLost, "The write may have happened or not: fetch, then decide whether to save again.",
+                cause: cause)
+        case "conflict":
+            self.init(
+                .zoneBusy, "Others are writing to the same data: try again later.", cause: cause,
+                retryAfterSeconds: Self.busyRetrySeconds)
+        case "unavailable", "held", "closed", "diskFull", "notPermitted", "inputOutput":
+            self.init(
+                .serviceUnavailable, "The store takes no requests now: the host has to look into the cause.",
+                cause: cause)
+        case "tooLarge":
+            self.init(
+                .limitExceeded, inner: InnerCode.limit,
+                "The request is larger than one transaction may be: split it.", error.fields, cause: cause)
+        case "hierarchyTooDeep":
+            self.init(
+                .limitExceeded, inner: InnerCode.limit,
+                "A record lies deeper in its hierarchy than the limit: move it up.", error.fields, cause: cause)
+        case "unknownZone":
+            self.init(.zoneNotFound, inner: InnerCode.zoneNotFound, "Zone does not exist", error.fields, cause: cause)
+        case "unknownRecord":
+            self.init(.unknownItem, inner: InnerCode.unknownItem, "Record not found", error.fields, cause: cause)
+        case "invalidRequest":
+            self.init(.invalidArguments, text: error.message, error.fields, cause: cause)
+        case "expired":
+            self.init(
+                .changeTokenExpired, inner: InnerCode.tokenExpired, "client knowledge differs from server knowledge",
+                error.fields, cause: cause)
+        default:
+            self.init(.internalError, "The store is damaged or of another format: the host has to look.", cause: cause)
+        }
+    }
+
+    /// Any error of the floors below; one that is a `CloudError` already stays as it is.
+    package init(answering error: any Error) {
+        switch error {
+        case let error as CloudError: self = error
+        case let error as RecordsError: self.init(error)
+        default: self.init(.internalError, "The server met an error it does not know.", cause: "\(error)")
+        }
+    }
+
+    /// The server's own, finer numbers, as seen in log lines.
+    package enum InnerCode {
+        package static let unknownItem = 2003
+        package static let conflict = 2004
+        package static let schema = 2006
+        package static let permission = 2007
+        package static let limit = 2023
+        package static let batch = 2024
+        package static let tokenExpired = 2026
+        package static let defaultZoneSync = 2027
+        package static let zoneNotFound = 2036
+    }
+}
+
