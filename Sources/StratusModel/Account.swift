@@ -1,4 +1,4 @@
-// The people of a store: accounts, the handles they are reached by, and how they stand with the host.
+// The people of a store: accounts, and how they stand with the host.
 
 package import FoundationEssentials
 
@@ -6,12 +6,6 @@ package import FoundationEssentials
 package struct AccountID: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
-}
-
-/// An address that the host has verified to belong to an account. Compared in its normalised form.
-package enum Handle: Hashable, Sendable {
-    case email(String)
-    case phone(String)
 }
 
 /// How an account stands with the host. The raw values are stored; they never change.
@@ -54,6 +48,7 @@ package struct Account: Hashable, Sendable {
     package var externalID: String?
     /// The record name of the person's user record, in every container.
     package let userName: UserName
+    /// Addresses that the host has verified to be the person's, in their normalised form.
     package var handles: Set<Handle>
     package var name: PersonName
     package var standing: AccountStanding

@@ -28,6 +28,7 @@ package final class CloudService: Sendable {
     package let engine: RecordEngine
     package let environment: CloudEnvironment
     package let options: CloudOptions
+    package let accountDirectory = AccountDirectory()
 
     package init(engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init()) {
         self.engine = engine

@@ -66,6 +66,8 @@ struct KeyShape {
             case .acceptances: [.text, .uuid, .text]
             case .assets: [.text, .bytes]
             case .schema: [.text, .text]
+            case .usage, .departures: [.text]
+            case .zoneUsage: [.text, .uuid]
             }
     }
 }

@@ -49,7 +49,11 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .purges:
             let entry = try PurgeEntry(decoding: value)
             return "\(entry.database) / \(entry.zone), identity \(entry.identity)"
-        case .receipts, .accounts, .identities, .shareURLs, .acceptances, .assets, .schema: return hex(value)
+        case .accounts: return text(try AccountEntry(decoding: value))
+        case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
+        case .usage, .zoneUsage: return "\(try UsageEntry(decoding: value).byteCount) bytes"
+        case .departures: return "was account \(quoted(try DepartureEntry(decoding: value).account.text))"
+        case .receipts, .shareURLs, .acceptances, .assets, .schema: return hex(value)
         }
     }
 
@@ -171,6 +175,6 @@ extension ValueDescription {
         "\(ReadableDate.text(stamp.date)) by \(quoted(stamp.user.text))"
     }
 
-    private static func quoted(_ text: String) -> String { ReadableText.quoted(text, limit: contentLimit) }
+    static func quoted(_ text: String) -> String { ReadableText.quoted(text, limit: contentLimit) }
     private static func hex(_ bytes: Span<UInt8>) -> String { "x'\(Hex.text(bytes, limit: 64))'" }
 }

@@ -6,7 +6,7 @@ import StratusTuple
 
 /// Builds and reads the keys outside every database.
 package enum GlobalKeys {
-    private static let prefix = KeyBuilder.prefix(.outside, .outside)
+    static let prefix = KeyBuilder.prefix(.outside, .outside)
 
     /// Every key outside every database.
     package static var all: LayoutRange { KeyBuilder.range(of: prefix) }
@@ -25,6 +25,9 @@ package enum GlobalKeys {
         }
     }
     package static var databases: LayoutRange { keyspace(.databases) }
+    package static func databases(of container: ContainerName) -> LayoutRange {
+        KeyBuilder.range(of: key(.databases) { TupleWriter.appendString(container.text, to: &$0) })
+    }
     /// The database of a key of the databases keyspace. Throws `.corruptKey`.
     package static func readDatabaseKey(_ key: Span<UInt8>) throws(LayoutError) -> DatabaseID {
         var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.databases))
@@ -43,6 +46,9 @@ package enum GlobalKeys {
         }
     }
     package static var purges: LayoutRange { keyspace(.purges) }
+    package static func purges(in database: DatabaseNumber) -> LayoutRange {
+        KeyBuilder.range(of: key(.purges) { TupleWriter.appendInteger(database.rawValue, to: &$0) })
+    }
     /// The zone of a key of the purges keyspace. Throws `.corruptKey`.
     package static func readPurgeKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
         var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.purges))
@@ -59,19 +65,6 @@ package enum GlobalKeys {
         key(.receipts) { TupleWriter.appendBytes(id, to: &$0) }
     }
     package static var receipts: LayoutRange { keyspace(.receipts) }
-
-    package static func account(_ id: String) -> [UInt8] {
-        key(.accounts) { TupleWriter.appendString(id, to: &$0) }
-    }
-    package static var accounts: LayoutRange { keyspace(.accounts) }
-
-    package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] {
-        key(.identities) {
-            TupleWriter.appendInteger(UInt64(kind.rawValue), to: &$0)
-            TupleWriter.appendString(value, to: &$0)
-        }
-    }
-    package static var identities: LayoutRange { keyspace(.identities) }
 
     package static func shareURL(_ token: String) -> [UInt8] {
         key(.shareURLs) { TupleWriter.appendString(token, to: &$0) }
@@ -108,7 +101,7 @@ package enum GlobalKeys {
         KeyBuilder.range(of: key(.schema) { TupleWriter.appendString(container.text, to: &$0) })
     }
 
-    private static func key(_ keyspace: GlobalKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
+    static func key(_ keyspace: GlobalKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
         KeyBuilder.key(prefix, tag: keyspace.rawValue, write)
     }
 }

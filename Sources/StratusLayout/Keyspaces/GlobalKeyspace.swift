@@ -12,9 +12,10 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case purges = 4
     /// Key: identifier. Value: what a transaction of that identifier answered; read first on a retry.
     case receipts = 5
-    /// Key: account. Value: the account.
+    /// Key: account. Value: `AccountEntry`.
     case accounts = 6
-    /// Key: kind, value. Value: the account that an e-mail address, telephone number or user record leads to.
+    /// Key: kind, value. Value: `IdentityEntry`. The account that a handle, a user record or the host's own identifier
+    /// leads to.
     case identities = 7
     /// Key: token of the URL. Value: the share it leads to.
     case shareURLs = 8
@@ -24,11 +25,19 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case assets = 10
     /// Key: container, record type. Value: the type's fields and indexes.
     case schema = 11
+    /// Key: owner. Value: `UsageEntry`. The bytes that all private zones of the owner hold.
+    case usage = 12
+    /// Key: owner, identity of the zone. Value: `UsageEntry`. The bytes that one zone holds.
+    case zoneUsage = 13
+    /// Key: owner. Value: `DepartureEntry`. A deleted account whose data is still being removed.
+    case departures = 14
 }
 
-/// What kind of handle an identity look-up goes by. The raw values are stored: they never change.
+/// What an identity look-up goes by. The raw values are stored: they never change.
 package enum IdentityKind: UInt8, Hashable, Sendable, CaseIterable {
     case email = 1
     case phone = 2
     case userRecord = 3
+    /// The host's own identifier of a person.
+    case externalID = 4
 }

@@ -1,0 +1,97 @@
+// What a host says about an account it wants, and the limits on that.
+
+package import StratusModel
+
+/// An account to be created. Handles are verified by the host.
+package struct AccountDraft: Hashable, Sendable {
+    /// The host's own identifier of the person, unique in the store.
+    package var externalID: String?
+    package var handles: Set<Handle>
+    package var name: PersonName
+    package var standing: AccountStanding
+    /// Whether others may find the person by a handle.
+    package var isDiscoverable: Bool
+    /// The most bytes the person's private databases may hold; nil for the store's default.
+    package var quotaByteCount: Int64?
+
+    package init(
+        externalID: String? = nil, handles: Set<Handle> = [], name: PersonName = .init(),
+        standing: AccountStanding = .good, isDiscoverable: Bool = true, quotaByteCount: Int64? = nil
+    ) {
+        self.externalID = externalID
+        self.handles = handles
+        self.name = name
+        self.standing = standing
+        self.isDiscoverable = isDiscoverable
+        self.quotaByteCount = quotaByteCount
+    }
+}
+
+/// Some accounts in the order of their identifiers.
+package struct AccountPage: Hashable, Sendable {
+    package var accounts: [Account]
+    /// Where the next page begins; nil after the last one.
+    package var next: AccountID?
+
+    package init(accounts: [Account], next: AccountID?) {
+        self.accounts = accounts
+        self.next = next
+    }
+}
+
+/// The limits on an account.
+package enum AccountLimits {
+    /// Handles of one account.
+    package static let handleCount = 100
+    /// UTF-8 bytes of the host's own identifier.
+    package static let externalIDByteCount = 512
+    /// UTF-8 bytes of one part of a name.
+    package static let namePartByteCount = 1_024
+    /// Accounts of one page.
+    package static let pageCount = 1_000
+
+    /// Throws `invalidArguments` when an account breaks a limit.
+    static func check(_ account: Account) throws(CloudError) {
+        if let externalID = account.externalID {
+            guard (1...externalIDByteCount).contains(externalID.utf8.count) else {
+                throw CloudError(
+                    .invalidArguments, "The external identifier is empty or too long: use a shorter one.",
+                    ["byteCount": "\(externalID.utf8.count)", "limit": "\(externalIDByteCount)"])
+            }
+        }
+        guard account.handles.count <= handleCount else {
+            throw CloudError(
+                .invalidArguments, "The account has too many handles: remove some.",
+                ["count": "\(account.handles.count)", "limit": "\(handleCount)"])
+        }
+        let name = account.name
+        let parts = [name.prefix, name.given, name.middle, name.family, name.suffix, name.nickname]
+        for case let part? in parts where part.utf8.count > namePartByteCount {
+            throw CloudError(
+                .invalidArguments, "A part of the name is too long: shorten it.",
+                ["byteCount": "\(part.utf8.count)", "limit": "\(namePartByteCount)"])
+        }
+        if let quota = account.quotaByteCount, quota < 0 {
+            throw CloudError(
+                .invalidArguments, "A quota is not negative: pass nil for the store's default.", ["quota": "\(quota)"])
+        }
+    }
+
+    /// The handles in their normalised form. Throws `invalidArguments` for a malformed one.
+    static func normalized(_ handles: Set<Handle>) throws(CloudError) -> Set<Handle> {
+        var result: Set<Handle> = []
+        for handle in handles { result.insert(try normalized(handle)) }
+        return result
+    }
+
+    /// The handle in its normalised form. Throws `invalidArguments` for a malformed one.
+    static func normalized(_ handle: Handle) throws(CloudError) -> Handle {
+        guard let normalized = handle.normalized else {
+            throw CloudError(
+                .invalidArguments,
+                "The handle is malformed: an e-mail address has one @ and an ASCII domain, a telephone number digits.",
+                ["handle": handle.text])
+        }
+        return normalized
+    }
+}

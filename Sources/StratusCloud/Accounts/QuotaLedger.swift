@@ -1,0 +1,99 @@
+// How many bytes each owner's private zones hold, counted in the same transaction as what is written (S-16).
+//
+// Invariants: an owner's usage is the sum of the usages of their zones; a zone's usage is the sum of `byteCount(of:)`
+// over its live records. A zone's own counter makes deleting it O(1). Public data is charged to nobody.
+
+package import FoundationEssentials
+import StratusLayout
+package import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// Charges bytes to owners.
+package enum QuotaLedger {
+    /// What every record costs besides its content: its name in the indexes, dates, tag.
+    package static let recordOverheadByteCount: Int64 = 64
+
+    /// What a record costs its owner: the bytes of its names and values, and of each of its assets.
+    package static func byteCount(of record: Record) -> Int64 {
+        var sum = recordOverheadByteCount
+        sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
+        sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
+        for (key, field) in record.fields {
+            sum = sum.addingCapped(Int64(key.text.utf8.count)).addingCapped(byteCount(of: field.value))
+        }
+        return sum
+    }
+
+    /// Charges a change of what a zone holds to its owner; `byteCount` is negative where it holds less.
+    ///
+    /// Throws `CloudError` with `quotaExceeded` when the owner would then hold more than `limit`. What makes the owner
+    /// hold less is never refused.
+    package static func charge(
+        byteCount: Int64, to owner: UserName, zone: UUID, limit: Int64?, in transaction: RecordTransaction
+    ) throws {
+        guard byteCount != 0 else { return }
+        let total = try usage(of: owner, in: transaction).addingCapped(byteCount)
+        if let limit, byteCount > 0, total > limit {
+            throw CloudError(
+                .quotaExceeded, "The owner's storage is full: delete something, or raise the quota.",
+                ["limit": "\(limit)", "needed": "\(total)"])
+        }
+        let inZone = try usage(of: owner, zone: zone, in: transaction).addingCapped(byteCount)
+        guard total >= 0, inZone >= 0 else {
+            throw CloudError(
+                .internalError, "More bytes would be given back than are in use: recount the owner's usage.",
+                ["owner": owner.text])
+        }
+        try set(GlobalKeys.usage(of: owner), to: total, in: transaction)
+        try set(GlobalKeys.zoneUsage(of: owner, zone: zone), to: inZone, in: transaction)
+    }
+
+    /// Gives back what a zone holds; called in the transaction that deletes the zone.
+    package static func release(zone: UUID, of owner: UserName, in transaction: RecordTransaction) throws {
+        let inZone = try usage(of: owner, zone: zone, in: transaction)
+        try charge(byteCount: -inZone, to: owner, zone: zone, limit: nil, in: transaction)
+    }
+
+    /// The bytes that all private zones of an owner hold.
+    package static func usage(of owner: UserName, in reader: RecordReader) throws -> Int64 {
+        try count(GlobalKeys.usage(of: owner), in: reader)
+    }
+
+    /// The bytes that one zone of an owner holds.
+    package static func usage(of owner: UserName, zone: UUID, in reader: RecordReader) throws -> Int64 {
+        try count(GlobalKeys.zoneUsage(of: owner, zone: zone), in: reader)
+    }
+
+    static func count(_ key: [UInt8], in reader: RecordReader) throws -> Int64 {
+        let found = try reader.store.withValue(forKey: key) { try UsageEntry(decoding: $0).byteCount }
+        return Int64(clamping: found ?? 0)
+    }
+
+    /// Nothing is written where nothing is held, so that a counter that is not there is zero.
+    static func set(_ key: [UInt8], to byteCount: Int64, in transaction: RecordTransaction) throws {
+        if byteCount == 0 { return try transaction.delete(key) }
+        try transaction.set(key, to: UsageEntry(byteCount: UInt64(byteCount)).encoded())
+    }
+
+    private static func byteCount(of value: FieldValue) -> Int64 {
+        switch value {
+        case .string(let text): Int64(text.utf8.count)
+        case .int64, .double, .date: 8
+        case .bytes(let bytes): Int64(bytes.count)
+        case .location: 64
+        case .reference(let reference): Int64(reference.target.text.utf8.count + 1)
+        case .asset(let asset): Int64(asset.digest.count).addingCapped(max(0, asset.byteCount))
+        case .list(let items): items.reduce(0) { $0.addingCapped(byteCount(of: $1)) }
+        }
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number there is.
+    fileprivate func addingCapped(_ other: Int64) -> Int64 {
+        let (sum, isOverflow) = addingReportingOverflow(other)
+        guard isOverflow else { return sum }
+        return other > 0 ? .max : .min
+    }
+}

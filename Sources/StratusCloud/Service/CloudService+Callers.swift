@@ -1,0 +1,66 @@
+// Who asks: the caller's account, its status, its user name, and what its data takes.
+
+package import StratusModel
+
+extension CloudService {
+    /// The status of the caller's account. Where the store cannot be asked it is `couldNotDetermine`; it never fails
+    /// for lack of an account (O-18).
+    ///
+    /// Throws only what a fault plan says.
+    package func accountStatus(of caller: Caller) throws(CloudError) -> AccountStatus {
+        try observing(.accountStatus, caller) { () throws(CloudError) -> AccountStatus in
+            guard let id = caller.account else { return .noAccount }
+            do {
+                return AccountVerdict.status(of: try account(id))
+            } catch {
+                return .couldNotDetermine
+            }
+        }
+    }
+
+    /// The record name of the caller's user record.
+    ///
+    /// Throws `notAuthenticated` without an account (O-17), and as `requireAccount`.
+    package func userName(of caller: Caller) throws(CloudError) -> UserName {
+        try observing(.userRecord, caller) { () throws(CloudError) -> UserName in
+            try requireAccount(caller).userName
+        }
+    }
+
+    /// The caller's account when it may be used now. Costs no look-up in the store when it has been asked for lately.
+    ///
+    /// Throws `notAuthenticated` when nobody is signed in or the account is gone or closed, `managedAccountRestricted`
+    /// when it is restricted, `accountTemporarilyUnavailable` when it must be verified again (S-17).
+    @discardableResult
+    package func requireAccount(_ caller: Caller) throws(CloudError) -> Account {
+        guard let id = caller.account else { throw AccountVerdict.notSignedIn }
+        return try AccountVerdict.require(account(id))
+    }
+
+    /// The most bytes the private databases of an account may hold; nil for no limit (S-16).
+    package func quotaLimit(of account: Account) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
+
+    /// The bytes that the private databases of an owner hold.
+    package func usage(of owner: UserName) throws(CloudError) -> Int64 {
+        try reading { try QuotaLedger.usage(of: owner, in: $0) }
+    }
+
+    /// Asks the fault plan, runs `body`, and reports the request to the host.
+    func observing<Result>(
+        _ kind: RequestKind, _ caller: Caller, itemCount: Int = 1, _ body: () throws(CloudError) -> Result
+    ) throws(CloudError) -> Result {
+        let start = environment.clock.uptimeSeconds
+        var event = CloudEvent(kind: kind, caller: caller, itemCount: itemCount)
+        defer {
+            event.durationSeconds = environment.clock.uptimeSeconds - start
+            environment.onEvent?(event)
+        }
+        do throws(CloudError) {
+            if let fault = environment.faults?.error(at: .request(kind, caller)) { throw fault }
+            return try body()
+        } catch {
+            event.error = error
+            throw error
+        }
+    }
+}
