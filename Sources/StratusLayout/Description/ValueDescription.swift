@@ -49,7 +49,11 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .purges:
             let entry = try PurgeEntry(decoding: value)
             return "\(entry.database) / \(entry.zone), identity \(entry.identity)"
-        case .receipts, .accounts, .identities, .shareURLs, .acceptances, .assets, .schema: return hex(value)
+        case .assets:
+            let entry = try AssetEntry(decoding: value)
+            return "held \(entry.count) times, \(entry.byteCount) bytes"
+        case .schema: return text(try SchemaEntry(decoding: value))
+        case .receipts, .accounts, .identities, .shareURLs, .acceptances: return hex(value)
         }
     }
 

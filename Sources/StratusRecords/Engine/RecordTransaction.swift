@@ -119,11 +119,11 @@ package final class RecordTransaction: RecordReader {
         return true
     }
 
-    /// Deletes a key that a purge or a rebuild has found to be of no more use.
-    func deleteEntry(_ key: [UInt8]) throws { try writer.delete(key) }
+    /// Deletes a key that no record rule looks after: what the floors above keep, or a purge has found to be of no more use.
+    package func delete(_ key: [UInt8]) throws { try writer.delete(key) }
 
-    /// Sets a key on behalf of a purge or a rebuild.
-    func setEntry(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
+    /// Sets a key that no record rule looks after: what the floors above keep, or a rebuild has found.
+    package func set(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
 
     /// Makes the ancestor cache forget a zone when this transaction becomes visible.
     func forgetAncestors(of zone: ZoneReader) {

@@ -102,7 +102,7 @@ extension RecordTransaction {
         }
         if sequence > header.horizon {
             header.horizon = sequence
-            try setEntry(zone.keys.header(), to: header.encoded())
+            try set(zone.keys.header(), to: header.encoded())
         }
         return header.identity
     }
@@ -117,10 +117,10 @@ extension RecordTransaction {
                     case .deleted(let tombstone) = try zone.state(of: entry.name),
                     zone.keys.change(sequence: tombstone.sequence) == key
                 else { continue }
-                try deleteEntry(zone.keys.record(entry.name))
+                try delete(zone.keys.record(entry.name))
                 count += 1
             }
-            try deleteEntry(key)
+            try delete(key)
             count += 1
         }
         return count

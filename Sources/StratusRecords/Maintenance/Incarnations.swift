@@ -25,11 +25,11 @@ extension RecordEngine {
                 guard let zone = try transaction.zone(id) else { return }
                 var header = try zone.header()
                 header.incarnation = incarnation
-                try transaction.setEntry(zone.keys.header(), to: header.encoded())
+                try transaction.set(zone.keys.header(), to: header.encoded())
             }
         }
         let format = FormatEntry(version: FormatEntry.currentVersion, incarnation: draw())
-        try transact { try $0.setEntry(GlobalKeys.format(), to: format.encoded()) }
+        try transact { try $0.set(GlobalKeys.format(), to: format.encoded()) }
         return zones.count
     }
 }

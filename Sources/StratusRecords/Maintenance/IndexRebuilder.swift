@@ -56,14 +56,14 @@ private struct ZoneRebuilder {
         for keyspace in [.records] + ZoneVerifier.indexKeyspaces where keyspace != .shareCounts {
             try inBatches({ $0.keys.keyspace(keyspace) }) { transaction, zone, key, value in
                 guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
-                try transaction.deleteEntry(key)
+                try transaction.delete(key)
             }
         }
         try inBatches({ $0.keys.endedChildren }) { transaction, zone, key, _ in
             let parts = try zone.keys.readEndedChildKey(key.span)
             let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
             let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
-            if parent != .some(parts.parent) { try transaction.deleteEntry(key) }
+            if parent != .some(parts.parent) { try transaction.delete(key) }
         }
     }
 
@@ -124,7 +124,7 @@ private struct ZoneRebuilder {
     ) throws {
         for entry in rule.entries(of: facts, in: zone.keys)
         where try zone.store.value(forKey: entry.key) != entry.value {
-            try transaction.setEntry(entry.key, to: entry.value)
+            try transaction.set(entry.key, to: entry.value)
         }
     }
 
@@ -143,7 +143,7 @@ private struct ZoneRebuilder {
 
     func countShares() throws {
         try inBatches({ $0.keys.shareCounts }) { transaction, _, key, _ in
-            try transaction.deleteEntry(key)
+            try transaction.delete(key)
         }
         try inBatches({ $0.keys.shareRoots }, batchCount: Self.rootBatchCount) { transaction, zone, key, _ in
             var current: RecordName? = try zone.keys.readShareRootKey(key.span)
@@ -178,7 +178,7 @@ private struct ZoneRebuilder {
             header.recordCount = count
             header.incarnation = incarnation
             header.horizon = header.sequence
-            try transaction.setEntry(zone.keys.header(), to: header.encoded())
+            try transaction.set(zone.keys.header(), to: header.encoded())
         }
     }
 

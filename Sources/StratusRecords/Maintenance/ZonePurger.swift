@@ -78,7 +78,7 @@ extension RecordEngine {
         }
         guard !keys.isEmpty else { return [] }
         try transact { transaction in
-            for key in keys { try transaction.deleteEntry(key) }
+            for key in keys { try transaction.delete(key) }
         }
         return keys
     }
@@ -86,6 +86,6 @@ extension RecordEngine {
 
 extension RecordTransaction {
     fileprivate func removePurge(_ purge: PurgeEntry) throws {
-        try deleteEntry(GlobalKeys.purge(purge.database, purge.zone))
+        try delete(GlobalKeys.purge(purge.database, purge.zone))
     }
 }
