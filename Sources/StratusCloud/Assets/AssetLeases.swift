@@ -8,7 +8,7 @@
 //      only what still carries its own mark. A lease, old or new, rubs out every mark.
 // So an entry that the collector's transaction did not see was made by a lease taken after the mark, which is gone then.
 
-import StratusModel
+package import StratusModel
 import StratusStore
 
 /// One content of one owner.

@@ -21,8 +21,8 @@ extension AssetStore {
         let path = directory.sessionCopies + "/" + name
         let target: Int32
         do throws(FileFailure) {
-            try makeDirectories([directory.top, directory.copies, directory.sessionCopies])
-            target = try files.createFile(path)
+            let directories = [directory.top, directory.copies, directory.sessionCopies]
+            target = try inDirectories(directories) { () throws(FileFailure) in try files.createFile(path) }
         } catch { throw Self.unavailable(error) }
         var isWhole = false
         defer {

@@ -97,9 +97,11 @@ package final class AssetStore: Sendable {
         defer { files.close(source.descriptor) }
         let incoming: (path: String, descriptor: Int32)
         do throws(FileFailure) {
-            try makeDirectories([directory.top, directory.incoming])
             let name = directory.incomingFile(nextFileNumber())
-            incoming = (name, try files.createFile(name))
+            let descriptor = try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
+                try files.createFile(name)
+            }
+            incoming = (name, descriptor)
         } catch { throw Self.unavailable(error) }
         var isInPlace = false
         defer {
@@ -112,8 +114,9 @@ package final class AssetStore: Sendable {
         do throws(FileFailure) {
             try files.sync(incoming.descriptor)
             let folder = directory.folder(of: key)
-            try makeDirectories([directory.content, directory.owner(owner), folder])
-            try files.rename(incoming.path, to: directory.file(of: key))
+            try inDirectories([directory.content, directory.owner(owner), folder]) { () throws(FileFailure) in
+                try files.rename(incoming.path, to: directory.file(of: key))
+            }
         } catch {
             leases.release(key)
             throw Self.unavailable(error)
@@ -122,8 +125,23 @@ package final class AssetStore: Sendable {
         return AssetDescriptor(digest: digest, byteCount: source.facts.byteCount)
     }
 
-    /// Makes directories, each in the one before or in one that is there, so that their names are on the disk.
-    func makeDirectories(_ paths: [String]) throws(FileFailure) {
+    /// Does something in directories, which are made first, each in the one before or in one that is there.
+    func inDirectories<Result>(
+        _ paths: [String], _ body: () throws(FileFailure) -> Result
+    ) throws(FileFailure) -> Result {
+        try makeDirectories(paths)
+        do throws(FileFailure) { return try body() } catch {
+            guard error.number == FileFailure.notFound else { throw error }
+            // A host that empties its temporary directories takes ours with them.
+            forgetDirectories(below: directory.top)
+            forgetDirectories(below: directory.copies)
+            try makeDirectories(paths)
+            return try body()
+        }
+    }
+
+    /// Makes directories, names and all on the disk.
+    private func makeDirectories(_ paths: [String]) throws(FileFailure) {
         for path in paths where !knownDirectories.value.contains(path) {
             do throws(FileFailure) { try files.createDirectory(path) } catch {
                 guard error.number == FileFailure.exists else { throw error }
@@ -138,6 +156,15 @@ package final class AssetStore: Sendable {
     /// Forgets that directories are there, because they may have been removed.
     func forgetDirectories(below path: String) {
         knownDirectories.withLock { known in known = known.filter { $0 != path && !$0.hasPrefix(path + "/") } }
+    }
+
+    /// The names in a directory; none when it is not there.
+    func names(in path: String) throws -> [String] {
+        do throws(FileFailure) { return try files.names(in: path) } catch {
+            if error.number == FileFailure.notFound { return [] }
+            throw CloudError(
+                .serviceUnavailable, "A directory of assets cannot be read.", ["path": path], cause: error.reason)
+        }
     }
 
     func nextFileNumber() -> UInt64 { fileNumber.add(1, ordering: .relaxed).newValue }

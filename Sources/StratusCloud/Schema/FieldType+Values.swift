@@ -69,7 +69,17 @@ extension FieldType {
 }
 
 extension ScalarType {
-    /// The indexes that a plain field of the type can have (C-08).
+    /// The indexes that an imported schema may give a field: more than a learnt one gets, for the real service lets
+    /// many through.
+    var indexesInSchema: FieldIndexes {
+        switch self {
+        case .bytes, .asset: []
+        case .string: .all
+        case .int64, .double, .timestamp, .location, .reference, .number: [.queryable, .sortable]
+        }
+    }
+
+    /// The indexes that a learnt plain field of the type gets.
     func possibleIndexes(isList: Bool) -> FieldIndexes {
         switch self {
         case .string: isList ? [.queryable, .searchable] : .all

@@ -6,12 +6,6 @@ enum SchemaNames {
     static let shareType: RecordType = "cloudkit.share"
     static let usersType: RecordType = "Users"
 
-    /// The fields every record has without its owner's doing, with their types.
-    static let systemFields: [FieldKey: ScalarType] = [
-        "___createTime": .timestamp, "___createdBy": .reference, "___etag": .string, "___modTime": .timestamp,
-        "___modifiedBy": .reference, "___recordID": .reference,
-    ]
-
     /// Fields whose names have a form of their own, with their types.
     static let shareFields: [FieldKey: ScalarType] = [
         "cloudkit.title": .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,

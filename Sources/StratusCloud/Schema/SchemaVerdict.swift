@@ -44,7 +44,7 @@ enum SchemaVerdict: Sendable {
             }
         }
         guard isNew else { return .fits }
-        let ownCount = schema.fields.keys.count { SchemaNames.systemFields[$0] == nil }
+        let ownCount = schema.fields.keys.count { SystemFieldName.types[$0] == nil }
         guard ownCount <= maximumFieldCount else {
             throw CloudError(
                 .limitExceeded, inner: 2023, "The record type would have too many fields: use another type.",

@@ -77,7 +77,7 @@ package enum SchemaEntry: LayoutValue {
             let indexes = FieldIndexes(rawValue: try reader.readByte())
             guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
             fields[key] = FieldSchema(
-                FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
+                StratusModel.FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
                 indexes: indexes)
         }
         return fields
