@@ -40,7 +40,9 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "CFileTree",
                 .product(name: "Crypto", package: "swift-crypto"),
-            ]),
+            ],
+            // Gives the C functions of CFileTree signatures with spans, as for `stratus`.
+            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
 
         // Floor 5: what users touch.
         .target(

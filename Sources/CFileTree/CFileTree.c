@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -36,6 +37,10 @@ static struct cfiletree_facts facts(int result, const struct stat *status) {
     facts.byte_count = status->st_size;
     facts.modified_seconds = status->st_mtim.tv_sec;
     facts.modified_nanoseconds = status->st_mtim.tv_nsec;
+    facts.changed_seconds = status->st_ctim.tv_sec;
+    facts.changed_nanoseconds = status->st_ctim.tv_nsec;
+    facts.device = status->st_dev;
+    facts.inode = status->st_ino;
     return facts;
 }
 
@@ -74,6 +79,54 @@ static int open_path(const uint8_t *path, size_t count, int flags) {
 int cfiletree_open_directory(const uint8_t *path, size_t count) { return open_path(path, count, O_DIRECTORY); }
 
 int cfiletree_open_file(const uint8_t *path, size_t count) { return open_path(path, count, O_NONBLOCK | O_NOCTTY); }
+
+int cfiletree_create_file(const uint8_t *path, size_t count) {
+    struct terminated_path terminated;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return -error;
+    int descriptor;
+    do {
+        descriptor = open(terminated.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+int cfiletree_create_directory(const uint8_t *path, size_t count) {
+    struct terminated_path terminated;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return -error;
+    return mkdir(terminated.text, 0700) == 0 ? 0 : -errno;
+}
+
+int cfiletree_remove_file(const uint8_t *path, size_t count) {
+    struct terminated_path terminated;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return -error;
+    return unlink(terminated.text) == 0 ? 0 : -errno;
+}
+
+int cfiletree_remove_directory(const uint8_t *path, size_t count) {
+    struct terminated_path terminated;
+    int error = terminate(&terminated, path, count);
+    if (error != 0) return -error;
+    return rmdir(terminated.text) == 0 ? 0 : -errno;
+}
+
+int cfiletree_rename(const uint8_t *path, size_t count, const uint8_t *new_path, size_t new_count) {
+    struct terminated_path from, to;
+    int error = terminate(&from, path, count);
+    if (error == 0) error = terminate(&to, new_path, new_count);
+    if (error != 0) return -error;
+    return rename(from.text, to.text) == 0 ? 0 : -errno;
+}
+
+int cfiletree_sync(int descriptor) {
+    int result;
+    do {
+        result = fsync(descriptor);
+    } while (result < 0 && errno == EINTR);
+    return result == 0 ? 0 : -errno;
+}
 
 int64_t cfiletree_read_entries(int descriptor, uint8_t *buffer, size_t count) {
     long result = syscall(SYS_getdents64, descriptor, buffer, count);

@@ -19,6 +19,7 @@ struct LayoutGoldenTests {
         lines += DatabaseChangeEntry.Kind.allCases.map { "database change kind \($0.rawValue) \($0)" }
         lines += ReferenceAction.allCases.map { "reference action \($0.rawValue) \($0)" }
         lines += DatabaseScope.allCases.map { "database scope \($0.rawValue) \($0)" }
+        lines += ScalarType.allCases.map { "scalar type \($0.rawValue) \($0)" }
         lines.append("format version \(FormatEntry.currentVersion)")
         lines.append("chunk limit \(LayoutLimits.maximumChunkByteCount)")
         #expect(GoldenFile("tags.txt").difference(from: lines.joined(separator: "\n")) == nil)

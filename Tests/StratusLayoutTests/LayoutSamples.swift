@@ -59,7 +59,7 @@ enum LayoutSamples {
         GlobalKeys.identity(.phone, "+1"), GlobalKeys.identity(.userRecord, "_alice"), GlobalKeys.shareURL("0aBc"),
         GlobalKeys.acceptance(user: "_bob", zone: first, share: "Share-1"),
         GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
-        GlobalKeys.schema("iCloud.com.example", "File"),
+        GlobalKeys.schema("iCloud.com.example", "File"), GlobalKeys.schemaRoles("iCloud.com.example"),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -111,6 +111,25 @@ enum LayoutSamples {
         (zone.record("gone"), Tombstone(sequence: 78, type: "File", parent: nil, deleted: stamp).encoded()),
     ]
 
+    static let assetAndSchemaValues: [(key: [UInt8], value: [UInt8])] = [
+        (
+            GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
+            AssetEntry(count: 300, byteCount: 1 << 40).encoded()
+        ),
+        (GlobalKeys.schema("iCloud.com.example", "Empty"), SchemaEntry.type(fields: [:], grants: [:]).encoded()),
+        (
+            GlobalKeys.schema("iCloud.com.example", "File"),
+            SchemaEntry.type(
+                fields: [
+                    "name": FieldSchema(FieldType(.string), indexes: .all),
+                    "secret": FieldSchema(FieldType(.double, isList: true, isEncrypted: true)),
+                    "___createTime": FieldSchema(FieldType(.timestamp), indexes: .sortable),
+                ], grants: RecordTypeSchema.defaultGrants
+            ).encoded()
+        ),
+        (GlobalKeys.schemaRoles("iCloud.com.example"), SchemaEntry.roles(["Editors", "Admins"]).encoded()),
+    ]
+
     /// A record with a field of every kind.
     static let fullRecord = StoredRecord(
         record: Record(
@@ -145,6 +164,6 @@ enum LayoutSamples {
             changeTag: ChangeTag.text(sequence: 1, salt: 0), changeSequence: 1, created: stamp, modified: stamp))
 
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {
-        try smallValues + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
+        try smallValues + assetAndSchemaValues + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
     }
 }

@@ -1,4 +1,5 @@
-/* Files and directories by the raw bytes of their names: the few calls of POSIX that the tool needs.
+/* Files and directories by the raw bytes of their names: the few calls of POSIX that the tool and the server's
+ * store of assets need.
  *
  * Foundation takes file names for UTF-8; on Linux they are any bytes. Every pointer here carries its length and does not
  * outlive the call, so Swift sees spans and needs no unsafe line. A result below zero is a negated errno.
@@ -27,6 +28,11 @@ struct cfiletree_facts {
     int64_t byte_count;
     int64_t modified_seconds;
     int64_t modified_nanoseconds;
+    /* When the file's content or what is known of it last changed: nobody can set it back. */
+    int64_t changed_seconds;
+    int64_t changed_nanoseconds;
+    uint64_t device;
+    uint64_t inode;
 };
 
 /* The facts of a path; a symbolic link is not followed. */
@@ -45,6 +51,24 @@ int cfiletree_open_directory(const uint8_t *CFILETREE_COUNTED(count) path CFILET
 
 /* A descriptor for reading a file. A symbolic link is refused, and a pipe does not make it wait. */
 int cfiletree_open_file(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* A descriptor for writing a file that is not there yet, for its owner alone. */
+int cfiletree_create_file(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* Makes a directory for its owner alone: 0, or below zero. */
+int cfiletree_create_directory(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* Removes the name of a file, or an empty directory: 0, or below zero. */
+int cfiletree_remove_file(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+int cfiletree_remove_directory(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
+
+/* Gives a file another name, in place of the file that had it: 0, or below zero. */
+int cfiletree_rename(
+    const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count,
+    const uint8_t *CFILETREE_COUNTED(new_count) new_path CFILETREE_SCOPED, size_t new_count);
+
+/* Returns when an open file or directory is on the disk: 0, or below zero. */
+int cfiletree_sync(int descriptor);
 
 /* The next entries of a directory as the kernel lays them out (struct linux_dirent64): how many bytes, 0 at its end. */
 int64_t cfiletree_read_entries(

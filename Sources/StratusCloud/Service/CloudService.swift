@@ -29,10 +29,18 @@ package final class CloudService: Sendable {
     package let environment: CloudEnvironment
     package let options: CloudOptions
     package let accountDirectory = AccountDirectory()
+    /// The contents of assets; nil where none can be saved.
+    package let assets: AssetStore?
+    package let assetLedger: AssetLedger
+    package let schemaKeeper = SchemaKeeper()
 
-    package init(engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init()) {
+    package init(
+        engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init(), assets: AssetStore? = nil
+    ) {
         self.engine = engine
         self.environment = environment
         self.options = options
+        self.assets = assets
+        assetLedger = AssetLedger(store: assets)
     }
 }

@@ -53,7 +53,11 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
         case .usage, .zoneUsage: return "\(try UsageEntry(decoding: value).byteCount) bytes"
         case .departures: return "was account \(quoted(try DepartureEntry(decoding: value).account.text))"
-        case .receipts, .shareURLs, .acceptances, .assets, .schema: return hex(value)
+        case .assets:
+            let entry = try AssetEntry(decoding: value)
+            return "held \(entry.count) times, \(entry.byteCount) bytes"
+        case .schema: return text(try SchemaEntry(decoding: value))
+        case .receipts, .shareURLs, .acceptances: return hex(value)
         }
     }
 

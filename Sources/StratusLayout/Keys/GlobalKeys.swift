@@ -91,6 +91,18 @@ package enum GlobalKeys {
         KeyBuilder.range(of: key(.assets) { TupleWriter.appendString(owner.text, to: &$0) })
     }
 
+    package static var assets: LayoutRange { keyspace(.assets) }
+    /// The owner and the digest of a key of the assets keyspace. Throws `.corruptKey`.
+    package static func readAssetKey(_ key: Span<UInt8>) throws(LayoutError) -> (owner: UserName, digest: [UInt8]) {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.assets))
+        let owner = UserName(try reader.readText())
+        guard case .bytes(let digest) = try reader.readElement() else {
+            throw reader.corrupt("The digest of an asset is missing: check or restore the store.")
+        }
+        try reader.expectEnd()
+        return (owner, digest)
+    }
+
     package static func schema(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
         key(.schema) {
             TupleWriter.appendString(container.text, to: &$0)
@@ -99,6 +111,22 @@ package enum GlobalKeys {
     }
     package static func schema(of container: ContainerName) -> LayoutRange {
         KeyBuilder.range(of: key(.schema) { TupleWriter.appendString(container.text, to: &$0) })
+    }
+
+    package static var schema: LayoutRange { keyspace(.schema) }
+    /// The container's roles lie under the record type without a name, which no record has.
+    package static func schemaRoles(_ container: ContainerName) -> [UInt8] { schema(container, "") }
+    /// The container and the record type of a key of the schema keyspace; the type is nil for the container's roles.
+    ///
+    /// Throws `.corruptKey`.
+    package static func readSchemaKey(
+        _ key: Span<UInt8>
+    ) throws(LayoutError) -> (container: ContainerName, type: RecordType?) {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.schema))
+        let container = ContainerName(try reader.readText())
+        let type = try reader.readText()
+        try reader.expectEnd()
+        return (container, type.isEmpty ? nil : RecordType(type))
     }
 
     static func key(_ keyspace: GlobalKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {

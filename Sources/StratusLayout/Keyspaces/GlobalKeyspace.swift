@@ -21,9 +21,10 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case shareURLs = 8
     /// Key: user, identity of the zone, share. Value: since when the user takes part.
     case acceptances = 9
-    /// Key: owner, digest. Value: how often the content is used and where it lies.
+    /// Key: owner, digest. Value: `AssetEntry`. How often the owner's records hold the content.
     case assets = 10
-    /// Key: container, record type. Value: the type's fields and indexes.
+    /// Key: container, record type. Value: `SchemaEntry`. The type's fields and grants, or, under the type without a
+    /// name, the container's roles.
     case schema = 11
     /// Key: owner. Value: `UsageEntry`. The bytes that all private zones of the owner hold.
     case usage = 12

@@ -22,6 +22,8 @@ package enum LayoutChecks {
         if isRead, isDamaged { return "a reader accepts what \(line) says" }
         _ = try? GlobalKeys.readDatabaseKey(key)
         _ = try? GlobalKeys.readPurgeKey(key)
+        _ = try? GlobalKeys.readAssetKey(key)
+        _ = try? GlobalKeys.readSchemaKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
         _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
@@ -69,7 +71,7 @@ package enum LayoutChecks {
         Tombstone.self, ParentEntry.self, ChildEntry.self, ShareRootEntry.self, ShareCountEntry.self, EmptyEntry.self,
         ChangeEntry.self, EndedParentEntry.self, EndedChildEntry.self, EndedShareEntry.self, ZoneHeader.self,
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
-        PurgeEntry.self, FormatEntry.self,
+        PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

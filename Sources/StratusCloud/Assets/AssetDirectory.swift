@@ -1,0 +1,83 @@
+// Where the files of assets lie:
+//   content/<owner>/<first byte>/<digest>   contents, hexadecimal, once per owner
+//   incoming/<session>-<number>             contents on their way in
+//   copies/<session>/<number>-<digest>      copies that were handed out
+// Owners' names are escaped, so that any name is one name of a directory and can be read back.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+
+/// The paths below one directory of assets.
+struct AssetDirectory: Sendable {
+    let top: String
+    /// Where sessions keep the copies they hand out.
+    let copies: String
+    /// The copies of this session.
+    let sessionCopies: String
+    private let session: String
+
+    init(top: String, copies: String?, session: UUID) {
+        self.top = top
+        self.copies = copies ?? top + "/copies"
+        self.session = session.uuidString
+        sessionCopies = self.copies + "/" + self.session
+    }
+
+    var content: String { top + "/content" }
+    var incoming: String { top + "/incoming" }
+
+    func incomingFile(_ number: UInt64) -> String { "\(incoming)/\(session)-\(number)" }
+
+    func owner(_ owner: UserName) -> String { content + "/" + Self.escaped(owner.text) }
+
+    func folder(of key: AssetKey) -> String { owner(key.owner) + "/" + Hex.text(Array(key.digest.prefix(1))) }
+
+    func file(of key: AssetKey) -> String { folder(of: key) + "/" + Self.name(of: key) }
+
+    static func name(of key: AssetKey) -> String { Hex.text(key.digest) }
+
+    /// The digest that a file is named by; nil for a file that is none of ours.
+    static func digest(ofFile name: String, in folder: String) -> [UInt8]? {
+        guard name.utf8.count == 64, name.hasPrefix(folder), let digest = Hex.bytes(name) else { return nil }
+        return Hex.text(digest) == name ? digest : nil
+    }
+
+    /// A name of which ASCII letters, digits, `_` and `-` stand for themselves, every other byte as `%xx`.
+    static func escaped(_ name: String) -> String {
+        var text = ""
+        for byte in name.utf8 {
+            if isPlain(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + Hex.text([byte])
+            }
+        }
+        return text
+    }
+
+    /// The owner whose directory has this name; nil for a directory that is none of ours.
+    static func owner(ofDirectory name: String) -> UserName? {
+        var bytes: [UInt8] = []
+        var rest = Substring(name).utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard let decoded = Hex.bytes(Substring(rest.prefix(2))), decoded.count == 1 else { return nil }
+                bytes += decoded
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), escaped(text) == name else { return nil }
+        return UserName(text)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+}

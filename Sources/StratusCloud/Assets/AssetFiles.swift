@@ -1,0 +1,84 @@
+// The few calls of the file system that assets need, as a seam: the operating system is behind it, and in tests a file
+// system that fails at any call and forgets at a crash what was never synced.
+
+/// What the operating system says when it refuses: an errno.
+package struct FileFailure: Error, Hashable, Sendable {
+    package let number: Int32
+    package init(number: Int32) { self.number = number }
+
+    package static let notPermitted: Int32 = 1
+    package static let notFound: Int32 = 2
+    package static let inputOutput: Int32 = 5
+    package static let exists: Int32 = 17
+    package static let notADirectory: Int32 = 20
+    package static let invalid: Int32 = 22
+    package static let noSpace: Int32 = 28
+    package static let nameTooLong: Int32 = 36
+    package static let tooManyLinks: Int32 = 40
+    package static let overQuota: Int32 = 122
+
+    /// Whether nothing is there under the path.
+    package var isAbsence: Bool { [Self.notFound, Self.notADirectory, Self.nameTooLong, Self.invalid].contains(number) }
+    /// Whether the disk has no room.
+    package var isFull: Bool { number == Self.noSpace || number == Self.overQuota }
+
+    package var reason: String {
+        switch number {
+        case Self.notPermitted: "not permitted"
+        case Self.notFound: "no such file or directory"
+        case Self.inputOutput: "the device failed"
+        case 13: "permission denied"
+        case Self.exists: "it exists already"
+        case Self.notADirectory: "not a directory"
+        case 21: "is a directory"
+        case 24: "too many open files"
+        case Self.noSpace: "no space left on the disk"
+        case Self.nameTooLong: "the path is too long"
+        case Self.tooManyLinks: "it is a symbolic link"
+        default: "error \(number) of the operating system"
+        }
+    }
+}
+
+/// What is known of an open file. Two of them differ when the file was changed in between, by whatever means.
+package struct AssetFileFacts: Hashable, Sendable {
+    package var isRegular: Bool
+    package var byteCount: Int64
+    package var modifiedNanoseconds: Int64
+    /// When content or attributes last changed, which no call can set back.
+    package var changedNanoseconds: Int64
+
+    package init(isRegular: Bool, byteCount: Int64, modifiedNanoseconds: Int64 = 0, changedNanoseconds: Int64 = 0) {
+        self.isRegular = isRegular
+        self.byteCount = byteCount
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.changedNanoseconds = changedNanoseconds
+    }
+}
+
+/// Files by path. Every call may block its thread.
+package protocol AssetFiles: Sendable {
+    /// Opens a file for reading. A symbolic link is refused, and a pipe does not make it wait.
+    func openFile(_ path: String) throws(FileFailure) -> Int32
+    /// Makes a file that is not there yet, and opens it for writing.
+    func createFile(_ path: String) throws(FileFailure) -> Int32
+    func facts(_ descriptor: Int32) throws(FileFailure) -> AssetFileFacts
+    /// Fills the beginning of `buffer` with the next bytes: how many, 0 at the end.
+    func read(_ descriptor: Int32, into buffer: inout [UInt8]) throws(FileFailure) -> Int
+    /// Writes the first `count` bytes of `buffer`, all of them.
+    func write(_ descriptor: Int32, _ buffer: [UInt8], count: Int) throws(FileFailure)
+    /// Returns when the file's content is on the disk; its name is when its directory has been synced.
+    func sync(_ descriptor: Int32) throws(FileFailure)
+    func close(_ descriptor: Int32)
+    /// Gives a file another name, in place of the file that had it.
+    func rename(_ path: String, to newPath: String) throws(FileFailure)
+    func removeFile(_ path: String) throws(FileFailure)
+    /// Makes a directory. One that is there already is `exists`.
+    func createDirectory(_ path: String) throws(FileFailure)
+    /// Removes an empty directory.
+    func removeDirectory(_ path: String) throws(FileFailure)
+    /// Returns when the names in a directory are on the disk.
+    func syncDirectory(_ path: String) throws(FileFailure)
+    /// The names in a directory, in byte order.
+    func names(in path: String) throws(FileFailure) -> [String]
+}

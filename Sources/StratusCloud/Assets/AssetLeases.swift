@@ -1,0 +1,144 @@
+// Which contents must not be collected although no record holds them yet, and which are being collected.
+//
+// The race this file decides: content is taken in, then a commit gives it a ledger entry; meanwhile the collector looks
+// for content without an entry and removes the file. Three rules make every order of events safe:
+//   1. Taking in holds a lease before it looks at or writes the file, and until its request has ended.
+//   2. A commit may make a ledger entry only for leased content, and lengthens the lease as it does.
+//   3. The collector marks what has no lease, then asks the ledger in a transaction, and then removes, under this lock,
+//      only what still carries its own mark. A lease, old or new, rubs out every mark.
+// So an entry that the collector's transaction did not see was made by a lease taken after the mark, which is gone then.
+
+package import StratusModel
+import StratusStore
+
+/// One content of one owner.
+package struct AssetKey: Hashable, Sendable {
+    package let owner: UserName
+    /// The SHA-256 of the content.
+    package let digest: [UInt8]
+
+    package init(owner: UserName, digest: [UInt8]) {
+        self.owner = owner
+        self.digest = digest
+    }
+}
+
+/// The leases of one session, and the collector's marks.
+final class AssetLeases: Sendable {
+    struct Mark: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
+    private struct Lease {
+        var holderCount: Int
+        var endsAtUptimeSeconds: Double
+        /// Whether a commit has given the content a ledger entry.
+        var isCommitted = false
+    }
+
+    private struct State {
+        var leases: [AssetKey: Lease] = [:]
+        var marks: [AssetKey: Mark] = [:]
+        var markNumber: UInt64 = 0
+        /// Content that lost its last record and waits for the collector.
+        var orphans: Set<AssetKey> = []
+    }
+
+    /// Beyond this many waiting contents the rest is left to the next sweep of all files.
+    private static let maximumOrphanCount = 100_000
+
+    private let clock: any CloudClock
+    private let leaseSeconds: Double
+    private let state = Locked(State())
+
+    init(clock: any CloudClock, leaseSeconds: Double) {
+        self.clock = clock
+        self.leaseSeconds = leaseSeconds
+    }
+
+    func acquire(_ key: AssetKey) {
+        let end = clock.uptimeSeconds + leaseSeconds
+        state.withLock { state in
+            state.leases[key, default: Lease(holderCount: 0, endsAtUptimeSeconds: end)].holderCount += 1
+            state.leases[key]?.endsAtUptimeSeconds = end
+            state.marks[key] = nil
+        }
+    }
+
+    /// Gives one lease back. Content that nobody holds and no commit has used waits for the collector then.
+    func release(_ key: AssetKey) {
+        state.withLock { state in
+            guard var lease = state.leases[key] else { return }
+            lease.holderCount -= 1
+            state.leases[key] = lease.holderCount > 0 ? lease : nil
+            if lease.holderCount <= 0, !lease.isCommitted { Self.queue(key, &state) }
+        }
+    }
+
+    /// Lengthens the lease that a commit relies on. False when there is none any more.
+    func renew(_ key: AssetKey) -> Bool {
+        let now = clock.uptimeSeconds
+        return state.withLock { state in
+            guard let lease = state.leases[key], lease.endsAtUptimeSeconds >= now else { return false }
+            state.leases[key]?.endsAtUptimeSeconds = now + leaseSeconds
+            state.marks[key] = nil
+            return true
+        }
+    }
+
+    func noteCommitted(_ key: AssetKey) {
+        state.withLock { $0.leases[key]?.isCommitted = true }
+    }
+
+    func noteOrphan(_ key: AssetKey) {
+        state.withLock { Self.queue(key, &$0) }
+    }
+
+    /// Up to `limit` of the waiting contents, which wait no longer.
+    func takeOrphans(limit: Int) -> [AssetKey] {
+        state.withLock { state in
+            let keys = Array(state.orphans.prefix(limit))
+            state.orphans.subtract(keys)
+            return keys
+        }
+    }
+
+    /// Marks those of `keys` that have no lease; a lease that was never given back ends by the clock.
+    func mark(_ keys: [AssetKey]) -> (mark: Mark, keys: [AssetKey]) {
+        let now = clock.uptimeSeconds
+        return state.withLock { state in
+            state.markNumber += 1
+            let mark = Mark(number: state.markNumber)
+            var marked: [AssetKey] = []
+            for key in keys {
+                if let lease = state.leases[key] {
+                    guard lease.endsAtUptimeSeconds < now else { continue }
+                    state.leases[key] = nil
+                }
+                state.marks[key] = mark
+                marked.append(key)
+            }
+            return (mark, marked)
+        }
+    }
+
+    /// Calls `body` if the content still carries the mark, and takes the mark away. Nobody gets a lease meanwhile.
+    func ifMarked<Result: Sendable>(_ key: AssetKey, _ mark: Mark, _ body: @Sendable () -> Result) -> Result? {
+        state.withLock { state in
+            guard state.marks[key] == mark else { return nil }
+            state.marks[key] = nil
+            return body()
+        }
+    }
+
+    func unmark(_ keys: [AssetKey], _ mark: Mark) {
+        state.withLock { state in
+            for key in keys where state.marks[key] == mark { state.marks[key] = nil }
+        }
+    }
+
+    private static func queue(_ key: AssetKey, _ state: inout State) {
+        guard state.orphans.count < maximumOrphanCount else { return }
+        state.orphans.insert(key)
+    }
+}

@@ -1,0 +1,88 @@
+// Which contents are in use: a count for each content of each owner, changed in the same transaction as the records
+// that hold it. What has no entry is nobody's and is collected.
+
+package import StratusLayout
+package import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// Counts how often each content is held.
+package struct AssetLedger: Sendable {
+    let leases: AssetLeases?
+
+    /// - Parameter store: where the contents are; without one only contents that are in the ledger can be added.
+    package init(store: AssetStore?) { leases = store?.leases }
+
+    /// Counts the contents that records of an owner begin and cease to hold in this transaction, once for each field or
+    /// list item. What is added and removed as often as each other does not count.
+    ///
+    /// Throws `assetNotAvailable` when content is neither in the ledger nor leased: it may be collected already, and
+    /// must be uploaded again. Throws `RecordsError` with `corruption` when content is removed more often than counted.
+    package func settle(
+        adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int], owner: UserName,
+        in transaction: RecordTransaction
+    ) throws {
+        var changes: [[UInt8]: (count: Int, byteCount: Int64)] = [:]
+        for (asset, count) in added {
+            changes[asset.digest, default: (0, asset.byteCount)].count += count
+        }
+        for (asset, count) in removed {
+            changes[asset.digest, default: (0, asset.byteCount)].count -= count
+        }
+        for (digest, change) in changes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
+        where change.count != 0 {
+            try settle(AssetKey(owner: owner, digest: digest), change.count, change.byteCount, in: transaction)
+        }
+    }
+
+    private func settle(
+        _ key: AssetKey, _ change: Int, _ byteCount: Int64, in transaction: RecordTransaction
+    ) throws {
+        let ledgerKey = GlobalKeys.asset(owner: key.owner, digest: key.digest)
+        let entry = try Self.entry(of: key, in: transaction)
+        let (count, isOverflow) = Int64(clamping: entry?.count ?? 0).addingReportingOverflow(Int64(change))
+        guard !isOverflow, count >= 0 else {
+            throw RecordsError(
+                .corruption, "An asset is removed more often than it is counted: verify the assets of the store.",
+                ["digest": Hex.text(key.digest), "owner": key.owner.text])
+        }
+        if entry == nil {
+            guard leases?.renew(key) == true else {
+                throw CloudError(
+                    .assetNotAvailable, "The asset's content is not on the server any more: save it again from its file.",
+                    ["digest": Hex.text(key.digest)])
+            }
+        }
+        guard count > 0 else {
+            try transaction.delete(ledgerKey)
+            transaction.onPublish { [leases] _ in leases?.noteOrphan(key) }
+            return
+        }
+        let new = AssetEntry(count: UInt64(count), byteCount: entry?.byteCount ?? byteCount)
+        try transaction.set(ledgerKey, to: new.encoded())
+        if entry == nil { transaction.onPublish { [leases] _ in leases?.noteCommitted(key) } }
+    }
+
+    /// How often a content is held; nil when it is not.
+    package static func entry(of key: AssetKey, in reader: RecordReader) throws -> AssetEntry? {
+        try reader.store.withValue(forKey: GlobalKeys.asset(owner: key.owner, digest: key.digest)) {
+            try AssetEntry(decoding: $0)
+        }
+    }
+}
+
+extension Record {
+    /// The contents that the record's fields hold, with how often.
+    package var assets: [AssetDescriptor: Int] {
+        var assets: [AssetDescriptor: Int] = [:]
+        for field in fields.values {
+            switch field.value {
+            case .asset(let asset): assets[asset, default: 0] += 1
+            case .list(let items):
+                for case .asset(let asset) in items { assets[asset, default: 0] += 1 }
+            default: break
+            }
+        }
+        return assets
+    }
+}

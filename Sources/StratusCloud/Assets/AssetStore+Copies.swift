@@ -1,0 +1,73 @@
+// Handing contents out: each time a fresh copy, which its receiver may change, keep or delete.
+
+import Crypto
+package import StratusModel
+
+extension AssetStore {
+    /// A copy of a content in a file of its own. It lies there until the receiver removes it or the next session begins.
+    ///
+    /// The copy is checked as it is made: what is handed out is what was taken in.
+    ///
+    /// Throws `assetNotAvailable` when the content is missing or damaged, which verifying the assets shows too, and
+    /// `serviceUnavailable` when the copy cannot be written.
+    package func privateCopy(of asset: AssetDescriptor, owner: UserName) throws(CloudError) -> String {
+        let key = AssetKey(owner: owner, digest: asset.digest)
+        let source: Int32
+        do throws(FileFailure) { source = try files.openFile(directory.file(of: key)) } catch {
+            throw Self.lost(key, error)
+        }
+        defer { files.close(source) }
+        let name = "\(nextFileNumber())-\(AssetDirectory.name(of: key).prefix(16))"
+        let path = directory.sessionCopies + "/" + name
+        let target: Int32
+        do throws(FileFailure) {
+            let directories = [directory.top, directory.copies, directory.sessionCopies]
+            target = try inDirectories(directories) { () throws(FileFailure) in try files.createFile(path) }
+        } catch { throw Self.unavailable(error) }
+        var isWhole = false
+        defer {
+            files.close(target)
+            if !isWhole { try? files.removeFile(path) }
+        }
+        guard try digest(of: source, key, copyingTo: target) == asset.digest else {
+            throw CloudError(
+                .assetNotAvailable, "The asset's content is damaged: restore it from a backup, or save it again.",
+                Self.fields(key))
+        }
+        isWhole = true
+        return path
+    }
+
+    /// The digest of an open content; copies what it reads when a target is given.
+    func digest(of source: Int32, _ key: AssetKey, copyingTo target: Int32? = nil) throws(CloudError) -> [UInt8] {
+        var hash = SHA256()
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        while true {
+            let count: Int
+            do throws(FileFailure) { count = try files.read(source, into: &buffer) } catch {
+                throw Self.lost(key, error)
+            }
+            if count == 0 { return Array(hash.finalize()) }
+            hash.update(data: buffer[..<count])
+            guard let target else { continue }
+            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
+                throw Self.unavailable(error)
+            }
+        }
+    }
+
+    private static func lost(_ key: AssetKey, _ failure: FileFailure) -> CloudError {
+        guard failure.isAbsence else {
+            return CloudError(
+                .assetNotAvailable, "The asset's content cannot be read: verify the assets.", fields(key),
+                cause: failure.reason)
+        }
+        return CloudError(
+            .assetNotAvailable, "The asset's content is missing: restore it from a backup, or save it again.",
+            fields(key), cause: failure.reason)
+    }
+
+    private static func fields(_ key: AssetKey) -> [String: String] {
+        ["owner": key.owner.text, "digest": AssetDirectory.name(of: key)]
+    }
+}

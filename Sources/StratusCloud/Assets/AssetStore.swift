@@ -1,0 +1,182 @@
+// The contents of assets: files beside the store, named by what they hold, once per owner and never across owners
+// . A content is on the disk, name and all, before anything refers to it.
+//
+// Who may trust what: a path comes from a program in this process, never from decoded data. What lies under it is not
+// trusted: only a regular file is taken in, it is read once, and it must be the same file, unchanged, when it has been.
+
+package import FoundationEssentials
+package import StratusModel
+import StratusStore
+import Synchronization
+
+/// Takes files in, keeps them by content, and hands out private copies.
+///
+/// One instance serves a directory at a time: make it after the record store beside it has been opened, which keeps
+/// other processes away. Calls block their thread.
+package final class AssetStore: Sendable {
+    /// Bytes read and written at once.
+    static let bufferByteCount = 256 << 10
+    /// Bytes a directory's name may have.
+    private static let maximumOwnerByteCount = 255
+
+    let files: any AssetFiles
+    let directory: AssetDirectory
+    let leases: AssetLeases
+    let byteCountLimit: Int64?
+    private let fileNumber = Atomic<UInt64>(0)
+    /// Directories known to be there, names synced.
+    private let knownDirectories = Locked(Set<String>())
+
+    /// Nothing is made on the disk before the first asset.
+    ///
+    /// - Parameters:
+    ///   - directory: an absolute path; it need not be there yet, the directory above it must.
+    ///   - copiesDirectory: where copies are handed out; `copies` in the directory when nil.
+    ///   - session: drawn anew for every opening.
+    ///   - byteCountLimit: the largest asset (L-04); nil for no limit.
+    ///   - leaseSeconds: how long content that no record holds is kept for a request that never ends.
+    package init(
+        directory: String, copiesDirectory: String? = nil, session: UUID, clock: any CloudClock,
+        byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, files: any AssetFiles = SystemAssetFiles()
+    ) {
+        self.directory = AssetDirectory(top: directory, copies: copiesDirectory, session: session)
+        self.byteCountLimit = byteCountLimit
+        self.files = files
+        leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds)
+    }
+
+    /// Who owns the assets of a container's public database: the app, and no account.
+    package static func publicOwner(of container: ContainerName) -> UserName { UserName("public:\(container.text)") }
+
+    /// Takes a file in for an owner. When this returns, the content is durable and leased: a commit may refer to it.
+    /// Give the lease back with `release` when the request has ended, however it ended.
+    ///
+    /// Throws `assetFileNotFound`, `assetFileModified`, `assetNotAvailable` for what is no readable regular file (C-10),
+    /// `limitExceeded` for one that is too large, and `serviceUnavailable` when the content cannot be stored.
+    package func takeIn(path: String, owner: UserName) throws(CloudError) -> AssetDescriptor {
+        try takeIn(paths: [path], owner: owner)[0].get()
+    }
+
+    /// Takes several files in at once, which costs fewer syncs. Each succeeds or fails in its place.
+    package func takeIn(paths: [String], owner: UserName) -> [Result<AssetDescriptor, CloudError>] {
+        var folders: Set<String> = []
+        var results = paths.map { path -> Result<AssetDescriptor, CloudError> in
+            do throws(CloudError) {
+                let descriptor = try store(path, owner)
+                folders.insert(self.directory.folder(of: AssetKey(owner: owner, digest: descriptor.digest)))
+                return .success(descriptor)
+            } catch { return .failure(error) }
+        }
+        for folder in folders.sorted() {
+            do throws(FileFailure) { try files.syncDirectory(folder) } catch {
+                for (index, result) in results.enumerated() {
+                    guard case .success(let descriptor) = result else { continue }
+                    let key = AssetKey(owner: owner, digest: descriptor.digest)
+                    guard self.directory.folder(of: key) == folder else { continue }
+                    leases.release(key)
+                    results[index] = .failure(Self.unavailable(error))
+                }
+            }
+        }
+        return results
+    }
+
+    /// Ends the leases of contents that `takeIn` returned, one for each: their commit is made, or never will be.
+    ///
+    /// Not called when it is unknown whether the commit was made; the leases then end by themselves.
+    package func release(_ descriptors: some Sequence<AssetDescriptor>, owner: UserName) {
+        for descriptor in descriptors { leases.release(AssetKey(owner: owner, digest: descriptor.digest)) }
+    }
+
+    /// Everything but the sync of the directory that the content's name is in.
+    private func store(_ path: String, _ owner: UserName) throws(CloudError) -> AssetDescriptor {
+        guard !owner.text.isEmpty, AssetDirectory.escaped(owner.text).utf8.count <= Self.maximumOwnerByteCount else {
+            throw CloudError(.internalError, "The name of an owner of assets is empty or too long.")
+        }
+        let source = try openSource(path)
+        defer { files.close(source.descriptor) }
+        let incoming: (path: String, descriptor: Int32)
+        do throws(FileFailure) {
+            let name = directory.incomingFile(nextFileNumber())
+            let descriptor = try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
+                try files.createFile(name)
+            }
+            incoming = (name, descriptor)
+        } catch { throw Self.unavailable(error) }
+        var isInPlace = false
+        defer {
+            files.close(incoming.descriptor)
+            if !isInPlace { try? files.removeFile(incoming.path) }
+        }
+        let digest = try copy(source, path: path, to: incoming.descriptor)
+        let key = AssetKey(owner: owner, digest: digest)
+        leases.acquire(key)
+        do throws(FileFailure) {
+            try files.sync(incoming.descriptor)
+            let folder = directory.folder(of: key)
+            try inDirectories([directory.content, directory.owner(owner), folder]) { () throws(FileFailure) in
+                try files.rename(incoming.path, to: directory.file(of: key))
+            }
+        } catch {
+            leases.release(key)
+            throw Self.unavailable(error)
+        }
+        isInPlace = true
+        return AssetDescriptor(digest: digest, byteCount: source.facts.byteCount)
+    }
+
+    /// Does something in directories, which are made first, each in the one before or in one that is there.
+    func inDirectories<Result>(
+        _ paths: [String], _ body: () throws(FileFailure) -> Result
+    ) throws(FileFailure) -> Result {
+        try makeDirectories(paths)
+        do throws(FileFailure) { return try body() } catch {
+            guard error.number == FileFailure.notFound else { throw error }
+            // A host that empties its temporary directories takes ours with them.
+            forgetDirectories(below: directory.top)
+            forgetDirectories(below: directory.copies)
+            try makeDirectories(paths)
+            return try body()
+        }
+    }
+
+    /// Makes directories, names and all on the disk.
+    private func makeDirectories(_ paths: [String]) throws(FileFailure) {
+        for path in paths where !knownDirectories.value.contains(path) {
+            do throws(FileFailure) { try files.createDirectory(path) } catch {
+                guard error.number == FileFailure.exists else { throw error }
+            }
+            // Also when it was there: whoever made it may not have synced its name yet.
+            let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+            try files.syncDirectory(parent.isEmpty ? "/" : parent)
+            knownDirectories.withLock { _ = $0.insert(path) }
+        }
+    }
+
+    /// Forgets that directories are there, because they may have been removed.
+    func forgetDirectories(below path: String) {
+        knownDirectories.withLock { known in known = known.filter { $0 != path && !$0.hasPrefix(path + "/") } }
+    }
+
+    /// The names in a directory; none when it is not there.
+    func names(in path: String) throws -> [String] {
+        do throws(FileFailure) { return try files.names(in: path) } catch {
+            if error.number == FileFailure.notFound { return [] }
+            throw CloudError(
+                .serviceUnavailable, "A directory of assets cannot be read.", ["path": path], cause: error.reason)
+        }
+    }
+
+    func nextFileNumber() -> UInt64 { fileNumber.add(1, ordering: .relaxed).newValue }
+
+    static func unavailable(_ failure: FileFailure) -> CloudError {
+        guard failure.isFull else {
+            return CloudError(
+                .serviceUnavailable, "The asset cannot be stored: the server's disk refuses it.",
+                ["errno": "\(failure.number)"], cause: failure.reason)
+        }
+        return CloudError(
+            .serviceUnavailable, "The asset cannot be stored: the server's disk is full. Make room, then save again.",
+            ["errno": "\(failure.number)"], cause: failure.reason)
+    }
+}

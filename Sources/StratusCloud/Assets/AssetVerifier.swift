@@ -1,0 +1,127 @@
+// Whether records, ledger and files of assets agree. Finds; mends nothing.
+
+import StratusLayout
+package import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// Something about the assets that is not as it should be.
+package enum AssetFinding: Hashable, Sendable, CustomStringConvertible {
+    /// Records hold a content of which there is no file.
+    case missing(AssetKey)
+    /// A file does not hold what its name and the ledger say.
+    case damaged(AssetKey)
+    /// A file of which the ledger knows nothing: the next sweep removes it, unless a request is about to use it.
+    case orphaned(AssetKey)
+    /// The ledger counts a content otherwise than the owner's records hold it.
+    case miscounted(AssetKey, counted: UInt64, held: UInt64)
+    /// A file or directory that is no content's.
+    case foreign(path: String)
+
+    package var description: String {
+        switch self {
+        case .missing(let key): "missing content \(Hex.text(key.digest)) of \(key.owner)"
+        case .damaged(let key): "damaged content \(Hex.text(key.digest)) of \(key.owner)"
+        case .orphaned(let key): "orphaned content \(Hex.text(key.digest)) of \(key.owner)"
+        case .miscounted(let key, let counted, let held):
+            "content \(Hex.text(key.digest)) of \(key.owner) is counted \(counted) times and held \(held) times"
+        case .foreign(let path): "foreign file \(path)"
+        }
+    }
+}
+
+/// Verifies the assets of a store.
+package struct AssetVerifier: Sendable {
+    private let engine: RecordEngine
+    private let store: AssetStore
+
+    package init(engine: RecordEngine, store: AssetStore) {
+        self.engine = engine
+        self.store = store
+    }
+
+    /// Compares the ledger with the files, and reads every content when `readsContents` is set.
+    ///
+    /// What others change meanwhile may be told as it was before or after. Throws what reading the store throws.
+    package func findings(readsContents: Bool = true) throws -> [AssetFinding] {
+        let ledger = try self.ledger()
+        var findings: [AssetFinding] = []
+        var seen: Set<AssetKey> = []
+        for ownerDirectory in try store.names(in: store.directory.content) {
+            let path = store.directory.content + "/" + ownerDirectory
+            guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else {
+                findings.append(.foreign(path: path))
+                continue
+            }
+            for folder in try store.names(in: path) {
+                for name in try store.names(in: path + "/" + folder) {
+                    guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
+                        findings.append(.foreign(path: "\(path)/\(folder)/\(name)"))
+                        continue
+                    }
+                    let key = AssetKey(owner: owner, digest: digest)
+                    seen.insert(key)
+                    guard let entry = ledger[key] else {
+                        findings.append(.orphaned(key))
+                        continue
+                    }
+                    if try !isWhole(key, entry, readsContents) { findings.append(.damaged(key)) }
+                }
+            }
+        }
+        for key in ledger.keys where !seen.contains(key) { findings.append(.missing(key)) }
+        return findings.sorted { "\($0)" < "\($1)" }
+    }
+
+    /// Compares the ledger with the records of every zone that is there. `owner` says whose assets a database's are.
+    package func miscounts(owner: (DatabaseID) -> UserName?) throws -> [AssetFinding] {
+        try engine.read { reader in
+            var held: [AssetKey: UInt64] = [:]
+            for database in try reader.databases() {
+                guard let owner = owner(database.id) else { continue }
+                for zone in try reader.zones(in: database.id) {
+                    let id = ZoneID(database: database.id, name: zone.name)
+                    try count(try reader.existingZone(id), owner, &held)
+                }
+            }
+            let ledger = try Self.ledger(in: reader).mapValues(\.count)
+            return Set(held.keys).union(ledger.keys).compactMap { key -> AssetFinding? in
+                let (counted, held) = (ledger[key] ?? 0, held[key] ?? 0)
+                return counted == held ? nil : .miscounted(key, counted: counted, held: held)
+            }.sorted { "\($0)" < "\($1)" }
+        }
+    }
+
+    private func count(_ zone: ZoneReader, _ owner: UserName, _ held: inout [AssetKey: UInt64]) throws {
+        for change in try zone.changes(after: 0) where change.kind == .saved {
+            guard let record = try zone.record(change.name) else { continue }
+            for (asset, count) in record.record.assets {
+                held[AssetKey(owner: owner, digest: asset.digest), default: 0] += UInt64(count)
+            }
+        }
+    }
+
+    private func ledger() throws -> [AssetKey: AssetEntry] { try engine.read { try Self.ledger(in: $0) } }
+
+    private static func ledger(in reader: RecordReader) throws -> [AssetKey: AssetEntry] {
+        var ledger: [AssetKey: AssetEntry] = [:]
+        try reader.store.scan(GlobalKeys.assets.keyRange) { key, value in
+            let (owner, digest) = try GlobalKeys.readAssetKey(key)
+            ledger[AssetKey(owner: owner, digest: digest)] = try AssetEntry(decoding: value)
+            return .next
+        }
+        return ledger
+    }
+
+    /// Whether a content's file is as long as the ledger says and holds what its name says.
+    private func isWhole(_ key: AssetKey, _ entry: AssetEntry, _ readsContents: Bool) throws -> Bool {
+        do throws(FileFailure) {
+            let descriptor = try store.files.openFile(store.directory.file(of: key))
+            defer { store.files.close(descriptor) }
+            let facts = try store.files.facts(descriptor)
+            guard facts.isRegular, facts.byteCount == entry.byteCount else { return false }
+            guard readsContents else { return true }
+            return (try? store.digest(of: descriptor, key)) == key.digest
+        } catch { return false }
+    }
+}

@@ -1,0 +1,37 @@
+// Importing and exporting schemas in Apple's schema language.
+
+package import StratusModel
+import StratusRecords
+
+extension CloudService {
+    /// Bytes of a schema's text; a longer one is refused unread.
+    static let maximumSchemaByteCount = 8 << 20
+
+    /// Replaces the schema of a container with what a text (the content of a `.ckdb` file) defines. The text is the
+    /// whole schema. In production a schema may only grow; a field's type never changes.
+    ///
+    /// Throws `CloudError` with `invalidArguments`, which names the line and column of a mistake or the type and field in
+    /// the way, and `limitExceeded` for a text or type that is too large. Nothing is changed then.
+    package func importSchema(_ text: String, into container: ContainerName) throws {
+        guard text.utf8.count <= Self.maximumSchemaByteCount else {
+            throw CloudError(
+                .limitExceeded, "The schema's text is too long.", ["limit": "\(Self.maximumSchemaByteCount)"])
+        }
+        let schema: ContainerSchema
+        do throws(SchemaTextError) { schema = try SchemaParser.schema(of: text) } catch {
+            throw CloudError(
+                .invalidArguments, text: "The text is no schema: \(error)",
+                ["column": "\(error.column)", "line": "\(error.line)"])
+        }
+        let mode = options.schemaMode
+        try engine.transact { transaction in
+            try schemaKeeper.replaceSchema(of: container, with: schema, mode: mode, in: transaction)
+        }
+    }
+
+    /// The schema of a container as text, which can be imported again.
+    package func exportSchema(of container: ContainerName) throws -> String {
+        let schema = try engine.read { reader in try schemaKeeper.schema(of: container, in: reader) }
+        return SchemaWriter.text(of: schema)
+    }
+}

@@ -1,0 +1,129 @@
+// The words of the schema language: identifiers, identifiers in double quotes, and the marks ( ) , ; < >. Between them
+// white space, line comments (`//` or `--`) and block comments.
+//
+// Invariants: whatever the text, the lexer ends, and every token is at least one character. Positions count Unicode
+// scalars, so that no combining character swallows a mark.
+
+/// One word of the language and where it stands.
+struct SchemaToken: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        case word(String)
+        /// An identifier in quotes is never a keyword.
+        case quoted(String)
+        case mark(Unicode.Scalar)
+        case end
+    }
+
+    let kind: Kind
+    let line: Int
+    let column: Int
+
+    /// As an error names it.
+    var text: String {
+        switch kind {
+        case .word(let word): "'\(word)'"
+        case .quoted(let name): "\"\(name)\""
+        case .mark(let mark): "'\(mark)'"
+        case .end: "the end of the text"
+        }
+    }
+}
+
+struct SchemaLexer {
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+    private var line = 1
+    private var column = 1
+
+    init(_ text: String) { scalars = Array(text.unicodeScalars) }
+
+    /// The next token; `end` again and again when there are no more.
+    mutating func next() throws(SchemaTextError) -> SchemaToken {
+        try skipSpace()
+        let (line, column) = (line, column)
+        guard let scalar = peek() else { return SchemaToken(kind: .end, line: line, column: column) }
+        switch scalar {
+        case "(", ")", ",", ";", "<", ">":
+            advance()
+            return SchemaToken(kind: .mark(scalar), line: line, column: column)
+        case "\"":
+            return SchemaToken(kind: .quoted(try quotedName()), line: line, column: column)
+        default:
+            guard Self.isWordScalar(scalar) else {
+                let code = String(scalar.value, radix: 16, uppercase: true)
+                throw SchemaTextError(
+                    line: line, column: column, "The character U+\(code) has no meaning here: quote names that need it.")
+            }
+            var word = String.UnicodeScalarView()
+            while let scalar = peek(), Self.isWordScalar(scalar) {
+                word.append(scalar)
+                advance()
+            }
+            return SchemaToken(kind: .word(String(word)), line: line, column: column)
+        }
+    }
+
+    private mutating func quotedName() throws(SchemaTextError) -> String {
+        let (line, column) = (line, column)
+        advance()
+        var name = String.UnicodeScalarView()
+        while let scalar = peek(), scalar != "\n" {
+            advance()
+            if scalar == "\"" { return String(name) }
+            name.append(scalar)
+        }
+        throw SchemaTextError(line: line, column: column, "The quote that begins here does not end on its line.")
+    }
+
+    private mutating func skipSpace() throws(SchemaTextError) {
+        while let scalar = peek() {
+            let following = peek(1)
+            if scalar == "/" && following == "/" || scalar == "-" && following == "-" {
+                while let scalar = peek(), scalar != "\n" { advance() }
+            } else if scalar == "/" && following == "*" {
+                try skipBlockComment()
+            } else if scalar == " " || scalar == "\t" || scalar == "\r" || scalar == "\n" || scalar == "\u{FEFF}" {
+                advance()
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func skipBlockComment() throws(SchemaTextError) {
+        let (line, column) = (line, column)
+        advance()
+        advance()
+        while let scalar = peek() {
+            advance()
+            if scalar == "*", peek() == "/" {
+                advance()
+                return
+            }
+        }
+        throw SchemaTextError(line: line, column: column, "The comment that begins here does not end.")
+    }
+
+    private func peek(_ distance: Int = 0) -> Unicode.Scalar? {
+        position + distance < scalars.count ? scalars[position + distance] : nil
+    }
+
+    private mutating func advance() {
+        guard position < scalars.count else { return }
+        if scalars[position] == "\n" {
+            line += 1
+            column = 1
+        } else {
+            column += 1
+        }
+        position += 1
+    }
+
+    /// Letters, digits and underscore; and the dot of `cloudkit.share`, which is written without quotes too.
+    static func isWordScalar(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "_", ".": true
+        default: false
+        }
+    }
+}
