@@ -1,0 +1,44 @@
+// From the server's errors to the clients'.
+
+import Foundation
+import StratusCloud
+import StratusModel
+
+extension CKError {
+    /// The domain of the errors beneath, whose code is the finer number in log lines such as `14/2004`.
+    static let innerDomain = "CKInternalErrorDomain"
+
+    /// An error of the server's as the client sees it.
+    /// - Parameters:
+    ///   - client: The record that was to be saved, in a conflict.
+    ///   - account: Who asked: the server's record may be saved through their databases.
+    init(_ error: CloudError, client: CKRecord? = nil, account: AccountID? = nil) {
+        var info: [String: Any] = error.fields
+        info[NSLocalizedDescriptionKey] = error.message
+        info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
+        if let inner = error.innerCode {
+            let text = error.cause.map { "\(error.message) (\($0))" } ?? error.message
+            info[NSUnderlyingErrorKey] = NSError(
+                domain: Self.innerDomain, code: inner, userInfo: [NSLocalizedDescriptionKey: text])
+        } else if let cause = error.cause {
+            info[NSLocalizedFailureReasonErrorKey] = cause
+        }
+        if error.code == .serverRecordChanged {
+            info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord($0, account: account) }
+            info[CKRecordChangedErrorClientRecordKey] = client
+            info[CKRecordChangedErrorAncestorRecordKey] = client?.makeAncestor()
+        }
+        self.init(_nsError: NSError(domain: CKErrorDomain, code: error.code.rawValue, userInfo: info))
+    }
+
+    /// The failure of a request whose items failed each for itself.
+    static func partialFailure(_ errors: [AnyHashable: any Error], _ message: String) -> CKError {
+        CKError(
+            .partialFailure,
+            userInfo: [
+                CKPartialErrorsByItemIDKey: errors, NSLocalizedDescriptionKey: message,
+                NSUnderlyingErrorKey: NSError(
+                    domain: innerDomain, code: 1011, userInfo: [NSLocalizedDescriptionKey: message]),
+            ])
+    }
+}

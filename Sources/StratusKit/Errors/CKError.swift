@@ -1,0 +1,75 @@
+// The errors that clients see.
+//
+// A CKError is thrown, stored and cast as itself: on Linux an NSError of the same domain does not cast back to it.
+
+public import Foundation
+
+/// An error of a request or of one of its items.
+///
+/// What belongs to it is in `userInfo`, under the keys that begin with `CK` and Foundation's own: the errors of single
+/// items, the records of a conflict, the time to wait. Two errors are equal when their codes and user info are.
+public struct CKError: _BridgedStoredNSError {
+    public typealias Code = CKErrorCode
+
+    public let _nsError: NSError
+
+    /// An error of Foundation's as one of CloudKit's. Its domain is expected to be `CKErrorDomain`.
+    public init(_nsError error: NSError) {
+        self._nsError = error
+    }
+
+    public init(_ code: CKError.Code, userInfo: [String: Any] = [:]) {
+        self.init(_nsError: NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
+    }
+
+    public static var errorDomain: String { CKErrorDomain }
+    public static var _nsErrorDomain: String { CKErrorDomain }
+    public static var __NSErrorDomain: String { CKErrorDomain }
+
+    /// What went wrong; `internalError` for a number that is none of the codes.
+    public var code: CKError.Code { Code(rawValue: _nsError.code) ?? .internalError }
+    public var errorCode: Int { _nsError.code }
+    public var userInfo: [String: Any] { _nsError.userInfo }
+
+    /// The user info, with a sentence for people added where there is none.
+    public var errorUserInfo: [String: Any] {
+        var info = _nsError.userInfo
+        if info[NSLocalizedDescriptionKey] == nil { info[NSLocalizedDescriptionKey] = code.explanation }
+        return info
+    }
+
+    /// A sentence for people.
+    public var localizedDescription: String {
+        _nsError.userInfo[NSLocalizedDescriptionKey] as? String ?? code.explanation
+    }
+}
+
+extension CKError {
+    /// The errors of single items, by `CKRecord.ID`, `CKRecordZone.ID` or what else the operation's items go by.
+    public var partialErrorsByItemID: [AnyHashable: any Error]? {
+        userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
+    }
+
+    /// The version that the client began with, in a conflict (S-05).
+    public var ancestorRecord: CKRecord? { userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord }
+
+    /// The server's version, in a conflict (S-05): merge into this one and save it (S-06).
+    public var serverRecord: CKRecord? { userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord }
+
+    /// The version that was to be saved, in a conflict (S-05).
+    public var clientRecord: CKRecord? { userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord }
+
+    /// After how many seconds to try again (L-16); nil where the server has not said.
+    public var retryAfterSeconds: Double? { (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue }
+}
+
+extension CKError: LocalizedError {
+    public var errorDescription: String? { localizedDescription }
+}
+
+extension CKError: CustomStringConvertible {
+    public var description: String {
+        let inner = (userInfo[NSUnderlyingErrorKey] as? NSError).map { "/\($0.code)" } ?? ""
+        return "<CKError: \(code) (\(errorCode)\(inner)); \(localizedDescription)>"
+    }
+}

@@ -1,0 +1,163 @@
+// A place on Earth, as far as records need it: Core Location is not on Linux.
+//
+// Invariant: immutable.
+
+public import Foundation
+
+public typealias CLLocationDegrees = Double
+public typealias CLLocationDistance = Double
+public typealias CLLocationAccuracy = Double
+public typealias CLLocationDirection = Double
+public typealias CLLocationSpeed = Double
+
+/// A latitude and a longitude, in degrees.
+public struct CLLocationCoordinate2D: Sendable {
+    public var latitude: CLLocationDegrees
+    public var longitude: CLLocationDegrees
+
+    public init() { self.init(latitude: 0, longitude: 0) }
+
+    public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+}
+
+/// A coordinate that is nowhere.
+public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
+
+/// Whether a coordinate lies on Earth.
+public func CLLocationCoordinate2DIsValid(_ coordinate: CLLocationCoordinate2D) -> Bool {
+    abs(coordinate.latitude) <= 90 && abs(coordinate.longitude) <= 180
+}
+
+/// A coordinate, in the words of older clients.
+public func CLLocationCoordinate2DMake(
+    _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
+) -> CLLocationCoordinate2D {
+    CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
+}
+
+/// A place with the accuracy that a device reports for it, equal by value.
+public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
+    public let coordinate: CLLocationCoordinate2D
+    /// In metres.
+    public let altitude: CLLocationDistance
+    /// In metres; negative when the coordinate is not known.
+    public let horizontalAccuracy: CLLocationAccuracy
+    /// In metres; negative when the altitude is not known.
+    public let verticalAccuracy: CLLocationAccuracy
+    /// In degrees from north; negative when it is not known.
+    public let course: CLLocationDirection
+    /// In metres a second; negative when it is not known.
+    public let speed: CLLocationSpeed
+    public let timestamp: Date
+
+    public init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+        verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
+    ) {
+        self.coordinate = coordinate
+        self.altitude = altitude
+        self.horizontalAccuracy = horizontalAccuracy
+        self.verticalAccuracy = verticalAccuracy
+        self.course = course
+        self.speed = speed
+        self.timestamp = timestamp
+        super.init()
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+        verticalAccuracy: CLLocationAccuracy, timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: horizontalAccuracy,
+            verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
+    }
+
+    /// A place of this moment, without altitude.
+    public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
+            horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
+    }
+
+    /// How far it is to another place along the surface of the Earth, in metres. The Earth is taken for a sphere of its
+    /// mean radius, which errs by at most half a per cent.
+    public func distance(from location: CLLocation) -> CLLocationDistance {
+        let earthRadiusMetres = 6_371_008.8
+        let (here, there) = (coordinate, location.coordinate)
+        let latitudes = (here.latitude * .pi / 180, there.latitude * .pi / 180)
+        let northward = (latitudes.1 - latitudes.0) / 2
+        let eastward = (there.longitude - here.longitude) * .pi / 360
+        let haversine = pow(sin(northward), 2) + cos(latitudes.0) * cos(latitudes.1) * pow(sin(eastward), 2)
+        return 2 * earthRadiusMetres * asin(min(1, haversine.squareRoot()))
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CLLocation else { return false }
+        return self === other || numbers == other.numbers && timestamp == other.timestamp
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(numbers)
+        hasher.combine(timestamp)
+        return hasher.finalize()
+    }
+
+    private var numbers: [Double] {
+        [
+            coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course, speed,
+        ]
+    }
+
+    public override var description: String {
+        let place = "<\(coordinate.latitude),\(coordinate.longitude)> +/- \(horizontalAccuracy)m"
+        return "\(place) (speed \(speed) mps / course \(course)) @ \(timestamp)"
+    }
+
+    // MARK: Copying and archiving
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CLLocation"] }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(coordinate.latitude, forKey: Key.latitude)
+        coder.encode(coordinate.longitude, forKey: Key.longitude)
+        coder.encode(altitude, forKey: Key.altitude)
+        coder.encode(horizontalAccuracy, forKey: Key.horizontalAccuracy)
+        coder.encode(verticalAccuracy, forKey: Key.verticalAccuracy)
+        coder.encode(course, forKey: Key.course)
+        coder.encode(speed, forKey: Key.speed)
+        coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Key.timestamp)
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: Key.latitude), coder.containsValue(forKey: Key.longitude) else { return nil }
+        self.init(
+            coordinate: CLLocationCoordinate2D(
+                latitude: coder.decodeDouble(forKey: Key.latitude),
+                longitude: coder.decodeDouble(forKey: Key.longitude)),
+            altitude: coder.decodeDouble(forKey: Key.altitude),
+            horizontalAccuracy: coder.decodeDouble(forKey: Key.horizontalAccuracy),
+            verticalAccuracy: coder.decodeDouble(forKey: Key.verticalAccuracy),
+            course: coder.decodeDouble(forKey: Key.course), speed: coder.decodeDouble(forKey: Key.speed),
+            timestamp: Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: Key.timestamp)))
+    }
+
+    private enum Key {
+        static let latitude = "kCLLocationCodingKeyCoordinateLatitude"
+        static let longitude = "kCLLocationCodingKeyCoordinateLongitude"
+        static let altitude = "kCLLocationCodingKeyAltitude"
+        static let horizontalAccuracy = "kCLLocationCodingKeyHorizontalAccuracy"
+        static let verticalAccuracy = "kCLLocationCodingKeyVerticalAccuracy"
+        static let course = "kCLLocationCodingKeyCourse"
+        static let speed = "kCLLocationCodingKeySpeed"
+        static let timestamp = "kCLLocationCodingKeyTimestamp"
+    }
+}

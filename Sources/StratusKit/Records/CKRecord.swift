@@ -1,0 +1,157 @@
+// A record as clients know it: a box around a plain value, behind a lock.
+//
+// Invariants: type and identifier never change; two records are equal only when they are the same object (C-01); what
+// only the server decides (tag, dates, users) changes only when the server has answered.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// A record: values under keys, with a type, an identifier and what the server knows of it.
+///
+/// Values are set with subscripts and are copied on the way in (C-07). A mistake that raises an exception on Apple's
+/// systems is remembered and fails the save; see ``StratusMisuse``. Records may be used by several threads.
+open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
+    // Unchecked because a class that can be inherited from cannot be checked. Its own state is constant or locked;
+    // a subclass answers for what it adds.
+
+    public typealias RecordType = String
+    public typealias FieldKey = String
+
+    /// The record types that the server defines.
+    public enum SystemType {
+        public static let userRecord: RecordType = "Users"
+        public static let share: RecordType = "cloudkit.share"
+    }
+
+    /// The names of the system fields, for queries and desired keys.
+    public enum SystemFieldKey {
+        public static var recordID: FieldKey { "___recordID" }
+        public static var creatorUserRecordID: FieldKey { "___createdBy" }
+        public static var creationDate: FieldKey { "___createTime" }
+        public static var lastModifiedUserRecordID: FieldKey { "___modifiedBy" }
+        public static var modificationDate: FieldKey { "___modTime" }
+        public static let parent: FieldKey = "___parent"
+        public static let share: FieldKey = "___share"
+    }
+
+    public let recordType: RecordType
+    public let recordID: CKRecord.ID
+    let state: Locked<RecordState>
+
+    init(recordType: RecordType, recordID: CKRecord.ID, state: RecordState) {
+        self.recordType = recordType
+        self.recordID = recordID
+        self.state = Locked(state)
+        super.init()
+    }
+
+    /// A new record. The server has not heard of it: tag, dates and users are nil (C-02).
+    /// - Parameters:
+    ///   - recordType: A name of the schema (L-09).
+    ///   - recordID: By default a new name in the default zone.
+    public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        self.init(recordType: recordType, recordID: recordID, state: RecordState())
+    }
+
+    /// A new record with a new name in a zone.
+    @available(*, deprecated, message: "Use init(recordType:recordID:) with CKRecord.ID(zoneID:).")
+    public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
+        self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
+    }
+
+    // MARK: What the server knows
+
+    /// The version of the record that this one began as; nil for a record that was never saved. Opaque.
+    public var recordChangeTag: String? { state.withLock { $0.changeTag } }
+    /// The user who saved the record first.
+    public var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.creator } }
+    /// When the record was saved first.
+    public var creationDate: Date? { state.withLock { $0.creationDate } }
+    /// The user who saved the record last.
+    public var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.lastModifier } }
+    /// When the record was saved last.
+    public var modificationDate: Date? { state.withLock { $0.modificationDate } }
+    /// The share that the record is the root of.
+    public var share: CKRecord.Reference? { state.withLock { $0.share } }
+
+    // MARK: Values
+
+    /// The value under a key; nil where there is none, or where it is an encrypted one.
+    open func object(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
+        systemValue(forKey: key) ?? state.withLock { $0.object(forKey: key, isEncrypted: false) }
+    }
+
+    /// Sets the value under a key, or removes it.
+    open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: FieldKey) {
+        if key == SystemFieldKey.parent {
+            parent = object as? CKRecord.Reference
+        } else {
+            state.withLock { $0.set(object, forKey: key, isEncrypted: false) }
+        }
+    }
+
+    open subscript(key: FieldKey) -> (any __CKRecordObjCValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
+    }
+
+    /// The keys that have values, in alphabetical order; encrypted ones are listed by ``encryptedValues``.
+    open func allKeys() -> [FieldKey] { state.withLock { $0.keys(isEncrypted: false) } }
+
+    /// The keys that were set since the record was made, fetched or saved, those set to nil included (C-03).
+    open func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys(isEncrypted: false) } }
+
+    /// The words of all strings, in lower case and alphabetical order, each once: what a full-text search looks at.
+    open func allTokens() -> [String] {
+        let fields = state.withLock { $0.fields }
+        let texts = fields.values.filter { !$0.isEncrypted }.flatMap(\.value.texts)
+        let words = texts.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }
+        return Set(words.map(String.init)).sorted()
+    }
+
+    /// The values that are encrypted on their way and at rest (C-08). No assets and no references.
+    public var encryptedValues: any CKRecordKeyValueSetting { EncryptedValues(of: self) }
+
+    open override var description: String {
+        let (tag, keys) = state.withLock { ($0.changeTag, $0.fields.keys.sorted()) }
+        let known = tag.map { ", recordChangeTag=\($0)" } ?? ""
+        return "<\(type(of: self)): recordType=\(recordType), recordID=\(recordID)\(known), keys=\(keys)>"
+    }
+
+    // MARK: Copying and archiving
+
+    public class var supportsSecureCoding: Bool { true }
+
+    open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKRecord"] }
+
+    /// A record with the same content; another object, and so not equal to this one (C-01).
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CKRecord(recordType: recordType, recordID: recordID, state: state.value)
+    }
+
+    public required init?(coder: NSCoder) {
+        guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
+            let recordID = coder.decodeObject(of: CKRecordID.self, forKey: CoderKey.recordID)
+        else { return nil }
+        self.recordType = recordType
+        self.recordID = recordID
+        self.state = Locked(RecordState(coder: coder))
+        super.init()
+    }
+
+    /// Archives the record with its values and its unsaved changes (C-06). Assets are archived without their files.
+    open func encode(with coder: NSCoder) {
+        encodeSystemFields(with: coder)
+        state.value.encodeValues(with: coder)
+    }
+
+    /// Archives everything but the values. A record decoded from it has no values and no changes, so that setting and
+    /// saving sends just what was set (C-05).
+    open func encodeSystemFields(with coder: NSCoder) {
+        coder.encode(recordType as NSString, forKey: CoderKey.recordType)
+        coder.encode(recordID, forKey: CoderKey.recordID)
+        state.value.encodeSystemFields(with: coder)
+    }
+}

@@ -1,0 +1,44 @@
+// Values under keys: what a record and its encrypted values have in common.
+
+public import Foundation
+
+/// Something that holds values under keys. Clients do not conform to it.
+public protocol CKRecordKeyValueSetting: NSObjectProtocol, Sendable {
+    func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
+    func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey)
+    subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? { get set }
+    /// The keys that have values.
+    func allKeys() -> [CKRecord.FieldKey]
+    /// The keys that were set since the record was made, fetched or saved, those set to nil included (C-03).
+    func changedKeys() -> [CKRecord.FieldKey]
+}
+
+extension CKRecordKeyValueSetting {
+    /// The value under a key, converted to the type that is asked for: a number to any number type that can hold it. Nil
+    /// where there is none or it is of another type.
+    public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
+        get { object(forKey: key) as? T }
+        // Every type of Swift's protocol that a record can hold has the other one too.
+        set { setAny(newValue, forKey: key) }
+    }
+
+    /// The value under a key.
+    public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+        get { object(forKey: key) as? any CKRecordValueProtocol }
+        set { setAny(newValue, forKey: key) }
+    }
+
+    private func setAny(_ value: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
+        guard let value else { return setObject(nil, forKey: key) }
+        setObject(value as? any __CKRecordObjCValue ?? UnheldValue(value: value), forKey: key)
+    }
+}
+
+/// A value of a type that a client has declared to be a record's and that is none: refused with its type's name.
+struct UnheldValue: __CKRecordObjCValue, HoldableValue {
+    var value: Any
+
+    func heldValue() throws(ValueMisuse) -> HeldValue {
+        throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
+    }
+}

@@ -1,0 +1,78 @@
+// What a CKRecord keeps behind its lock.
+
+import Foundation
+import StratusCloud
+import StratusModel
+
+/// A change of a key since the record was made, fetched or saved.
+struct FieldEdit: Sendable {
+    /// Edits are numbered, so that one made while a save is under way outlasts that save.
+    var number: UInt64
+    var isEncrypted: Bool
+}
+
+/// The variable part of a record.
+struct RecordState: Sendable {
+    var changeTag: String?
+    var creationDate: Date?
+    var modificationDate: Date?
+    var creator: CKRecordID?
+    var lastModifier: CKRecordID?
+    var parent: CKReference?
+    var share: CKReference?
+    var fields: [String: HeldField] = [:]
+
+    /// The values as fetched or saved last: the ancestor in a conflict (S-05).
+    var baseFields: [String: HeldField] = [:]
+    /// The keys that were set since then, those set to nil included (C-03).
+    var edits: [String: FieldEdit] = [:]
+    var parentEditNumber: UInt64?
+    var lastEditNumber: UInt64 = 0
+    /// The number of the last edit that the latest save has sent.
+    var sentEditNumber: UInt64 = 0
+
+    /// The first mistake of the programmer.
+    var misuse: String?
+    /// The account that fetched or saved the record; nil for a record of no account.
+    var account: AccountID?
+
+    mutating func nextEditNumber() -> UInt64 {
+        lastEditNumber += 1
+        return lastEditNumber
+    }
+
+    /// Sets or removes a value.
+    mutating func set(_ value: Any?, forKey key: String, isEncrypted: Bool) {
+        if let misuse = FieldKeyRule.misuse(of: key) {
+            return StratusMisuse.note(misuse, in: &self.misuse)
+        }
+        var held: HeldValue?
+        if let value {
+            do {
+                held = try HeldValue(holding: value)
+            } catch {
+                return StratusMisuse.note("Value of key \(key): \(error.text)", in: &misuse)
+            }
+        }
+        if isEncrypted, held?.isUnencryptable == true {
+            return StratusMisuse.note("Value of key \(key): encrypted values are no assets or references.", in: &misuse)
+        }
+        fields[key] = held.map { HeldField(value: $0, isEncrypted: isEncrypted) }
+        edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
+    }
+
+    func object(forKey key: String, isEncrypted: Bool) -> (any __CKRecordObjCValue & CKRecordValueProtocol)? {
+        guard let field = fields[key], field.isEncrypted == isEncrypted else { return nil }
+        return field.value.object
+    }
+
+    /// The keys that have values, in order.
+    func keys(isEncrypted: Bool) -> [String] {
+        fields.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
+    }
+
+    /// The keys that were set, in order.
+    func changedKeys(isEncrypted: Bool) -> [String] {
+        edits.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
+    }
+}

@@ -1,0 +1,121 @@
+// A file as the value of a field.
+//
+// An asset comes into being in three ways: from a file of the client's, which a save uploads; from the server, when its
+// content is known and a private copy is made the first time somebody asks for it; and from an archive, when there is no
+// file, whatever the archive says (X-27): a path that came from outside must never be read.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Makes a private copy of an asset's content, or throws when the content cannot be had.
+typealias AssetDownload = @Sendable (AssetDescriptor) throws -> URL
+
+/// A file that a record owns.
+public final class CKAsset: NSObject, NSSecureCoding, Sendable {
+    /// The field whose content an asset stands for, as the server has confirmed.
+    struct Place: Hashable, Sendable {
+        var record: RecordAddress
+        var key: String
+    }
+
+    /// What the server is known to have for this asset.
+    struct Confirmed: Hashable, Sendable {
+        var content: AssetDescriptor
+        /// Nil when the knowledge comes from an archive.
+        var place: Place?
+    }
+
+    private struct State: Sendable {
+        /// The client's own file.
+        var upload: URL?
+        var confirmed: Confirmed?
+        var download: AssetDownload?
+        /// The private copy that was made.
+        var copy: URL?
+    }
+
+    private let state: Locked<State>
+
+    private init(_ state: State) {
+        self.state = Locked(state)
+        super.init()
+    }
+
+    /// An asset of a file, which need not exist before the record is saved (C-10).
+    public convenience init(fileURL: URL) {
+        self.init(State(upload: fileURL))
+    }
+
+    /// An asset of the server's.
+    /// - Parameter download: Nil where the content is not handed out, as in the record of a conflict (S-07).
+    convenience init(_ content: AssetDescriptor, at place: Place?, download: AssetDownload?) {
+        self.init(State(confirmed: Confirmed(content: content, place: place), download: download))
+    }
+
+    /// An asset without file and content.
+    static var withoutContent: CKAsset { CKAsset(State()) }
+
+    /// The client's file, or for a fetched asset a private copy, which the client may keep, change or delete. Nil where
+    /// the content was not delivered or can no longer be had, and after decoding.
+    public var fileURL: URL? {
+        // The copy is made under the lock, so that threads that ask at the same time are given the same one.
+        state.withLock { state in
+            if let file = state.upload ?? state.copy { return file }
+            guard let content = state.confirmed?.content, let download = state.download else { return nil }
+            state.copy = try? download(content)
+            return state.copy
+        }
+    }
+
+    /// Notes that the server has stored this asset's content in a field.
+    func confirm(_ content: AssetDescriptor, at place: Place) {
+        state.withLock { $0.confirmed = Confirmed(content: content, place: place) }
+    }
+
+    /// What a save says of this asset.
+    /// - Parameters:
+    ///   - place: The field that holds it.
+    ///   - isChanged: Whether the client has set the field since the record was fetched or saved.
+    func claim(at place: Place, isChanged: Bool) -> ClientAsset {
+        let (upload, confirmed) = state.withLock { ($0.upload, $0.confirmed) }
+        if let confirmed, confirmed.place == place || confirmed.place == nil, !isChanged || upload == nil {
+            return .content(confirmed.content)
+        }
+        // From another field or record it is another upload (R-14).
+        guard let file = upload ?? fileURL else { return confirmed.map { .content($0.content) } ?? .missing }
+        return .file(path: file.path)
+    }
+
+    public override var description: String {
+        let (file, size) = state.withLock { ($0.upload ?? $0.copy, $0.confirmed?.content.byteCount) }
+        return "<CKAsset: \(file?.path ?? "no file")\(size.map { ", \($0) bytes" } ?? "")>"
+    }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKAsset"] }
+
+    public func encode(with coder: NSCoder) {
+        guard let content = state.withLock({ $0.confirmed?.content }) else { return }
+        coder.encode(Data(content.digest) as NSData, forKey: CoderKey.assetDigest)
+        coder.encode(content.byteCount, forKey: CoderKey.assetByteCount)
+    }
+
+    /// An asset without a file. What the archive says of its content counts only where the server's record says so too.
+    public convenience init?(coder: NSCoder) {
+        let digest = coder.decodeObject(of: NSData.self, forKey: CoderKey.assetDigest).map {
+            [UInt8](Data(referencing: $0))
+        }
+        let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
+        guard let digest, digest.count == 32, byteCount >= 0 else {
+            self.init(State())
+            return
+        }
+        let content = AssetDescriptor(digest: digest, byteCount: byteCount)
+        self.init(State(confirmed: Confirmed(content: content, place: nil)))
+    }
+}

@@ -1,0 +1,45 @@
+// Which types a field can hold. On Apple's systems Objective-C classes carry one protocol and Swift types the other, and
+// the compiler bridges; here every type carries both, so that the same client code compiles.
+
+public import Foundation
+
+/// A value of a field, in the words of Objective-C. Clients say `CKRecordValue`.
+///
+/// No class bound: with one, the compiler would call every `record["x"] as? String` a cast that always fails.
+public protocol __CKRecordObjCValue {}
+
+/// A value of a field.
+public typealias CKRecordValue = __CKRecordObjCValue
+
+/// A value of a field, in the words of Swift.
+///
+/// Other types that a client lets conform are refused when they are set (C-07).
+public protocol CKRecordValueProtocol {}
+
+extension String: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Date: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Data: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Bool: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Double: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Float: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int8: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int16: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int32: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int64: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt8: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt16: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt32: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt64: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
+extension Array: __CKRecordObjCValue where Element: CKRecordValueProtocol {}
+
+extension NSString: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSNumber: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSDate: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSData: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSArray: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension CKReference: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension CKAsset: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension CLLocation: __CKRecordObjCValue, CKRecordValueProtocol {}

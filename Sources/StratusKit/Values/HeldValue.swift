@@ -1,0 +1,104 @@
+// The value of a field as a record holds it: a plain value, except that an asset is kept as the object the client gave.
+//
+// Getters hand out the classes of Foundation, whose casts convert: `NSNumber` to every number type, `NSArray` to arrays
+// of any element. A Swift `Int64` in their place would not cast to `Int`.
+
+import Foundation
+import StratusCloud
+
+/// The value of a field, immutable but for what an asset learns of itself.
+enum HeldValue: Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case date(Date)
+    case bytes(Data)
+    case location(CLLocation)
+    case reference(CKReference)
+    case asset(CKAsset)
+    case list([HeldValue])
+
+    /// What a getter hands out.
+    var object: any __CKRecordObjCValue & CKRecordValueProtocol {
+        switch self {
+        case .string(let text): NSString(string: text)
+        case .int64(let number): NSNumber(value: number)
+        case .double(let number): NSNumber(value: number)
+        case .date(let date): NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
+        case .bytes(let data): NSData(data: data)
+        case .location(let location): location
+        case .reference(let reference): reference
+        case .asset(let asset): asset
+        case .list(let values): NSArray(array: values.map(\.object))
+        }
+    }
+
+    /// Whether an asset or a reference is in it, which `encryptedValues` refuses (C-08).
+    var isUnencryptable: Bool {
+        switch self {
+        case .asset, .reference: true
+        case .list(let values): values.contains(where: \.isUnencryptable)
+        default: false
+        }
+    }
+
+    /// Every string in it.
+    var texts: [String] {
+        switch self {
+        case .string(let text): [text]
+        case .list(let values): values.flatMap(\.texts)
+        default: []
+        }
+    }
+}
+
+/// A value and whether it came through `encryptedValues`.
+struct HeldField: Sendable {
+    var value: HeldValue
+    var isEncrypted: Bool
+}
+
+extension HeldValue {
+    /// A value from the server.
+    init(_ value: ClientValue, at place: CKAsset.Place, download: AssetDownload?) {
+        self =
+            switch value {
+            case .string(let text): .string(text)
+            case .int64(let number): .int64(number)
+            case .double(let number): .double(number)
+            case .date(let date): .date(date)
+            case .bytes(let data): .bytes(data)
+            case .location(let location): .location(CLLocation(location))
+            case .reference(let reference): .reference(CKReference(reference))
+            case .asset(.content(let content)): .asset(CKAsset(content, at: place, download: download))
+            case .asset(.file(let path)): .asset(CKAsset(fileURL: URL(fileURLWithPath: path)))
+            case .asset(.missing): .asset(CKAsset.withoutContent)
+            case .list(let values): .list(values.map { HeldValue($0, at: place, download: download) })
+            }
+    }
+
+    /// The value that a save sends.
+    func clientValue(at place: CKAsset.Place, isChanged: Bool) -> ClientValue {
+        switch self {
+        case .string(let text): .string(text)
+        case .int64(let number): .int64(number)
+        case .double(let number): .double(number)
+        case .date(let date): .date(date)
+        case .bytes(let data): .bytes(data)
+        case .location(let location): .location(location.location)
+        case .reference(let reference): .reference(reference.clientReference)
+        case .asset(let asset): .asset(asset.claim(at: place, isChanged: isChanged))
+        case .list(let values): .list(values.map { $0.clientValue(at: place, isChanged: isChanged) })
+        }
+    }
+
+    /// Tells the assets in it what the server has stored for them.
+    func confirm(_ saved: ClientValue, at place: CKAsset.Place) {
+        switch (self, saved) {
+        case (.asset(let asset), .asset(.content(let content))): asset.confirm(content, at: place)
+        case (.list(let mine), .list(let stored)) where mine.count == stored.count:
+            for (value, stored) in zip(mine, stored) { value.confirm(stored, at: place) }
+        default: break
+        }
+    }
+}

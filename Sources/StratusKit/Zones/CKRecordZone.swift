@@ -1,0 +1,113 @@
+// A zone as clients know it.
+//
+// Invariants: two zones are equal only when they are the same object (C-01); capabilities and share come from the server
+// alone (C-11).
+
+public import Foundation
+import StratusCloud
+import StratusStore
+
+/// A zone: records that are changed, fetched and shared together.
+public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// What a zone can do. Empty for a zone that does not come from the server (C-11).
+    public struct Capabilities: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+
+        /// Its changes can be fetched.
+        public static let fetchChanges = Capabilities(rawValue: 1 << 0)
+        /// A request changes it whole or not at all.
+        public static let atomic = Capabilities(rawValue: 1 << 1)
+        /// Its records can be shared.
+        public static let sharing = Capabilities(rawValue: 1 << 2)
+        /// It can be shared as a whole.
+        public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
+    }
+
+    /// Whether the encrypted values of a zone's records have keys of their own or share one (Z-06).
+    public enum EncryptionScope: Int, Sendable {
+        case perRecord = 0
+        case perZone = 1
+    }
+
+    public typealias ID = CKRecordZoneID
+
+    private static let defaultZone = CKRecordZone(zoneID: CKRecordZoneID.default)
+
+    /// The zone that every database has; always the same object (C-11).
+    public class func `default`() -> CKRecordZone { defaultZone }
+
+    public let zoneID: CKRecordZone.ID
+    public let capabilities: CKRecordZone.Capabilities
+    /// The share of the zone as a whole; only on zones from the server.
+    public let share: CKRecord.Reference?
+    private let scope: Locked<EncryptionScope>
+
+    private init(
+        zoneID: CKRecordZoneID, capabilities: Capabilities, share: CKReference?, encryptionScope: EncryptionScope
+    ) {
+        self.zoneID = zoneID
+        self.capabilities = capabilities
+        self.share = share
+        self.scope = Locked(encryptionScope)
+        super.init()
+    }
+
+    /// A zone of the signed-in user, not yet saved.
+    public convenience init(zoneName: String) {
+        self.init(zoneID: CKRecordZoneID(zoneName: zoneName))
+    }
+
+    /// A zone, not yet saved.
+    public convenience init(zoneID: CKRecordZone.ID) {
+        self.init(zoneID: zoneID, capabilities: [], share: nil, encryptionScope: .perRecord)
+    }
+
+    /// Decided when the zone is created; saving the zone with another one later fails (Z-06).
+    public var encryptionScope: CKRecordZone.EncryptionScope {
+        get { scope.value }
+        set { scope.withLock { $0 = newValue } }
+    }
+
+    public override var description: String { "<CKRecordZone: \(zoneID), capabilities=\(capabilities.rawValue)>" }
+
+    // MARK: Exchange with the server
+
+    convenience init(_ zone: ClientZone) {
+        self.init(
+            zoneID: CKRecordZoneID(zone.address), capabilities: Capabilities(rawValue: zone.capabilities.rawValue),
+            share: zone.share.map(CKReference.init),
+            encryptionScope: zone.encryptionScope == .perZone ? .perZone : .perRecord)
+    }
+
+    /// What a save of this zone sends.
+    func makeSave() -> ClientZone {
+        ClientZone(address: zoneID.address, encryptionScope: encryptionScope == .perZone ? .perZone : .perRecord)
+    }
+
+    // MARK: Copying and archiving
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKRecordZone(zoneID: zoneID, capabilities: capabilities, share: share, encryptionScope: encryptionScope)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKRecordZone"] }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(zoneID, forKey: CoderKey.zoneID)
+        coder.encode(Int64(capabilities.rawValue), forKey: CoderKey.capabilities)
+        coder.encode(share, forKey: CoderKey.share)
+        coder.encode(Int64(encryptionScope.rawValue), forKey: CoderKey.encryptionScope)
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let zoneID = coder.decodeObject(of: CKRecordZoneID.self, forKey: CoderKey.zoneID) else { return nil }
+        self.init(
+            zoneID: zoneID,
+            capabilities: Capabilities(rawValue: UInt(clamping: coder.decodeNumber(forKey: CoderKey.capabilities))),
+            share: coder.decodeObject(of: CKReference.self, forKey: CoderKey.share),
+            encryptionScope: coder.decodeNumber(forKey: CoderKey.encryptionScope) == 1 ? .perZone : .perRecord)
+    }
+}
