@@ -1,0 +1,164 @@
+// Threads of our own for requests, which block until their commits are durable. Swift's cooperative pool and Dispatch's
+// threads are few and must never be made to wait.
+//
+// Invariants:
+//   1. At most `threadCount` jobs run at a time; a thread is started only when none is idle.
+//   2. Jobs of a higher priority begin first; within a priority in the order they came.
+//   3. A job that `submit` accepted runs exactly once, also when the pool is closed, unless it was withdrawn first.
+//   4. At most `queueLimit` jobs wait; one more is refused.
+
+import Foundation
+
+/// A bounded pool of threads for work that blocks.
+package final class BlockingPool: Sendable {
+    /// What runs first. The order is that of the cases.
+    package enum Priority: Int, CaseIterable, Sendable {
+        case userInteractive
+        case userInitiated
+        case normal
+        case utility
+        case background
+    }
+
+    /// Why a job was not taken.
+    package enum Refusal: Error, Sendable {
+        case closed
+        case full
+    }
+
+    private let state: PoolState
+
+    /// A pool that starts its threads when they are needed.
+    package init(threadCount: Int = 16, queueLimit: Int = 65_536) {
+        precondition(threadCount > 0 && queueLimit > 0, "a pool needs a thread and room for a job")
+        state = PoolState(threadCount: threadCount, queueLimit: queueLimit)
+    }
+
+    deinit { state.close() }
+
+    /// Runs `job` on a thread of the pool.
+    ///
+    /// Throws `Refusal` when the pool is closed or too many jobs wait.
+    @discardableResult
+    package func submit(
+        priority: Priority = .normal, _ job: @escaping @Sendable () -> Void
+    ) throws(Refusal) -> PoolTicket {
+        try state.submit(priority: priority, job)
+    }
+
+    /// Refuses new jobs. Those that were accepted still run; the threads end after them.
+    package func close() { state.close() }
+}
+
+/// A job's place in the queue.
+package final class PoolTicket: Sendable {
+    fileprivate let job: @Sendable () -> Void
+    private let isTaken = LockedFlag()
+
+    fileprivate init(_ job: @escaping @Sendable () -> Void) { self.job = job }
+
+    /// Takes the job back. False when it has begun, or was taken back before.
+    package func withdraw() -> Bool { isTaken.raise() }
+
+    fileprivate func take() -> Bool { isTaken.raise() }
+}
+
+/// A flag that can be raised once.
+final class LockedFlag: @unchecked Sendable {
+    // Because the one variable is touched only under the lock.
+    private let lock = NSLock()
+    private var isRaised = false
+
+    /// Raises the flag; false when it was raised already.
+    func raise() -> Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        defer { isRaised = true }
+        return !isRaised
+    }
+
+    var value: Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        return isRaised
+    }
+}
+
+/// What the threads share. They hold this and not the pool, so that a forgotten pool ends them.
+private final class PoolState: @unchecked Sendable {
+    // Because every variable is touched only between `condition.lock` and `unlock`.
+    private let condition = NSCondition()
+    private let threadCount: Int
+    private let queueLimit: Int
+    private var waiting = [[PoolTicket]](repeating: [], count: BlockingPool.Priority.allCases.count)
+    /// The index of the first job that waits, by priority: the front of an array is not removed one by one.
+    private var firsts = [Int](repeating: 0, count: BlockingPool.Priority.allCases.count)
+    private var waitingCount = 0
+    private var startedCount = 0
+    private var idleCount = 0
+    private var isClosed = false
+
+    init(threadCount: Int, queueLimit: Int) {
+        self.threadCount = threadCount
+        self.queueLimit = queueLimit
+    }
+
+    func submit(
+        priority: BlockingPool.Priority, _ job: @escaping @Sendable () -> Void
+    ) throws(BlockingPool.Refusal) -> PoolTicket {
+        let ticket = PoolTicket(job)
+        condition.lock()
+        defer { condition.unlock() }
+        guard !isClosed else { throw .closed }
+        guard waitingCount < queueLimit else { throw .full }
+        waiting[priority.rawValue].append(ticket)
+        waitingCount += 1
+        if idleCount >= waitingCount {
+            condition.signal()
+        } else if startedCount < threadCount {
+            startedCount += 1
+            startThread()
+        }
+        return ticket
+    }
+
+    func close() {
+        condition.lock()
+        isClosed = true
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    private func startThread() {
+        let thread = Thread { [self] in
+            while let ticket = next() {
+                if ticket.take() { ticket.job() }
+            }
+        }
+        thread.name = "StratusKit requests"
+        thread.start()
+    }
+
+    /// Waits for a job; nil when the pool is closed and nothing is left.
+    private func next() -> PoolTicket? {
+        condition.lock()
+        defer { condition.unlock() }
+        while waitingCount == 0 {
+            guard !isClosed else { return nil }
+            idleCount += 1
+            condition.wait()
+            idleCount -= 1
+        }
+        waitingCount -= 1
+        for index in waiting.indices where firsts[index] < waiting[index].count {
+            let ticket = waiting[index][firsts[index]]
+            firsts[index] += 1
+            if firsts[index] == waiting[index].count || firsts[index] > 1_024 {
+                waiting[index].removeFirst(firsts[index])
+                firsts[index] = 0
+            }
+            return ticket
+        }
+        return nil
+    }
+}

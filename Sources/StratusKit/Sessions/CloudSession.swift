@@ -1,0 +1,75 @@
+// One open store as the client's side uses it: the server, who is signed in, the threads that wait for the server, the
+// timers, and what is still to be delivered.
+
+package import Foundation
+package import StratusCloud
+package import StratusModel
+import StratusStore
+
+/// A session with a server. Containers made without an account of their own act for the account signed in here.
+package final class CloudSession: Sendable {
+    package let server: any CloudServer
+    package let clock: any CloudClock
+    package let pool: BlockingPool
+    package let timers: SessionTimers
+    package let activity = SessionActivity()
+    /// The container that `CKContainer.default()` means in this session.
+    package let defaultContainerIdentifier: String
+
+    private let signedIn: Locked<AccountID?>
+    /// Objects made once per session, by type and key: see `object(for:make:)`.
+    private let objects = Locked<[String: any AnyObject & Sendable]>([:])
+    private let notifications = DispatchQueue(label: "StratusKit.notifications")
+
+    /// A session. `threadCount` requests at most wait for the server at a time.
+    package init(
+        server: any CloudServer, clock: any CloudClock, account: AccountID? = nil,
+        defaultContainerIdentifier: String = "iCloud.default", threadCount: Int = 16
+    ) {
+        self.server = server
+        self.clock = clock
+        self.pool = BlockingPool(threadCount: threadCount)
+        self.timers = SessionTimers(clock: clock)
+        self.defaultContainerIdentifier = defaultContainerIdentifier
+        self.signedIn = Locked(account)
+    }
+
+    /// The account that containers without one of their own act for; nil when nobody is signed in.
+    package var account: AccountID? { signedIn.value }
+
+    /// Signs another account in, or out with nil. A change posts `CKAccountChanged` (O-18).
+    package func signIn(_ account: AccountID?) {
+        let hasChanged = signedIn.withLock { signedIn in
+            defer { signedIn = account }
+            return signedIn != account
+        }
+        if hasChanged { postAccountChange() }
+    }
+
+    /// Tells observers that the status of an account may have changed: also when a host suspends or restores one.
+    package func postAccountChange() {
+        post(Notification.Name("CKAccountChangedNotification"))
+    }
+
+    /// Posts a notification from a queue of the session, never from the caller's thread.
+    package func post(_ name: Notification.Name) {
+        activity.begin()
+        notifications.async { [activity] in
+            NotificationCenter.default.post(name: name, object: nil)
+            activity.end()
+        }
+    }
+
+    /// An object that the session keeps one of under this key, such as the default container.
+    package func object<Kept: AnyObject & Sendable>(for key: String, make: () -> Kept) -> Kept {
+        objects.withLock { objects in
+            if let kept = objects[key] as? Kept { return kept }
+            let made = make()
+            objects[key] = made
+            return made
+        }
+    }
+
+    /// Refuses new requests; what was accepted is finished.
+    package func close() { pool.close() }
+}
