@@ -1,6 +1,6 @@
 // Saving and deleting records.
 
-package import StratusModel
+import StratusModel
 
 extension CloudService {
     /// Saves and deletes records.
