@@ -47,6 +47,7 @@ enum LayoutSamples {
     static let databaseKeys: [[UInt8]] = [
         database.header(), database.zone("_defaultZone"), database.change(300),
         database.subscription(user: "_alice", id: "sub-1"), database.schema("File"),
+        database.zoneSettings("Notes"), database.zoneMarker("Notes"), database.zoneAssets("Notes"),
     ]
 
     private static let privateID = DatabaseID(container: "iCloud.com.example", owner: "_alice", scope: .private)
@@ -66,6 +67,9 @@ enum LayoutSamples {
 
     /// Small values, each with a key under which it lies.
     static let smallValues: [(key: [UInt8], value: [UInt8])] = [
+        (database.zoneSettings("Notes"), ZoneSettingsEntry(encryptionScope: 1).encoded()),
+        (database.zoneMarker("Notes"), ZoneMarkerEntry(reason: 2, deleted: stamp.date).encoded()),
+        (database.zoneAssets("Notes"), ZoneAssetsEntry(count: 300).encoded()),
         (GlobalKeys.format(), FormatEntry(incarnation: first).encoded()),
         (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128).encoded()),
         (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first).encoded()),

@@ -58,6 +58,8 @@ package struct CloudError: Error, Sendable, CustomStringConvertible {
     package var retryAfterSeconds: Double?
     /// The record as the server has it, for `serverRecordChanged` (S-05). Its assets have no content (S-07).
     package var serverRecord: ClientRecord?
+    /// Whether the zone is gone because the account's keys were lost, for `zoneNotFound` (Z-08).
+    package var didResetEncryptedData = false
 
     package init(
         _ code: Code, inner innerCode: Int? = nil, _ message: StaticString, _ fields: [String: String] = [:],

@@ -47,7 +47,7 @@ struct KeyShape {
         parts =
             switch keyspace {
             case .header: []
-            case .zones, .schema: [.text]
+            case .zones, .schema, .zoneSettings, .zoneMarkers, .zoneAssets: [.text]
             case .changes: [.number]
             case .subscriptions: [.text, .text]
             }

@@ -72,6 +72,11 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .changes:
             let entry = try DatabaseChangeEntry(decoding: value)
             return "\(entry.kind) \(quoted(entry.zone.text)), identity \(entry.identity)"
+        case .zoneSettings: return "encryption scope \(try ZoneSettingsEntry(decoding: value).encryptionScope)"
+        case .zoneMarkers:
+            let entry = try ZoneMarkerEntry(decoding: value)
+            return "deleted \(ReadableDate.text(entry.deleted)), reason \(entry.reason)"
+        case .zoneAssets: return "count \(try ZoneAssetsEntry(decoding: value).count)"
         case .subscriptions, .schema: return hex(value)
         }
     }

@@ -80,6 +80,16 @@ package struct DatabaseKeys: Hashable, Sendable {
     }
     package var schema: LayoutRange { keyspace(.schema) }
 
+    package func zoneSettings(_ name: ZoneName) -> [UInt8] {
+        key(.zoneSettings) { TupleWriter.appendString(name.text, to: &$0) }
+    }
+    package func zoneMarker(_ name: ZoneName) -> [UInt8] {
+        key(.zoneMarkers) { TupleWriter.appendString(name.text, to: &$0) }
+    }
+    package func zoneAssets(_ name: ZoneName) -> [UInt8] {
+        key(.zoneAssets) { TupleWriter.appendString(name.text, to: &$0) }
+    }
+
     private func key(_ keyspace: DatabaseKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
         KeyBuilder.key(prefix, tag: keyspace.rawValue, write)
     }

@@ -12,4 +12,10 @@ package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case subscriptions = 4
     /// Key: record type. Value: the type's fields and indexes in this database.
     case schema = 5
+    /// Key: zone name. Value: `ZoneSettingsEntry`. What was chosen when the zone was made; absent where all is default.
+    case zoneSettings = 6
+    /// Key: zone name. Value: `ZoneMarkerEntry`. Why a host deleted the zone, until it is made anew.
+    case zoneMarkers = 7
+    /// Key: zone name. Value: `ZoneAssetsEntry`. How often the zone's records hold an asset; absent where never.
+    case zoneAssets = 8
 }

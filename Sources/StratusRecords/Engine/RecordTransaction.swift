@@ -45,12 +45,20 @@ package final class RecordTransaction: RecordReader {
     /// Throws as `plan(_:in:)`; nothing is written then.
     @discardableResult
     package func apply(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
+        try carryOut(plan(request, in: id), in: id)
+    }
+
+    /// Carries out a plan that this transaction has made, and after which it has written nothing else into the zone.
+    ///
+    /// Throws `unavailable` while indexes are being rebuilt, `unknownZone`.
+    @discardableResult
+    package func carryOut(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
         guard !engine.isRebuilding.load(ordering: .acquiring) else {
             throw RecordsError(.unavailable, "Indexes are being rebuilt: try again when that is done.")
         }
         let zone = try existingZone(id)
-        var plan = try plan(request, in: id)
         guard !plan.isEmpty else { return plan }
+        var plan = plan
         for mutation in plan.mutations {
             switch mutation {
             case .set(let key, let value): try writer.set(key, to: value)

@@ -5,8 +5,9 @@ package struct RecordLimits: Hashable, Sendable {
     /// The deepest level at which a record may be saved; a record without a parent is at level 0. A walk that is longer
     /// fails with `hierarchyTooDeep`.
     package var hierarchyDepth = 10_000
-    /// Records saved and deleted in one request.
-    package var requestItemCount = 4_000
+    /// Records saved and deleted in one request. More than fit into the largest transaction, so that a cascade is
+    /// bounded by what a store takes.
+    package var requestItemCount = 50_000
     /// Entries deleted in one commit by a background purge.
     package var purgeBatchCount = 1_000
 

@@ -71,6 +71,7 @@ package enum LayoutChecks {
         Tombstone.self, ParentEntry.self, ChildEntry.self, ShareRootEntry.self, ShareCountEntry.self, EmptyEntry.self,
         ChangeEntry.self, EndedParentEntry.self, EndedChildEntry.self, EndedShareEntry.self, ZoneHeader.self,
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
+        ZoneSettingsEntry.self, ZoneMarkerEntry.self, ZoneAssetsEntry.self,
         PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self,
     ]
 

@@ -1,0 +1,68 @@
+// Which zone a client means: (address, database, caller) → zone. The owner name is a claim; the caller's own name
+// and the one that stands for the caller are the same.
+
+import StratusModel
+
+/// A zone as a request means it.
+struct ResolvedZone: Hashable, Sendable {
+    let id: ZoneID
+    /// How the caller is told of the zone.
+    let address: ZoneAddress
+
+    var isDefault: Bool { id.name.text == ZoneAddress.defaultZoneName }
+    var isPublic: Bool { id.database.scope == .public }
+    /// Whether requests to it can be atomic.
+    var isTransactional: Bool { !isDefault && !isPublic }
+}
+
+enum ScopeVerdict {
+    /// The address with the owner name that stands for the caller in place of the caller's own.
+    static func canonical(_ address: ZoneAddress, caller: UserName?) -> ZoneAddress {
+        guard let caller, UserName(address.ownerName) == caller else { return address }
+        return ZoneAddress(zoneName: address.zoneName)
+    }
+
+    static func canonical(_ address: RecordAddress, caller: UserName?) -> RecordAddress {
+        RecordAddress(recordName: address.recordName, zone: canonical(address.zone, caller: caller))
+    }
+
+    /// The zone that is meant.
+    ///
+    /// Throws `invalidArguments` for another's zone in the private database and for one's own in the shared (D-05),
+    /// `zoneNotFound` for what cannot exist. Whether it does exist is asked later.
+    static func zone(
+        _ claimed: ZoneAddress, in selector: DatabaseSelector, container: ContainerName, caller: UserName?
+    ) throws(CloudError) -> ResolvedZone {
+        let address = canonical(claimed, caller: caller)
+        let isOwn = address.ownerName == ZoneAddress.currentUser
+        switch selector {
+        case .public:
+            guard isOwn, address.zoneName == ZoneAddress.defaultZoneName else { throw zoneNotFound(claimed) }
+            let database = DatabaseID(container: container, owner: nil, scope: .public)
+            return ResolvedZone(id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address)
+        case .private:
+            guard isOwn else {
+                throw CloudError(
+                    .invalidArguments, "PrivateDB can't be used to access another user's zone",
+                    ["zone": claimed.description])
+            }
+            guard let caller else { throw AccountVerdict.notSignedIn }
+            guard NameRules.isZoneName(address.zoneName) else { throw zoneNotFound(claimed) }
+            let database = DatabaseID(container: container, owner: caller, scope: .private)
+            return ResolvedZone(id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address)
+        case .shared:
+            guard !isOwn else {
+                throw CloudError(
+                    .invalidArguments, "Only shared zones can be accessed in the shared DB",
+                    ["zone": claimed.description])
+            }
+            throw zoneNotFound(claimed)
+        }
+    }
+
+    static func zoneNotFound(_ address: ZoneAddress) -> CloudError {
+        CloudError(
+            .zoneNotFound, inner: CloudError.InnerCode.zoneNotFound, "Zone does not exist",
+            ["zone": address.description])
+    }
+}

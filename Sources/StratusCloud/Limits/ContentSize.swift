@@ -1,0 +1,55 @@
+// How many bytes a record's content counts for the limits of records and requests: names and values, assets not.
+
+import StratusModel
+
+extension FieldValue {
+    /// The bytes of the value; an asset counts nothing (L-03).
+    package var contentByteCount: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .int64, .double, .date: 8
+        case .bytes(let bytes): bytes.count
+        case .location: 64
+        case .reference(let reference): reference.target.text.utf8.count + 1
+        case .asset: 0
+        case .list(let items): items.reduce(0) { $0 + $1.contentByteCount }
+        }
+    }
+}
+
+extension Record {
+    /// The bytes of the record's keys and values (L-03).
+    package var contentByteCount: Int {
+        fields.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.value.contentByteCount }
+    }
+}
+
+extension ClientValue {
+    /// The bytes of the value; an asset counts nothing (L-01).
+    package var contentByteCount: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .int64, .double, .date: 8
+        case .bytes(let data): data.count
+        case .location: 64
+        case .reference(let reference): reference.target.recordName.utf8.count + 1
+        case .asset: 0
+        case .list(let items): items.reduce(0) { $0 + $1.contentByteCount }
+        }
+    }
+}
+
+extension RecordSave {
+    /// The bytes that the save sends under a policy (L-01).
+    package func contentByteCount(_ policy: SavePolicy) -> Int {
+        sentKeys(policy).reduce(address.recordName.utf8.count) { sum, key in
+            sum + key.utf8.count + (fields[key]?.value.contentByteCount ?? 0)
+        }
+    }
+
+    /// The keys whose values the save writes: those set by the client; with `allKeys`, and of a record that was never
+    /// saved, all it holds (S-01, S-02).
+    package func sentKeys(_ policy: SavePolicy) -> Set<String> {
+        policy == .allKeys || baseTag == nil ? changedKeys.union(fields.keys) : changedKeys
+    }
+}

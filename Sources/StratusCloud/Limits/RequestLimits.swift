@@ -1,0 +1,20 @@
+// Limits of a request as a whole. A request over one of them fails whole, and a client splits it (L-01).
+
+enum RequestLimits {
+    /// Throws `limitExceeded` for more items than one request may have.
+    static func checkItemCount(_ count: Int, _ options: CloudOptions) throws(CloudError) {
+        guard count > options.requestItemCount else { return }
+        throw CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The request has too many items: split it in half.",
+            ["items": "\(count)", "limit": "\(options.requestItemCount)"])
+    }
+
+    /// Throws `limitExceeded` for more bytes than one request may have, assets not counted.
+    static func checkByteCount(of request: ModifyRecordsRequest, _ options: CloudOptions) throws(CloudError) {
+        let byteCount = request.saves.reduce(0) { $0 + $1.contentByteCount(request.policy) }
+        guard byteCount > options.requestByteCount else { return }
+        throw CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The request is too large: split it in half.",
+            ["bytes": "\(byteCount)", "limit": "\(options.requestByteCount)"])
+    }
+}

@@ -1,0 +1,68 @@
+// Making and deleting zones inside a transaction, with all that goes with them.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+extension CloudService {
+    /// What a new zone is given from outside; drawn before the transaction.
+    func makeBirth(by user: UserName) -> ZoneBirth {
+        ZoneBirth(
+            identity: environment.identifiers.makeUUID(), incarnation: environment.identifiers.makeUUID(),
+            stamp: Stamp(date: environment.clock.now, user: user),
+            databaseIdentity: environment.identifiers.makeUUID())
+    }
+
+    /// Makes a zone that is not there. What was remembered of an earlier one is forgotten.
+    func makeZone(
+        _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, in transaction: RecordTransaction
+    ) throws {
+        try transaction.createZone(zone.id, birth)
+        guard let database = try transaction.databaseEntry(zone.id.database) else { return }
+        let keys = DatabaseKeys(database.number)
+        if try transaction.store.contains(keys.zoneMarker(zone.id.name)) {
+            try transaction.delete(keys.zoneMarker(zone.id.name))
+        }
+        if scope != .perRecord {
+            let entry = ZoneSettingsEntry(encryptionScope: scope.rawValue)
+            try transaction.set(keys.zoneSettings(zone.id.name), to: entry.encoded())
+        }
+    }
+
+    /// Deletes a zone with its settings, gives back what it takes of its owner's quota, and lets go of its assets (Z-04).
+    ///
+    /// Costs the same whatever the zone holds, but for a zone with assets: its records are read. Returns whether there
+    /// was such a zone.
+    func removeZone(_ id: ZoneID, in transaction: RecordTransaction) throws -> Bool {
+        guard let listing = try transaction.listing(of: id) else { return false }
+        let keys = DatabaseKeys(listing.database)
+        if let owner = id.database.owner {
+            if try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0 {
+                let held = try assets(heldIn: transaction.existingZone(id))
+                try assetLedger.settle(adding: [:], removing: held, owner: owner, in: transaction)
+                try transaction.delete(keys.zoneAssets(id.name))
+            }
+            try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
+        }
+        if try transaction.store.contains(keys.zoneSettings(id.name)) {
+            try transaction.delete(keys.zoneSettings(id.name))
+        }
+        return try transaction.deleteZone(id)
+    }
+
+    /// The contents that all records of a zone hold, with how often.
+    private func assets(heldIn zone: ZoneReader) throws -> [AssetDescriptor: Int] {
+        var held: [AssetDescriptor: Int] = [:]
+        var names: [RecordName] = []
+        try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
+            names.append(try zone.keys.readParentKey(key))
+            return .next
+        }
+        for name in names {
+            guard let stored = try zone.record(name) else { continue }
+            for (asset, count) in stored.record.assets { held[asset, default: 0] += count }
+        }
+        return held
+    }
+}
