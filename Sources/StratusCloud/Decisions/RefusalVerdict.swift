@@ -51,7 +51,8 @@ enum FailureSpread {
         case .quotaExceeded:
             CloudError(.quotaExceeded, "The parent was not saved for lack of room.", ["record": name.text])
         case .referenceViolation, .internalError:
-            CloudError(.internalError, "The parent was not saved, for its own parent is missing.", ["record": name.text])
+            CloudError(
+                .internalError, "The parent was not saved, for its own parent is missing.", ["record": name.text])
         default: nil
         }
     }

@@ -46,7 +46,7 @@ enum ScopeVerdict {
                     .invalidArguments, "PrivateDB can't be used to access another user's zone",
                     ["zone": claimed.description])
             }
-            guard let caller else { throw AccountVerdict.notSignedIn }
+            guard let caller else { throw CloudError(.notAuthenticated, "No account is signed in.") }
             guard NameRules.isZoneName(address.zoneName) else { throw zoneNotFound(claimed) }
             let database = DatabaseID(container: container, owner: caller, scope: .private)
             return ResolvedZone(id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address)

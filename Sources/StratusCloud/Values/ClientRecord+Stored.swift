@@ -1,6 +1,7 @@
 // Stored records as a client is shown them: names become addresses of the client's zone, the caller's own user name
 // becomes the one that stands for the caller (D-02).
 
+import FoundationEssentials
 package import StratusModel
 
 extension ClientRecord {

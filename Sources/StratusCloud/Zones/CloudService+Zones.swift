@@ -1,26 +1,104 @@
-// Saving, deleting and fetching zones.
+// Saving, deleting and fetching zones. All items of a request are one commit; each stands alone.
 
+import StratusLayout
 package import StratusModel
+import StratusRecords
+import StratusStore
 
 extension CloudService {
-    /// Saves and deletes zones.
+    /// Saves and deletes zones. Saving a zone that is there is a success and changes nothing (Z-03).
+    ///
+    /// Throws, for the request as a whole: `limitExceeded` (L-01), `notAuthenticated` and the like (S-17), `badDatabase`
+    /// in the public database and for saves in the shared (Z-01), `invalidArguments` for a zone named twice, a planned
+    /// fault, and the store's failures.
     package func modifyZones(
         _ request: ModifyZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> ModifyZonesResponse {
-        throw CloudError(.serviceUnavailable, "Not built yet.")
+        let itemCount = request.saves.count + request.deletes.count
+        return try reporting(.modifyZones, caller, itemCount: itemCount) { event in
+            guard itemCount > 0 else { return ModifyZonesResponse(saves: [], deletes: []) }
+            try RequestLimits.checkItemCount(itemCount, options)
+            let account = try requireAccount(caller)
+            guard database != .public, database == .private || request.saves.isEmpty else {
+                throw CloudError(
+                    .badDatabase, "Only private databases take zones of their own: use the private database.")
+            }
+            try checkDuplicates(request, account)
+            var changes = ZoneChanges(service: self, caller: caller, user: account.userName, database: database)
+            changes.prepare(request)
+            let prepared = changes
+            let (response, hasWritten) = try engine.transact { transaction in
+                _ = try accountDirectory.requireAccount(of: caller, in: transaction)
+                var changes = prepared
+                return (try changes.carryOut(request, in: transaction), changes.hasWritten)
+            }
+            event.commitCount = hasWritten ? 1 : 0
+            event.count(response.saves)
+            event.count(response.deletes)
+            return response
+        }
     }
 
-    /// Fetches zones by name, or all of a database (Z-05).
+    /// Fetches zones: those named, each in its place, or all of the database. The default zone is among them; in the
+    /// shared database there are only zones of other people (Z-05).
+    ///
+    /// Throws, for the request as a whole: `limitExceeded`, `notAuthenticated` and the like, where the database is not
+    /// the public one, a planned fault, and the store's failures.
     package func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        throw CloudError(.serviceUnavailable, "Not built yet.")
+        var named: [ZoneAddress]?
+        if case .named(let addresses) = request { named = addresses }
+        return try reporting(.fetchZones, caller, itemCount: named?.count ?? 0) { event in
+            if let named { try RequestLimits.checkItemCount(named.count, options) }
+            if database != .public { try requireAccount(caller) }
+            let faults = (named ?? []).map { environment.faults?.error(at: .zone($0, caller, .fetchZones)) }
+            let zones = try engine.read { reader in
+                let user = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
+                let lookUp = ZoneLookUp(caller: caller, user: user, database: database, reader: reader)
+                guard let named else { return try lookUp.all() }
+                return try zip(named, faults).map { address, fault in
+                    (address, try fault.map { .failure($0) } ?? lookUp.zone(address))
+                }
+            }
+            event.count(zones.map(\.1))
+            if named == nil { event.itemCount = zones.count }
+            return zones
+        }
     }
 
-    /// Deletes a zone on behalf of the host, and remembers why (Z-07).
+    /// Deletes a zone of an account on behalf of the host and remembers why: from then on it is answered with
+    /// `userDeletedZone`, or `zoneNotFound` with the mark of lost keys, until it is made anew (Z-07, Z-08).
+    ///
+    /// Throws `unknownItem` when there is no such account, `zoneNotFound` when there is no such zone, and the store's
+    /// failures.
     package func purgeZone(
         _ zone: ZoneAddress, of account: AccountID, in container: ContainerName, reason: ZonePurgeReason
     ) throws(CloudError) {
-        throw CloudError(.serviceUnavailable, "Not built yet.")
+        let now = environment.clock.now
+        try answering {
+            try engine.transact { transaction in
+                guard let owner = try accountDirectory.account(account, in: transaction) else {
+                    throw CloudError(.unknownItem, "There is no such account.", ["account": account.text])
+                }
+                let zone = try ScopeVerdict.zone(zone, in: .private, container: container, caller: owner.userName)
+                guard let listing = try transaction.listing(of: zone.id), try removeZone(zone.id, in: transaction)
+                else { throw ScopeVerdict.zoneNotFound(zone.address) }
+                guard !zone.isDefault else { return }
+                try transaction.set(
+                    DatabaseKeys(listing.database).zoneMarker(zone.id.name),
+                    to: ZoneMarkerEntry(reason: reason.rawValue, deleted: now).encoded())
+            }
+        }
+    }
+
+    private func checkDuplicates(_ request: ModifyZonesRequest, _ account: Account) throws(CloudError) {
+        var seen: Set<ZoneAddress> = []
+        for address in request.saves.map(\.address) + request.deletes {
+            guard !seen.insert(ScopeVerdict.canonical(address, caller: account.userName)).inserted else { continue }
+            throw CloudError(
+                .invalidArguments, "A zone is saved or deleted twice, or both, in one operation: name it once.",
+                ["zone": address.description])
+        }
     }
 }

@@ -1,9 +1,9 @@
 // What a database keeps of its zones beside their entries: the encryption scope, why a host deleted a zone, and how many
 // assets its records hold. All of it is changed in the transaction that changes the zone.
 
-package import StratusLayout
-package import StratusModel
-package import StratusRecords
+import StratusLayout
+import StratusModel
+import StratusRecords
 import StratusStore
 
 enum ZoneFacts {

@@ -1,0 +1,38 @@
+// The files that a request's assets name: taken in before any transaction, let go when the request has ended.
+
+import StratusModel
+
+struct AssetIntake: Sendable {
+    let owner: UserName
+    let store: AssetStore?
+    /// What became of each file, by path. A file that is named twice is taken in once.
+    private(set) var results: [String: Result<AssetDescriptor, CloudError>] = [:]
+
+    init(owner: UserName, store: AssetStore?) {
+        self.owner = owner
+        self.store = store
+    }
+
+    /// Takes in the files of all items that have not failed yet.
+    mutating func takeIn(_ zones: [ZoneRequest], _ policy: SavePolicy) {
+        var paths: Set<String> = []
+        for zone in zones where zone.error == nil {
+            for item in zone.saves where item.error == nil { paths.formUnion(item.save.filePaths(policy)) }
+        }
+        guard !paths.isEmpty else { return }
+        let sorted = paths.sorted()
+        guard let store else {
+            let error = CloudError(.assetNotAvailable, "This store takes no assets: open it with a directory for them.")
+            for path in sorted { results[path] = .failure(error) }
+            return
+        }
+        for (path, result) in zip(sorted, store.takeIn(paths: sorted, owner: owner)) { results[path] = result }
+    }
+
+    /// Lets go of what was taken in, unless a commit's outcome is unknown: then the leases end by themselves.
+    func release(_ outcomes: [Result<ZoneAnswer, CloudError>]) {
+        for case .failure(let error) in outcomes where error.code == .serverResponseLost { return }
+        let descriptors = results.values.compactMap { try? $0.get() }
+        store?.release(descriptors, owner: owner)
+    }
+}

@@ -1,0 +1,69 @@
+// A save whose tag was compared and whose values were merged: what will be stored in place of what.
+
+import StratusModel
+
+/// A save that may be carried out.
+struct JudgedSave {
+    let name: RecordName
+    let record: Record
+    /// The record as it lies in the store; nil for a new one, and for a user record that nobody has saved.
+    let old: StoredRecord?
+}
+
+extension RecordSave {
+    /// The parent that the save names.
+    ///
+    /// Throws `invalidArguments` for a record of another zone and for an action (C-09).
+    func parentName(_ claims: FieldClaims) throws(CloudError) -> RecordName? {
+        guard let parent else { return nil }
+        guard parent.action == .none else {
+            throw CloudError(
+                .invalidArguments, "A parent reference has the action none.", ["record": address.recordName])
+        }
+        return try claims.target(parent, key: "parent")
+    }
+
+    /// The stored record, or a new one, with the values of `keys` in place of its own.
+    ///
+    /// Throws `invalidArguments` and the errors of assets, `limitExceeded` for too many fields or bytes (L-03, L-06).
+    func merged(
+        into stored: Record?, keys: Set<String>, parent change: SaveVerdict.ParentChange, _ claims: FieldClaims,
+        _ options: CloudOptions
+    ) throws(CloudError) -> Record {
+        let name = RecordName(address.recordName)
+        var record = stored ?? Record(name: name, type: RecordType(type))
+        if change == .asSent { record.parent = try parentName(claims) }
+        record.fields.reserveCapacity(keys.count)
+        for key in keys {
+            let fieldKey = FieldKey(key)
+            guard let sent = fields[key] else {
+                record.fields[fieldKey] = nil
+                continue
+            }
+            let value = try claims.value(sent.value, key: key, stored: stored?.fields[fieldKey]?.value)
+            record.fields[fieldKey] = Field(value, isEncrypted: sent.isEncrypted)
+        }
+        try record.checkSize(options)
+        return record
+    }
+}
+
+extension Record {
+    /// Fields of one record type, and so of one record (L-06).
+    static let maximumFieldCount = 256
+
+    fileprivate func checkSize(_ options: CloudOptions) throws(CloudError) {
+        guard fields.count <= Self.maximumFieldCount else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "The record has too many fields: split it over several records.",
+                ["record": name.text, "fields": "\(fields.count)", "limit": "\(Self.maximumFieldCount)"])
+        }
+        let byteCount = contentByteCount
+        guard byteCount <= options.recordByteCount else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit, "record too large",
+                ["record": name.text, "bytes": "\(byteCount)", "limit": "\(options.recordByteCount)"])
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// Each item by itself, in one transaction: what isAtomic = false means, and every change of a zone that is not
+// transactional.
+
+import StratusModel
+import StratusRecords
+
+extension ZoneBatch {
+    /// Saves with parents first, then deletes with children first. What fails leaves the others as they are.
+    mutating func carryOutAlone() throws {
+        let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
+        let parents = saves.map { ($0.name, $0.record.parent) }
+        for name in Self.parentsFirst(parents) {
+            guard let save = saveByName[name] else { continue }
+            let failures = try carryOut(saves: [save], deletes: [])
+            guard let error = failures[name] else { continue }
+            errors[name] = spread(error, to: save)
+        }
+        let places = try deletes.map { ($0, try zone.node($0)?.parent) }
+        for name in Self.parentsFirst(places).reversed() {
+            errors[name] = try carryOut(saves: [], deletes: [name])[name]
+        }
+    }
+
+    /// The error of a save whose parent's failure says more than its own.
+    private func spread(_ error: CloudError, to save: JudgedSave) -> CloudError {
+        guard error.code == .referenceViolation, let parent = save.record.parent, let above = errors[parent] else {
+            return error
+        }
+        return FailureSpread.childError(ofParentFailing: above, save.name) ?? error
+    }
+
+    /// The names so that each stands behind its parent, if that is among them; those on a cycle in any order.
+    static func parentsFirst(_ items: [(name: RecordName, parent: RecordName?)]) -> [RecordName] {
+        let parents = Dictionary(items.map { ($0.name, $0.parent) }, uniquingKeysWith: { first, _ in first })
+        var sorted: [RecordName] = []
+        var placed: Set<RecordName> = []
+        for item in items {
+            var path: [RecordName] = []
+            var next: RecordName? = item.name
+            while let name = next, let parent = parents[name], placed.insert(name).inserted {
+                path.append(name)
+                next = parent
+            }
+            sorted += path.reversed()
+        }
+        return sorted
+    }
+}

@@ -1,0 +1,144 @@
+// The part of a request that goes to one zone, as values: it is made before the transaction, whose body may run twice.
+
+import StratusModel
+
+/// A record to save, with its place in the request.
+struct ItemSave: Sendable {
+    let index: Int
+    let name: RecordName
+    let save: RecordSave
+    /// Why it fails before anything is read: a planned fault, a misuse, a bad name.
+    var error: CloudError?
+}
+
+/// A record to delete, with its place in the request.
+struct ItemDelete: Sendable {
+    let index: Int
+    let name: RecordName
+    var error: CloudError?
+}
+
+/// What a request asks of one zone. No record is named twice (S-11).
+struct ZoneRequest: Sendable {
+    let zone: ResolvedZone
+    var saves: [ItemSave] = []
+    var deletes: [ItemDelete] = []
+    let policy: SavePolicy
+    /// Whether the zone is changed whole or not at all.
+    let isAtomic: Bool
+    /// A planned fault of the zone.
+    var error: CloudError?
+
+    /// The same error for every item that has none of its own.
+    func answer(failing error: CloudError) -> ZoneAnswer {
+        var answer = ZoneAnswer()
+        for item in saves { answer.saves[item.index] = .failure(item.error ?? error) }
+        for item in deletes { answer.deletes[item.index] = .failure(item.error ?? error) }
+        return answer
+    }
+}
+
+/// The answers to the items of one zone, by their places in the request.
+struct ZoneAnswer: Sendable {
+    var saves: [Int: Result<ClientRecord, CloudError>] = [:]
+    var deletes: [Int: Result<Void, CloudError>] = [:]
+}
+
+/// Thrown by the body of a zone's transaction that writes nothing, so that nothing is committed.
+struct NothingWritten: Error {
+    let answer: ZoneAnswer
+}
+
+/// Sorts a request's items by zone.
+struct RequestSorter {
+    let service: CloudService
+    let request: ModifyRecordsRequest
+    let caller: Caller
+    let account: Account
+    let database: DatabaseSelector
+
+    /// What the request asks of each zone, in the order in which it names them, and the answers to items that mean no
+    /// zone.
+    ///
+    /// Throws `invalidArguments` when a record is named twice (S-11, A-03).
+    func sorted() throws(CloudError) -> (zones: [ZoneRequest], answers: ZoneAnswer) {
+        try checkDuplicates()
+        var zones: [ZoneRequest] = []
+        var places: [ZoneAddress: Int] = [:]
+        var answers = ZoneAnswer()
+        for (index, save) in request.saves.enumerated() {
+            do throws(CloudError) {
+                let place = try place(of: save.address.zone, &zones, &places)
+                let error = fault(at: save.address) ?? saveError(save)
+                zones[place].saves.append(
+                    ItemSave(index: index, name: RecordName(save.address.recordName), save: save, error: error))
+            } catch { answers.saves[index] = .failure(error) }
+        }
+        for (index, address) in request.deletes.enumerated() {
+            do throws(CloudError) {
+                let place = try place(of: address.zone, &zones, &places)
+                let error = fault(at: address) ?? NameRules.recordNameError(address.recordName)
+                zones[place].deletes.append(
+                    ItemDelete(index: index, name: RecordName(address.recordName), error: error))
+            } catch { answers.deletes[index] = .failure(error) }
+        }
+        for index in zones.indices {
+            let point = FaultPoint.zone(zones[index].zone.address, caller, .modifyRecords)
+            zones[index].error = service.environment.faults?.error(at: point)
+        }
+        return (zones, answers)
+    }
+
+    private func checkDuplicates() throws(CloudError) {
+        var seen: Set<RecordAddress> = []
+        seen.reserveCapacity(request.saves.count + request.deletes.count)
+        for address in request.saves.lazy.map(\.address) { try note(address, &seen) }
+        for address in request.deletes { try note(address, &seen) }
+    }
+
+    private func note(_ address: RecordAddress, _ seen: inout Set<RecordAddress>) throws(CloudError) {
+        guard !seen.insert(ScopeVerdict.canonical(address, caller: account.userName)).inserted else { return }
+        throw CloudError(
+            .invalidArguments, "A record is saved or deleted twice, or both, in one operation: name it once.",
+            ["record": address.description])
+    }
+
+    private func place(
+        of address: ZoneAddress, _ zones: inout [ZoneRequest], _ places: inout [ZoneAddress: Int]
+    ) throws(CloudError) -> Int {
+        if let known = places[address] { return known }
+        let zone = try ScopeVerdict.zone(
+            address, in: database, container: caller.container, caller: account.userName)
+        // The caller's own name and the one that stands for the caller are one zone.
+        let place = places[zone.address] ?? zones.count
+        if place == zones.count {
+            zones.append(
+                ZoneRequest(
+                    zone: zone, policy: request.policy, isAtomic: request.isAtomic && zone.isTransactional))
+        }
+        places[address] = place
+        places[zone.address] = place
+        return place
+    }
+
+    private func fault(at address: RecordAddress) -> CloudError? {
+        service.environment.faults?.error(at: .record(address, caller, .modifyRecords))
+    }
+
+    /// What is wrong with a save by itself.
+    private func saveError(_ save: RecordSave) -> CloudError? {
+        if let misuse = save.misuse { return CloudError(.invalidArguments, text: misuse) }
+        if let fetchedBy = save.fetchedBy, fetchedBy != account.id {
+            return CloudError(
+                .invalidArguments, "The record was fetched by another account: fetch it by the one that saves it.",
+                ["record": save.address.description])
+        }
+        if let error = NameRules.recordNameError(save.address.recordName) { return error }
+        guard RecordType(save.type) != AccessVerdict.shareType else {
+            return CloudError(
+                .serverRejectedRequest, "Shares are not available in this version of the server.",
+                ["record": save.address.description])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,147 @@
+// The changes of one request for zones. What must be drawn or asked outside the transaction is prepared before it.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct ZoneChanges {
+    let service: CloudService
+    let caller: Caller
+    let user: UserName
+    let database: DatabaseSelector
+    private var births: [ZoneBirth] = []
+    private var saveFaults: [CloudError?] = []
+    private var deleteFaults: [CloudError?] = []
+    /// How many custom zones the database has, once it was counted.
+    private var zoneCount: Int?
+    private(set) var hasWritten = false
+
+    init(service: CloudService, caller: Caller, user: UserName, database: DatabaseSelector) {
+        self.service = service
+        self.caller = caller
+        self.user = user
+        self.database = database
+    }
+
+    mutating func prepare(_ request: ModifyZonesRequest) {
+        births = request.saves.map { _ in service.makeBirth(by: user) }
+        saveFaults = request.saves.map { fault($0.address) }
+        deleteFaults = request.deletes.map { fault($0) }
+    }
+
+    mutating func carryOut(
+        _ request: ModifyZonesRequest, in transaction: RecordTransaction
+    ) throws -> ModifyZonesResponse {
+        var response = ModifyZonesResponse(saves: [], deletes: [])
+        // Deletes first, so that a request at the limit can put one zone in the place of another.
+        for (index, address) in request.deletes.enumerated() {
+            response.deletes.append(
+                try item(deleteFaults[index]) { changes in try changes.delete(address, in: transaction) })
+        }
+        for (index, zone) in request.saves.enumerated() {
+            response.saves.append(
+                try item(saveFaults[index]) { changes in
+                    try changes.save(zone, changes.births[index], in: transaction)
+                })
+        }
+        return response
+    }
+
+    private mutating func item<Value>(
+        _ fault: CloudError?, _ body: (inout Self) throws -> Value
+    ) throws -> Result<Value, CloudError> {
+        if let fault { return .failure(fault) }
+        do { return .success(try body(&self)) } catch let error as CloudError { return .failure(error) }
+    }
+
+    private mutating func save(
+        _ sent: ClientZone, _ birth: ZoneBirth, in transaction: RecordTransaction
+    ) throws -> ClientZone {
+        if let error = NameRules.zoneNameError(sent.address.zoneName) { throw error }
+        let zone = try resolved(sent.address)
+        guard zone.isTransactional else {
+            // The default zone is always there.
+            if let error = ZoneVerdict.scopeRefusal(stored: .perRecord, sent: sent.encryptionScope) { throw error }
+            return ClientZone(address: zone.address)
+        }
+        if let listing = try transaction.listing(of: zone.id) {
+            let found = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: transaction)
+            if let error = ZoneVerdict.scopeRefusal(stored: found.encryptionScope, sent: sent.encryptionScope) {
+                throw error
+            }
+            return found
+        }
+        let count = try zoneCount ?? customZoneCount(zone.id.database, in: transaction)
+        guard count < service.options.zoneCount else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "The database has as many zones as it may have: delete one first.",
+                ["limit": "\(service.options.zoneCount)"])
+        }
+        try service.makeZone(zone, sent.encryptionScope, birth, in: transaction)
+        zoneCount = count + 1
+        hasWritten = true
+        return ClientZone(
+            address: zone.address, capabilities: ZoneVerdict.capabilities(of: zone, sent.encryptionScope),
+            encryptionScope: sent.encryptionScope)
+    }
+
+    private mutating func delete(_ address: ZoneAddress, in transaction: RecordTransaction) throws {
+        let zone = try resolved(address)
+        guard !zone.isDefault else {
+            throw CloudError(.invalidArguments, "The default zone cannot be deleted: delete its records.")
+        }
+        guard try service.removeZone(zone.id, in: transaction) else {
+            throw try ZoneFacts.missing(zone, in: transaction)
+        }
+        zoneCount = zoneCount.map { $0 - 1 }
+        hasWritten = true
+    }
+
+    private func customZoneCount(_ database: DatabaseID, in reader: RecordReader) throws -> Int {
+        try reader.zones(in: database).count { $0.name.text != ZoneAddress.defaultZoneName }
+    }
+
+    private func resolved(_ address: ZoneAddress) throws(CloudError) -> ResolvedZone {
+        try ScopeVerdict.zone(address, in: database, container: caller.container, caller: user)
+    }
+
+    private func fault(_ address: ZoneAddress) -> CloudError? {
+        service.environment.faults?.error(at: .zone(address, caller, .modifyZones))
+    }
+}
+
+/// Looks zones up in one snapshot.
+struct ZoneLookUp {
+    let caller: Caller
+    let user: UserName?
+    let database: DatabaseSelector
+    let reader: RecordReader
+
+    func zone(_ address: ZoneAddress) throws -> Result<ClientZone, CloudError> {
+        do {
+            let zone = try ScopeVerdict.zone(address, in: database, container: caller.container, caller: user)
+            guard zone.isTransactional else { return .success(ClientZone(address: zone.address)) }
+            guard let listing = try reader.listing(of: zone.id) else { throw try ZoneFacts.missing(zone, in: reader) }
+            return .success(try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader))
+        } catch let error as CloudError { return .failure(error) }
+    }
+
+    /// The default zone and the custom ones, in the byte order of their names.
+    func all() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
+        guard database != .shared else { return [] }
+        var zones = [
+            (ZoneAddress.defaultZone, Result<ClientZone, CloudError>.success(ClientZone(address: .defaultZone)))
+        ]
+        guard database == .private, let user else { return zones }
+        let database = DatabaseID(container: caller.container, owner: user, scope: .private)
+        for listing in try reader.zones(in: database) where listing.name.text != ZoneAddress.defaultZoneName {
+            let address = ZoneAddress(zoneName: listing.name.text)
+            let zone = ResolvedZone(id: ZoneID(database: database, name: listing.name), address: address)
+            let found = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
+            zones.append((address, .success(found)))
+        }
+        return zones
+    }
+}
