@@ -59,9 +59,8 @@ enum FailureSpread {
 
     /// The errors of all items of a failed atomic zone: their own, their parents', or `batchRequestFailed`.
     ///
-    /// - Parameters:
-    ///   - items: every item; `parent` is the one a save would have had.
-    ///   - errors: the items that have an error of their own.
+    /// `items` are all of them, each with the parent a save would have had; `errors` belong to those that failed by
+    /// themselves.
     static func atomicErrors(
         _ items: [(name: RecordName, parent: RecordName?)], own errors: [RecordName: CloudError]
     ) -> [RecordName: CloudError] {

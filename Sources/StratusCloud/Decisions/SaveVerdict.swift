@@ -23,7 +23,7 @@ enum SaveVerdict {
         case deleted
     }
 
-    /// - Parameter storedTag: the tag of the live record of this name, nil when there is none.
+    /// The decision; `storedTag` is that of the live record of this name, nil when there is none.
     init(_ save: RecordSave, policy: SavePolicy, storedTag: String?) {
         let policy = Self.policy(policy, forType: save.type)
         guard let storedTag else {
