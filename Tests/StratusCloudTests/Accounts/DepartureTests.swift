@@ -51,7 +51,7 @@ struct DepartureTests {
             let engine = bench.service.engine
             let database = DatabaseID(container: container, owner: nil, scope: .public)
             let zone = ZoneID(database: database, name: "_defaultZone")
-            try bench.makeZone(zone, by: account.userName, in: engine)
+            try bench.makeZone(zone, by: "_app", in: engine)
             let record = Record(
                 name: RecordName(account.userName.text), type: "Users", fields: ["motto": Field(.string("mine"))])
             let child = Record(name: RecordName("child of \(account.userName)"), type: "T", parent: record.name)
