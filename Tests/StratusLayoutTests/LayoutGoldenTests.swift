@@ -15,6 +15,7 @@ struct LayoutGoldenTests {
         lines += DatabaseKeyspace.allCases.map { "database keyspace \($0.rawValue) \($0)" }
         lines += GlobalKeyspace.allCases.map { "global keyspace \($0.rawValue) \($0)" }
         lines += IdentityKind.allCases.map { "identity kind \($0.rawValue) \($0)" }
+        lines += AccountStanding.allCases.map { "account standing \($0.rawValue) \($0)" }
         lines += RecordValueKind.allCases.map { "record value kind \($0.rawValue) \($0)" }
         lines += DatabaseChangeEntry.Kind.allCases.map { "database change kind \($0.rawValue) \($0)" }
         lines += ReferenceAction.allCases.map { "reference action \($0.rawValue) \($0)" }

@@ -61,9 +61,32 @@ enum LayoutSamples {
         GlobalKeys.acceptance(user: "_bob", zone: first, share: "Share-1"),
         GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
         GlobalKeys.schema("iCloud.com.example", "File"), GlobalKeys.schemaRoles("iCloud.com.example"),
+        GlobalKeys.identity(.externalID, "user-17"),
+        GlobalKeys.identity(.email("b@example.com")), GlobalKeys.identity(.phone("+491")),
+        GlobalKeys.usage(of: "_alice"), GlobalKeys.zoneUsage(of: "_alice", zone: second),
+        GlobalKeys.departure(of: "_alice"),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
+
+    private static let smallAccount = Account(
+        id: "account-1", externalID: nil, userName: "_bob", isDiscoverable: false, created: stamp.date)
+    private static let fullAccount = Account(
+        id: "account-2", externalID: "user-17", userName: "_alice",
+        handles: [.phone("+4930123"), .email("b@example.com"), .email("a@example.com")],
+        name: PersonName(
+            prefix: "Dr.", given: "\u{C1}lice", middle: "M", family: "Example", suffix: "Jr.", nickname: "Al"),
+        standing: .needsVerification, isDiscoverable: true, quotaByteCount: 5_000_000_000, created: stamp.date)
+
+    /// Values of people, each with a key under which it lies.
+    static let accountValues: [(key: [UInt8], value: [UInt8])] = [
+        (GlobalKeys.account("account-1"), AccountEntry(smallAccount).encoded()),
+        (GlobalKeys.account("account-2"), AccountEntry(fullAccount).encoded()),
+        (GlobalKeys.identity(.externalID, "user-17"), IdentityEntry(account: "account-2").encoded()),
+        (GlobalKeys.usage(of: "_alice"), UsageEntry(byteCount: 300).encoded()),
+        (GlobalKeys.zoneUsage(of: "_alice", zone: second), UsageEntry(byteCount: .max).encoded()),
+        (GlobalKeys.departure(of: "_alice"), DepartureEntry(account: "account-2").encoded()),
+    ]
 
     /// Small values, each with a key under which it lies.
     static let smallValues: [(key: [UInt8], value: [UInt8])] = [
@@ -168,6 +191,7 @@ enum LayoutSamples {
             changeTag: ChangeTag.text(sequence: 1, salt: 0), changeSequence: 1, created: stamp, modified: stamp))
 
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {
-        try smallValues + assetAndSchemaValues + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
+        try smallValues + assetAndSchemaValues + accountValues
+            + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
     }
 }

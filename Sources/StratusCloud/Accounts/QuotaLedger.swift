@@ -91,7 +91,7 @@ package enum QuotaLedger {
 
 extension Int64 {
     /// The sum, or the nearest number there is.
-    fileprivate func addingCapped(_ other: Int64) -> Int64 {
+    func addingCapped(_ other: Int64) -> Int64 {
         let (sum, isOverflow) = addingReportingOverflow(other)
         guard isOverflow else { return sum }
         return other > 0 ? .max : .min

@@ -64,3 +64,18 @@ extension CloudService {
         }
     }
 }
+
+extension CloudService {
+    /// Compares what is counted for an owner with what is there.
+    package func verifyUsage(of owner: UserName) throws(CloudError) -> UsageReport {
+        try reading { try QuotaLedger.verify(owner, in: $0) }
+    }
+
+    /// Sets an owner's counters to what is there, and says what it was before.
+    @discardableResult
+    package func recountUsage(of owner: UserName) throws(CloudError) -> UsageReport {
+        let before = try verifyUsage(of: owner)
+        try answering { try QuotaLedger.recount(owner, in: engine) }
+        return before
+    }
+}

@@ -24,6 +24,11 @@ package enum LayoutChecks {
         _ = try? GlobalKeys.readPurgeKey(key)
         _ = try? GlobalKeys.readAssetKey(key)
         _ = try? GlobalKeys.readSchemaKey(key)
+        _ = try? GlobalKeys.readAccountKey(key)
+        _ = try? GlobalKeys.readIdentityKey(key)
+        _ = try? GlobalKeys.readUsageKey(key)
+        _ = try? GlobalKeys.readZoneUsageKey(key)
+        _ = try? GlobalKeys.readDepartureKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
         _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
@@ -72,7 +77,8 @@ package enum LayoutChecks {
         ChangeEntry.self, EndedParentEntry.self, EndedChildEntry.self, EndedShareEntry.self, ZoneHeader.self,
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
         ZoneSettingsEntry.self, ZoneMarkerEntry.self, ZoneAssetsEntry.self,
-        PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self,
+        PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, IdentityEntry.self,
+        UsageEntry.self, DepartureEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

@@ -15,7 +15,7 @@ extension FuzzTarget {
             let zone = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(UInt64(1 + random.below(2) * 300)))
             let (a, b) = (RecordGenerator.name(&random), RecordGenerator.name(&random))
             let number = RecordGenerator.number(&random)
-            switch random.below(10) {
+            switch random.below(13) {
             case 0: return zone.recordChunk(a, index: 1 + random.below(300))
             case 1: return zone.child(parent: a, name: b)
             case 2: return zone.shareCount(parent: random.isOne(in: 2) ? nil : a, name: b)
@@ -25,6 +25,9 @@ extension FuzzTarget {
             case 6: return DatabaseKeys(DatabaseNumber(1)).zone(ZoneName(a.text))
             case 7: return GlobalKeys.acceptance(user: UserName(a.text), zone: random.uuid(), share: b)
             case 8: return GlobalKeys.identity(.phone, a.text)
+            case 9: return GlobalKeys.identity(.externalID, a.text)
+            case 10: return GlobalKeys.zoneUsage(of: UserName(a.text), zone: random.uuid())
+            case 11: return GlobalKeys.departure(of: UserName(a.text))
             default:
                 // Generated elements are far from the depth limit, so writing them cannot fail.
                 return (try? zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)) ?? []

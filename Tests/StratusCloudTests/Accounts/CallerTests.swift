@@ -1,0 +1,121 @@
+// What a caller is told about its own account, and what the account's standing lets it do.
+
+import StratusCloud
+
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("callers")
+struct CallerTests {
+    @Test("[O-18] accountStatus never fails for lack of an account, and follows the account's standing")
+    func status() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let id = try service.createAccount(.init()).id
+        let caller = Caller(container: AccountBench.container, account: id)
+        #expect(try service.accountStatus(of: bench.caller(nil)) == .noAccount)
+        #expect(try service.accountStatus(of: Caller(container: "c", account: "never there")) == .noAccount)
+        let expected: [AccountStanding: AccountStatus] = [
+            .good: .available, .restricted: .restricted, .needsVerification: .temporarilyUnavailable,
+            .suspended: .noAccount,
+        ]
+        for standing in AccountStanding.allCases {
+            try service.setStanding(standing, of: id)
+            #expect(try service.accountStatus(of: caller) == expected[standing])
+        }
+        try service.deleteAccount(id)
+        #expect(try service.accountStatus(of: caller) == .noAccount)
+        bench.store.close()
+        let account = Caller(container: AccountBench.container, account: "another")
+        #expect(try service.accountStatus(of: account) == .couldNotDetermine)
+        #expect(try service.accountStatus(of: bench.caller(nil)) == .noAccount)
+    }
+
+    @Test("the raw values of a status are those of the client")
+    func rawValues() {
+        let names = AccountStatus.allCases.map { "\($0.rawValue) \($0)" }
+        #expect(
+            names == [
+                "0 couldNotDetermine", "1 available", "2 restricted", "3 noAccount", "4 temporarilyUnavailable",
+            ])
+    }
+
+    @Test("[O-17] the user name is one for an account, and without an account it is notAuthenticated")
+    func userName() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let account = try service.createAccount(.init())
+        #expect(try service.userName(of: bench.caller(account)) == account.userName)
+        #expect(try service.userName(of: Caller(container: "other", account: account.id)) == account.userName)
+        #expect(cloudError { _ = try service.userName(of: bench.caller(nil)) }?.code == .notAuthenticated)
+        try service.deleteAccount(account.id)
+        #expect(cloudError { _ = try service.userName(of: bench.caller(account)) }?.code == .notAuthenticated)
+    }
+
+    @Test("[S-17] an account may be used only in good standing, and may again when the standing is good again")
+    func requireAccount() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let account = try service.createAccount(.init())
+        let caller = bench.caller(account)
+        let expected: [AccountStanding: CloudError.Code] = [
+            .restricted: .managedAccountRestricted, .needsVerification: .accountTemporarilyUnavailable,
+            .suspended: .notAuthenticated,
+        ]
+        for standing in AccountStanding.allCases {
+            try service.setStanding(standing, of: account.id)
+            #expect(cloudError { try service.requireAccount(caller) }?.code == expected[standing])
+            let inTransaction = cloudError {
+                try service.engine.transact { _ = try service.accountDirectory.requireAccount(of: caller, in: $0) }
+            }
+            #expect(inTransaction?.code == expected[standing])
+        }
+        #expect(cloudError { try service.requireAccount(bench.caller(nil)) }?.code == .notAuthenticated)
+        try service.setStanding(.good, of: account.id)
+        #expect(try service.requireAccount(caller).id == account.id)
+        try service.deleteAccount(account.id)
+        #expect(cloudError { try service.requireAccount(caller) }?.code == .notAuthenticated)
+    }
+
+    @Test("checking a known account reads nothing from the store, in no snapshot, in one, or in a transaction")
+    func warmCheck() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let account = try service.createAccount(.init())
+        let caller = bench.caller(account)
+        try bench.reopen()
+        let reopened = bench.service
+        _ = try reopened.requireAccount(caller)
+        let before = bench.store.statistics.cost
+        for _ in 0..<100 {
+            try reopened.requireAccount(caller)
+            _ = try reopened.engine.read { try reopened.accountDirectory.requireAccount(of: caller, in: $0) }
+            _ = try reopened.engine.transact { try reopened.accountDirectory.requireAccount(of: caller, in: $0) }
+        }
+        #expect(bench.store.statistics.cost.reads == before.reads)
+    }
+
+    @Test("a planned error comes instead of an answer, and every request is reported with what it cost")
+    func faultsAndEvents() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let account = try service.createAccount(.init())
+        let caller = bench.caller(account)
+        bench.faults.plan(.accountStatus, CloudError(.networkFailure, "Planned."))
+        bench.faults.plan(.userRecord, CloudError(.requestRateLimited, "Planned.", retryAfterSeconds: 3))
+        bench.faults.plan(.discoverUsers, CloudError(.serviceUnavailable, "Planned."))
+        #expect(cloudError { _ = try service.accountStatus(of: caller) }?.code == .networkFailure)
+        #expect(cloudError { _ = try service.userName(of: caller) }?.retryAfterSeconds == 3)
+        #expect(cloudError { _ = try service.discover([], as: caller) }?.code == .serviceUnavailable)
+        #expect(cloudError { _ = try service.resolveInvited([], as: caller) }?.code == .serviceUnavailable)
+        bench.faults.plan(.userRecord, nil)
+        #expect(try service.userName(of: caller) == account.userName)
+        let events = bench.events.value
+        #expect(events.map(\.kind) == [.accountStatus, .userRecord, .discoverUsers, .discoverUsers, .userRecord])
+        #expect(events.dropLast().allSatisfy { $0.error != nil } && events.last?.error == nil)
+        #expect(events.allSatisfy { $0.caller == caller })
+    }
+}

@@ -1,0 +1,273 @@
+// Deleting an account with all its data, and what is left when something fails on the way.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("deleting accounts")
+struct DepartureTests {
+    private static let containers: [ContainerName] = ["iCloud.com.example.app", "iCloud.com.example.other"]
+
+    /// Two people with private zones in two containers, user records, subscriptions, acceptances and usage.
+    private struct Town {
+        let bench: AccountBench
+        let alice: Account
+        let bob: Account
+
+        init(isInMemory: Bool = false) throws {
+            bench = try AccountBench(isInMemory: isInMemory)
+            alice = try bench.service.createAccount(
+                .init(externalID: "alice", handles: [.email("alice@example.com"), .phone("+491")]))
+            bob = try bench.service.createAccount(.init(externalID: "bob", handles: [.email("bob@example.com")]))
+            for account in [alice, bob] {
+                for container in DepartureTests.containers {
+                    for zone in ["_defaultZone", "Notes"] {
+                        try fill(AccountBench.zone(zone, of: account.userName, in: container), of: account)
+                    }
+                    try fillPublic(container, of: account)
+                }
+                try bench.service.engine.transact { transaction in
+                    let key = GlobalKeys.acceptance(user: account.userName, zone: UUID(), share: "Share-1")
+                    try transaction.set(key, to: [1])
+                }
+            }
+        }
+
+        private func fill(_ zone: ZoneID, of account: Account) throws {
+            let engine = bench.service.engine
+            try bench.makeZone(zone, by: account.userName, in: engine)
+            let records = (0..<5).map { index in
+                Record(name: RecordName("r\(index)"), type: "T", fields: ["text": Field(.string("of \(account.userName)"))])
+            }
+            try bench.save(records, in: zone, engine: engine)
+        }
+
+        private func fillPublic(_ container: ContainerName, of account: Account) throws {
+            let engine = bench.service.engine
+            let database = DatabaseID(container: container, owner: nil, scope: .public)
+            let zone = ZoneID(database: database, name: "_defaultZone")
+            try bench.makeZone(zone, by: "_app", in: engine)
+            let record = Record(
+                name: RecordName(account.userName.text), type: "Users", fields: ["motto": Field(.string("mine"))])
+            let child = Record(name: RecordName("child of \(account.userName)"), type: "T", parent: record.name)
+            // In one container something hangs below the user record.
+            let records = container == DepartureTests.containers[0] ? [record] : [record, child]
+            try engine.transact { transaction in
+                let request = MutationRequest(
+                    records.map { .save($0) }, stamp: bench.stamp(account.userName), tagSalt: 1)
+                try transaction.apply(request, in: zone)
+                let number = try #require(try transaction.databaseEntry(database)).number
+                try transaction.set(DatabaseKeys(number).subscription(user: account.userName, id: "s"), to: [1])
+            }
+        }
+
+        /// Every key of the store as a line.
+        func lines() throws -> [String] {
+            try bench.store.read { reader in
+                var lines: [String] = []
+                try reader.scan(KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32))) { key, value in
+                    lines.append("\(KeyDescription.text(of: key)) = \(ValueDescription.text(of: value, forKey: key))")
+                    return .next
+                }
+                return lines
+            }
+        }
+
+        /// What is wrong with the store when Alice is gone and Bob is untouched; nil when nothing is.
+        func problem() throws -> String? {
+            let service = bench.service
+            for id in [try service.account("alice"), try service.account(externalID: "alice")] where id != nil {
+                return "the account is there"
+            }
+            let traces = try lines().filter { $0.contains(alice.userName.text) || $0.contains(alice.id.text) }
+            // Public records are the app's: their indexes and histories name their creator, parent and name.
+            let publicZones = try publicNumbers().map { "db \($0) / zone " }
+            let left = traces.filter { line in !publicZones.contains { line.hasPrefix($0) } }
+            if !left.isEmpty { return "left behind: \(left.joined(separator: "\n"))" }
+            if traces.contains(where: { $0.contains("motto") }) { return "the user record is not empty" }
+            guard try service.account(handle: .email("bob@example.com")) == bob else { return "Bob is gone" }
+            let usage = try service.verifyUsage(of: bob.userName)
+            guard usage.isExact, usage.total.foundByteCount > 0, usage.zones.count == 4 else { return "\(usage)" }
+            let report = try service.engine.verify()
+            return report.isClean ? nil : "\(report.findings)"
+        }
+
+        private func publicNumbers() throws -> [UInt64] {
+            try bench.service.engine.read { reader in
+                try reader.databases().filter { $0.id.scope == .public }.map { $0.entry.number.rawValue }
+            }
+        }
+    }
+
+    @Test("deleting an account removes all its data in every container, and nothing of anybody else's")
+    func everything() throws {
+        let town = try Town()
+        let service = town.bench.service
+        try service.deleteAccount(town.alice.id)
+        // At once nothing can be reached any more.
+        for container in Self.containers {
+            let database = DatabaseID(container: container, owner: town.alice.userName, scope: .private)
+            #expect(try service.engine.read { try $0.zones(in: database) }.isEmpty)
+        }
+        #expect(try service.usage(of: town.alice.userName) == 0)
+        let caller = town.bench.caller(town.alice)
+        #expect(cloudError { try service.requireAccount(caller) }?.code == .notAuthenticated)
+        #expect(try service.engine.read { try service.accountDirectory.departures(in: $0) }.count == 1)
+        // Then the bytes go.
+        #expect(try service.finishDepartures() == 0)
+        #expect(try town.problem() == nil)
+        #expect(cloudError { try service.deleteAccount(town.alice.id) }?.code == .unknownItem)
+        try town.bench.reopen()
+        #expect(try town.problem() == nil)
+        // The same person may come back, as somebody else.
+        let again = try town.bench.service.createAccount(
+            .init(externalID: "alice", handles: [.email("alice@example.com")]))
+        #expect(again.id != town.alice.id && again.userName != town.alice.userName)
+    }
+
+    @Test("finishing waits for the purge, which may be stopped and resumed")
+    func stopped() throws {
+        let town = try Town()
+        let service = town.bench.service
+        try service.deleteAccount(town.alice.id)
+        #expect(try service.finishDepartures(shouldContinue: { _ in false }) == 1)
+        #expect(try service.finishDepartures(shouldContinue: { $0.commits < 1 }) == 1)
+        try town.bench.reopen()
+        #expect(try town.bench.service.finishDepartures() == 0)
+        #expect(try town.problem() == nil)
+        #expect(try town.bench.service.finishDepartures() == 0)
+    }
+
+    @Test("a database with more zones and entries than a batch is removed too")
+    func large() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let account = try service.createAccount(.init())
+        for index in 0..<450 {
+            try bench.makeZone(
+                AccountBench.zone("z\(index)", of: account.userName), by: account.userName, in: service.engine)
+        }
+        try service.engine.transact { transaction in
+            for index in 0..<2_500 {
+                let zone = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(index >> 8), UInt8(index & 0xFF)))
+                try transaction.set(
+                    GlobalKeys.acceptance(user: account.userName, zone: zone, share: "S"), to: [1])
+            }
+        }
+        try service.deleteAccount(account.id)
+        #expect(try service.finishDepartures() == 0)
+        let keyCount = try bench.store.read { reader in
+            var count = 0
+            try reader.scan(KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32))) { _, _ in
+                count += 1
+                return .next
+            }
+            return count
+        }
+        // The format and the counters.
+        #expect(keyCount == 2)
+    }
+
+    @Test("whatever fails while an account is deleted, it is there whole or gone, and going on ends with nothing left")
+    func sweep() throws {
+        let current = Locked<Town?>(nil)
+        let report = try FaultSweep.run(
+            makeStore: {
+                let town = try Town(isInMemory: true)
+                current.withLock { $0 = town }
+                return KeptOpenStore(town.bench.store)
+            },
+            scenario: { store in
+                guard let town = current.value else { return }
+                let service = try town.bench.service(over: store)
+                try service.deleteAccount(town.alice.id)
+                guard try service.finishDepartures() == 0 else { throw ConformanceFailure("not finished") }
+            },
+            verify: { _, fault, thrown in
+                guard let town = current.value, thrown != nil else {
+                    throw ConformanceFailure("no error came of \(fault)")
+                }
+                try town.bench.reopen()
+                let service = town.bench.service
+                if let account = try service.account(externalID: "alice") {
+                    // Nothing has happened yet.
+                    let usage = try service.verifyUsage(of: account.userName)
+                    guard account == town.alice, usage.isExact, usage.zones.count == 4 else {
+                        throw ConformanceFailure("half done after \(fault): \(usage)")
+                    }
+                    try service.deleteAccount(account.id)
+                } else if try service.account(town.alice.id) != nil {
+                    throw ConformanceFailure("the account lost its identifier after \(fault)")
+                }
+                guard try service.finishDepartures() == 0 else { throw ConformanceFailure("not finished: \(fault)") }
+                if let problem = try town.problem() { throw ConformanceFailure("after \(fault): \(problem)") }
+            })
+        #expect(report.runCounts.keys.count == FaultPoint.allCases.count, "\(report.runCounts)")
+        print("deleting an account: \(report.runCounts)")
+    }
+
+    @Test("whatever fails while an account is created or changed, it and all that leads to it agree")
+    func changeSweep() throws {
+        let current = Locked<AccountBench?>(nil)
+        let report = try FaultSweep.run(
+            makeStore: {
+                let bench = try AccountBench(isInMemory: true)
+                try bench.service.createAccount(.init(externalID: "bob", handles: [.email("bob@example.com")]))
+                current.withLock { $0 = bench }
+                return KeptOpenStore(bench.store)
+            },
+            scenario: { store in
+                guard let bench = current.value else { return }
+                let service = try bench.service(over: store)
+                let id = try service.createAccount(.init(externalID: "alice", handles: [.email("a@example.com")])).id
+                try service.setHandles([.email("a2@example.com"), .phone("+491")], of: id)
+            },
+            verify: { _, fault, thrown in
+                guard let bench = current.value, thrown != nil else {
+                    throw ConformanceFailure("no error came of \(fault)")
+                }
+                try bench.reopen()
+                if let problem = try AccountCheck.problem(in: bench.service) {
+                    throw ConformanceFailure("after \(fault): \(problem)")
+                }
+            })
+        #expect(report.runCounts[.commitApplied] == 2 && report.runCounts[.write, default: 0] > 4)
+    }
+}
+
+/// A store that its scenario does not close: the bench does.
+private final class KeptOpenStore: StoreWrapper {
+    let wrapped: any OrderedStore
+    init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
+    func close() {}
+}
+
+/// Whether accounts and identities agree.
+enum AccountCheck {
+    /// What is wrong, or nil.
+    static func problem(in service: CloudService) throws -> String? {
+        try service.engine.read { reader in
+            var expected: [[UInt8]: AccountID] = [:]
+            for account in try service.accountDirectory.accounts(after: nil, limit: 1_000, in: reader).accounts {
+                for handle in account.handles { expected[GlobalKeys.identity(handle)] = account.id }
+                expected[GlobalKeys.identity(.userRecord, account.userName.text)] = account.id
+                if let externalID = account.externalID {
+                    expected[GlobalKeys.identity(.externalID, externalID)] = account.id
+                }
+            }
+            var found: [[UInt8]: AccountID] = [:]
+            let range = KeyRange(from: GlobalKeys.identities.lower, upTo: GlobalKeys.identities.upper)
+            try reader.store.scan(range) { key, value in
+                found[[UInt8](copying: key)] = try IdentityEntry(decoding: value).account
+                return .next
+            }
+            guard found == expected else { return "identities \(found.count), expected \(expected.count)" }
+            return nil
+        }
+    }
+}
