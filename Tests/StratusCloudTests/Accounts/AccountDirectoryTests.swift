@@ -23,7 +23,8 @@ struct AccountDirectoryTests {
         #expect(account.userName.text.hasPrefix("_") && account.userName.text.count == 33)
         for found in [
             try service.account(account.id), try service.account(externalID: "user-17"),
-            try service.account(handle: .email(" ALICE@example.com ")), try service.account(handle: .phone("004930/1234")),
+            try service.account(handle: .email(" ALICE@example.com ")),
+            try service.account(handle: .phone("004930/1234")),
             try service.account(userName: account.userName),
         ] { #expect(found == account) }
         #expect(try service.account("nobody") == nil)

@@ -42,7 +42,9 @@ struct DepartureTests {
             let engine = bench.service.engine
             try bench.makeZone(zone, by: account.userName, in: engine)
             let records = (0..<5).map { index in
-                Record(name: RecordName("r\(index)"), type: "T", fields: ["text": Field(.string("of \(account.userName)"))])
+                Record(
+                    name: RecordName("r\(index)"), type: "T", fields: ["text": Field(.string("of \(account.userName)"))]
+                )
             }
             try bench.save(records, in: zone, engine: engine)
         }
@@ -154,7 +156,8 @@ struct DepartureTests {
         }
         try service.engine.transact { transaction in
             for index in 0..<2_500 {
-                let zone = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(index >> 8), UInt8(index & 0xFF)))
+                let zone = UUID(
+                    uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(index >> 8), UInt8(index & 0xFF)))
                 try transaction.set(
                     GlobalKeys.acceptance(user: account.userName, zone: zone, share: "S"), to: [1])
             }

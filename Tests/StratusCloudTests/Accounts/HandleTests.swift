@@ -21,7 +21,8 @@ struct HandleTests {
         "what is no e-mail address is malformed",
         arguments: [
             "", " ", "alice", "@example.com", "alice@", "a@b@example.com", "a b@example.com", "a@example..com",
-            "a@.example.com", "a@example.com.", "a@-example.com", "a@example-.com", "a@exa mple.com", "a@m\u{FC}ller.de",
+            "a@.example.com", "a@example.com.", "a@-example.com", "a@example-.com", "a@exa mple.com",
+            "a@m\u{FC}ller.de",
             "\u{E9}@example.com", "e\u{301}@example.com", "a\0@example.com", "a@exam_ple.com",
             String(repeating: "a", count: 243) + "@example.com",
         ])
@@ -53,7 +54,9 @@ struct HandleTests {
     @Test("normalising again changes nothing, and what is normalised is ASCII, whatever was written")
     func idempotent() {
         let seed = SplitMix64.announced("handles")
-        let pieces = ["a", "B", "@", ".", "-", "+", "0", "9", " ", "(", ")", "\u{E9}", "e\u{301}", "\u{FF11}", "com", "00"]
+        let pieces = [
+            "a", "B", "@", ".", "-", "+", "0", "9", " ", "(", ")", "\u{E9}", "e\u{301}", "\u{FF11}", "com", "00",
+        ]
         var normalizedCount = 0
         for index in 0..<5_000 {
             var random = seed.generator(forCase: index)

@@ -34,9 +34,11 @@ struct IdentityTests {
             .userRecord(people.bob.userName.text), .email("not an address"), .userRecord("_nobody"), .userRecord(""),
         ]
         let found = try people.bench.service.discover(lookups, as: people.caller)
-        #expect(found.map { $0?.userName } == [0, 2, 3].reduce(into: Array(repeating: nil, count: 7)) { list, index in
-            list[index] = people.bob.userName
-        })
+        #expect(
+            found.map { $0?.userName }
+                == [0, 2, 3].reduce(into: Array(repeating: nil, count: 7)) { list, index in
+                    list[index] = people.bob.userName
+                })
         #expect(found[0]?.name.given == "Bob" && found[0]?.lookup == lookups[0])
     }
 

@@ -44,6 +44,7 @@ extension CloudService {
         DepartureRunner(
             engine: engine, departure: departure,
             stamp: Stamp(date: environment.clock.now, user: departure.userName),
-            tagSalt: environment.identifiers.makeSalt(), forgetAssets: { _ in false })
+            tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger,
+            collector: assets.map { AssetCollector(engine: engine, store: $0) })
     }
 }

@@ -1,0 +1,114 @@
+// Deleting an account with all its data, so that a crash at any moment leaves nothing half done for good.
+//
+//   1. One commit: the account and everything that leads to it go; a departure entry takes its place. From here on the
+//      person cannot sign in, nobody can write for them, and their handles are free.
+//   2. Batches: all zones of their private databases are deleted (O(1) each), what they used is forgotten, what they
+//      subscribed to and accepted goes, and their user record in every public database.
+//   3. When the deleted zones have been purged: their databases go from the directory.
+//   4. One commit: the departure entry goes.
+//
+// Steps 2 to 4 look for what is left and remove it, so they can be run again from anywhere.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// Steps 2 to 4 for one departed person.
+struct DepartureRunner {
+    /// Zones deleted in one commit.
+    static let zoneBatchCount = 200
+    /// Entries deleted in one commit.
+    static let entryBatchCount = 1_000
+
+    let engine: RecordEngine
+    let departure: Departure
+    /// What the deletion of the user record is stamped with.
+    let stamp: Stamp
+    let tagSalt: UInt32
+    let assetLedger: AssetLedger
+    /// Removes the files of the person's assets; nil where there are none.
+    let collector: AssetCollector?
+
+    /// Step 2: makes everything unreachable.
+    func removeContent() throws {
+        for container in try engine.read({ try $0.containers() }) {
+            try removeZones(of: privateDatabase(container))
+            try removePublic(in: container)
+        }
+        try removeEntries(GlobalKeys.acceptances(of: departure.userName))
+        try removeEntries(GlobalKeys.zoneUsages(of: departure.userName))
+        try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
+        try removeEntries(GlobalKeys.assets(of: departure.userName))
+    }
+
+    /// Steps 3 and 4. Returns false while deleted zones are still to be purged.
+    func finish() throws -> Bool {
+        for container in try engine.read({ try $0.containers() }) {
+            let database = privateDatabase(container)
+            let isPurging = try engine.read { reader in
+                try reader.databaseEntry(database).map { try reader.isPurging($0.number) } ?? false
+            }
+            guard !isPurging else { return false }
+            while try !engine.transact({ try $0.removeDatabase(database, limit: Self.entryBatchCount) }) {}
+        }
+        try collector?.forgetOwner(departure.userName)
+        try engine.transact { try $0.delete(GlobalKeys.departure(of: departure.userName)) }
+        return true
+    }
+
+    private func privateDatabase(_ container: ContainerName) -> DatabaseID {
+        DatabaseID(container: container, owner: departure.userName, scope: .private)
+    }
+
+    private func removeZones(of database: DatabaseID) throws {
+        var hasMore = true
+        while hasMore {
+            hasMore = try engine.transact { transaction in
+                let zones = try transaction.zones(in: database)
+                for zone in zones.prefix(Self.zoneBatchCount) {
+                    try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)
+                    try transaction.deleteZone(ZoneID(database: database, name: zone.name))
+                }
+                return zones.count > Self.zoneBatchCount
+            }
+        }
+    }
+
+    /// The person's user record, and what they subscribed to, in a container's public database.
+    private func removePublic(in container: ContainerName) throws {
+        let database = DatabaseID(container: container, owner: nil, scope: .public)
+        guard let entry = try engine.read({ try $0.databaseEntry(database) }) else { return }
+        try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
+        let zone = ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
+        let name = RecordName(departure.userName.text)
+        try engine.transact { transaction in
+            guard let reader = try transaction.zone(zone), let record = try reader.record(name) else { return }
+            try assetLedger.settle(
+                adding: [:], removing: record.record.assets, owner: AssetStore.publicOwner(of: container),
+                in: transaction)
+            do {
+                try transaction.apply(MutationRequest([.delete(name)], stamp: stamp, tagSalt: tagSalt), in: zone)
+            } catch is RequestRefused {
+                // Another record names it as its parent. Then the record stays, and nothing in it.
+                let empty = Record(name: name, type: record.record.type, parent: record.record.parent)
+                try transaction.apply(MutationRequest([.save(empty)], stamp: stamp, tagSalt: tagSalt), in: zone)
+            }
+        }
+    }
+
+    private func removeEntries(_ range: LayoutRange) throws {
+        var hasMore = true
+        while hasMore {
+            hasMore = try engine.transact { transaction in
+                var keys: [[UInt8]] = []
+                try transaction.store.scan(range.keyRange, .forward, limit: Self.entryBatchCount) { key, _ in
+                    keys.append([UInt8](copying: key))
+                    return .next
+                }
+                for key in keys { try transaction.delete(key) }
+                return keys.count == Self.entryBatchCount
+            }
+        }
+    }
+}
