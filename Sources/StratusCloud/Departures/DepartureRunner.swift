@@ -84,9 +84,11 @@ struct DepartureRunner {
         let name = RecordName(departure.userName.text)
         try engine.transact { transaction in
             guard let reader = try transaction.zone(zone), let record = try reader.record(name) else { return }
+            let assets = record.record.assets
             try assetLedger.settle(
-                adding: [:], removing: record.record.assets, owner: AssetStore.publicOwner(of: container),
-                in: transaction)
+                adding: [:], removing: assets, owner: AssetStore.publicOwner(of: container), in: transaction)
+            try ZoneFacts.changeAssetCount(
+                by: -assets.values.reduce(0, +), of: zone.name, DatabaseKeys(entry.number), in: transaction)
             do {
                 try transaction.apply(MutationRequest([.delete(name)], stamp: stamp, tagSalt: tagSalt), in: zone)
             } catch is RequestRefused {

@@ -8,7 +8,7 @@ extension CloudService {
     ///
     /// Throws only what a fault plan says.
     package func accountStatus(of caller: Caller) throws(CloudError) -> AccountStatus {
-        try observing(.accountStatus, caller) { () throws(CloudError) -> AccountStatus in
+        try reporting(.accountStatus, caller, itemCount: 1) { _ in
             guard let id = caller.account else { return .noAccount }
             do {
                 return AccountVerdict.status(of: try account(id))
@@ -22,9 +22,7 @@ extension CloudService {
     ///
     /// Throws `notAuthenticated` without an account (O-17), and as `requireAccount`.
     package func userName(of caller: Caller) throws(CloudError) -> UserName {
-        try observing(.userRecord, caller) { () throws(CloudError) -> UserName in
-            try requireAccount(caller).userName
-        }
+        try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).userName }
     }
 
     /// The caller's account when it may be used now. Costs no look-up in the store when it has been asked for lately.
@@ -43,25 +41,6 @@ extension CloudService {
     /// The bytes that the private databases of an owner hold.
     package func usage(of owner: UserName) throws(CloudError) -> Int64 {
         try reading { try QuotaLedger.usage(of: owner, in: $0) }
-    }
-
-    /// Asks the fault plan, runs `body`, and reports the request to the host.
-    func observing<Result>(
-        _ kind: RequestKind, _ caller: Caller, itemCount: Int = 1, _ body: () throws(CloudError) -> Result
-    ) throws(CloudError) -> Result {
-        let start = environment.clock.uptimeSeconds
-        var event = CloudEvent(kind: kind, caller: caller, itemCount: itemCount)
-        defer {
-            event.durationSeconds = environment.clock.uptimeSeconds - start
-            environment.onEvent?(event)
-        }
-        do throws(CloudError) {
-            if let fault = environment.faults?.error(at: .request(kind, caller)) { throw fault }
-            return try body()
-        } catch {
-            event.error = error
-            throw error
-        }
     }
 }
 

@@ -11,8 +11,7 @@ extension CloudService {
     package func discover(
         _ lookups: [IdentityLookup], as caller: Caller
     ) throws(CloudError) -> [DiscoveredIdentity?] {
-        try observing(.discoverUsers, caller, itemCount: lookups.count) {
-            () throws(CloudError) -> [DiscoveredIdentity?] in
+        try reporting(.discoverUsers, caller, itemCount: lookups.count) { _ in
             let asking = try requireAccount(caller)
             try checkCount(of: lookups)
             return try reading { reader in
@@ -33,8 +32,7 @@ extension CloudService {
     package func resolveInvited(
         _ lookups: [IdentityLookup], as caller: Caller
     ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
-        try observing(.discoverUsers, caller, itemCount: lookups.count) {
-            () throws(CloudError) -> [Result<InvitableIdentity, CloudError>] in
+        try reporting(.discoverUsers, caller, itemCount: lookups.count) { _ in
             let asking = try requireAccount(caller)
             try checkCount(of: lookups)
             return try reading { reader in
