@@ -104,7 +104,7 @@ let package = Package(
             dependencies: [
                 "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel",
                 "StratusTestSupport",
-            ]),
+            ], exclude: ["Schema/Golden"]),
         .testTarget(name: "StratusKitTests", dependencies: ["StratusKit", "StratusTesting", "StratusTestSupport"]),
         .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),

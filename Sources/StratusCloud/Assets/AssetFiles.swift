@@ -18,7 +18,9 @@ package struct FileFailure: Error, Hashable, Sendable {
     package static let overQuota: Int32 = 122
 
     /// Whether nothing is there under the path.
-    package var isAbsence: Bool { [Self.notFound, Self.notADirectory, Self.nameTooLong, Self.invalid].contains(number) }
+    package var isAbsence: Bool {
+        [Self.notFound, Self.notADirectory, Self.nameTooLong, Self.invalid].contains(number)
+    }
     /// Whether the disk has no room.
     package var isFull: Bool { number == Self.noSpace || number == Self.overQuota }
 

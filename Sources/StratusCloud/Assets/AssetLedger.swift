@@ -49,7 +49,7 @@ package struct AssetLedger: Sendable {
         if entry == nil {
             guard leases?.renew(key) == true else {
                 throw CloudError(
-                    .assetNotAvailable, "The asset's content is not on the server any more: save it again from its file.",
+                    .assetNotAvailable, "The asset's content is on the server no more: save it again from its file.",
                     ["digest": Hex.text(key.digest)])
             }
         }

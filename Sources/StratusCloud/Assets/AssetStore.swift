@@ -29,12 +29,10 @@ package final class AssetStore: Sendable {
 
     /// Nothing is made on the disk before the first asset.
     ///
-    /// - Parameters:
-    ///   - directory: an absolute path; it need not be there yet, the directory above it must.
-    ///   - copiesDirectory: where copies are handed out; `copies` in the directory when nil.
-    ///   - session: drawn anew for every opening.
-    ///   - byteCountLimit: the largest asset (L-04); nil for no limit.
-    ///   - leaseSeconds: how long content that no record holds is kept for a request that never ends.
+    /// `directory` is an absolute path; it need not be there yet, the directory above it must. Copies are handed out in
+    /// `copiesDirectory`, or in `copies` inside the directory. `session` is drawn anew for every opening. An asset has
+    /// at most `byteCountLimit` bytes (L-04), where that is not nil. Content that no record holds is kept for
+    /// `leaseSeconds` for a request that never ends.
     package init(
         directory: String, copiesDirectory: String? = nil, session: UUID, clock: any CloudClock,
         byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, files: any AssetFiles = SystemAssetFiles()

@@ -12,9 +12,8 @@ enum ValueType: Hashable, Sendable, CustomStringConvertible {
 
     init(_ field: Field) {
         guard case .list(let items) = field.value else {
-            self = Self.scalar(of: field.value).map {
-                .known(FieldType($0, isEncrypted: field.isEncrypted))
-            } ?? .mixedList
+            let scalar = Self.scalar(of: field.value)
+            self = scalar.map { .known(FieldType($0, isEncrypted: field.isEncrypted)) } ?? .mixedList
             return
         }
         guard let first = items.first else {

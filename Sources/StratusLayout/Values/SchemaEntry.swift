@@ -73,7 +73,9 @@ package enum SchemaEntry: LayoutValue {
                 throw reader.corrupt("The type of a field is unknown.")
             }
             let flags = try reader.readByte()
-            guard flags & ~(listFlag | encryptedFlag) == 0 else { throw reader.corrupt("A flag of a field is unknown.") }
+            guard flags & ~(listFlag | encryptedFlag) == 0 else {
+                throw reader.corrupt("A flag of a field is unknown.")
+            }
             let indexes = FieldIndexes(rawValue: try reader.readByte())
             guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
             fields[key] = FieldSchema(

@@ -52,7 +52,7 @@ struct SchemaLexer {
             guard Self.isWordScalar(scalar) else {
                 let code = String(scalar.value, radix: 16, uppercase: true)
                 throw SchemaTextError(
-                    line: line, column: column, "The character U+\(code) has no meaning here: quote names that need it.")
+                    line: line, column: column, "The character U+\(code) is no part of a name, unless it is quoted.")
             }
             var word = String.UnicodeScalarView()
             while let scalar = peek(), Self.isWordScalar(scalar) {

@@ -1,0 +1,152 @@
+// Sweeping all files, forgetting owners, and finding what does not agree.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("collecting assets")
+struct AssetCollectorTests {
+    private let files = MemoryFiles()
+    private let records = MemoryStore()
+    private let fixture: AssetFixture
+
+    init() throws {
+        files.put([], at: "/store/marker")
+        fixture = try AssetFixture(on: records, directory: "/store/assets", files: files)
+    }
+
+    private func put(_ number: Int) -> String {
+        files.put(Array("content \(number)".utf8), at: "/in/\(number)")
+        return "/in/\(number)"
+    }
+
+    private func path(of asset: AssetDescriptor, owner: UserName = AssetFixture.owner) -> String {
+        "/store/assets/content/\(owner)/\(Hex.text([asset.digest[0]]))/\(Hex.text(asset.digest))"
+    }
+
+    @Test("[R-14] a sweep removes what no record holds and nothing else, whatever session left it")
+    func sweep() throws {
+        let kept = try (0..<40).map { try fixture.save(put($0)) }
+        let lost = try (40..<80).map { try fixture.store.takeIn(path: put($0), owner: AssetFixture.owner) }
+        let next = try AssetFixture(on: records, directory: "/store/assets", files: files)
+        let report = try next.collector.sweep()
+        #expect(report.filesSeen == 80)
+        #expect(report.filesRemoved == 40)
+        #expect(report.position == nil)
+        for asset in kept { #expect(files.content(at: path(of: asset)) != nil) }
+        for asset in lost { #expect(files.content(at: path(of: asset)) == nil) }
+        #expect(try next.verifier.findings().isEmpty)
+    }
+
+    @Test("a sweep that is interrupted after every directory sees everything in the end")
+    func resuming() throws {
+        for number in 0..<60 {
+            let owner = UserName("_user\(number % 3)")
+            if number.isMultiple(of: 2) {
+                try fixture.save(put(number), owner: owner)
+            } else {
+                _ = try fixture.store.takeIn(path: put(number), owner: owner)
+            }
+        }
+        fixture.clock.advance(seconds: 100)
+        var (position, seen, removed, rounds) = (AssetSweepPosition?.none, 0, 0, 0)
+        repeat {
+            let report = try fixture.collector.sweep(from: position) { $0.filesSeen == 0 }
+            (position, rounds) = (report.position, rounds + 1)
+            seen += report.filesSeen
+            removed += report.filesRemoved
+        } while position != nil && rounds < 1_000
+        #expect(seen == 60)
+        #expect(removed == 30)
+        #expect(rounds > 10)
+        #expect(try fixture.verifier.findings().isEmpty)
+    }
+
+    @Test("a sweep leaves alone what is no content of ours")
+    func foreignNames() throws {
+        let asset = try fixture.save(put(1))
+        let digest = Hex.text(asset.digest)
+        let names = [
+            "/store/assets/content/_alice/00/notes.txt", "/store/assets/content/_alice/zz/\(digest)",
+            "/store/assets/content/_alice/\(digest.prefix(2))/\(digest.uppercased())",
+            "/store/assets/content/%5falice/\(digest.prefix(2))/\(digest)",
+        ]
+        for name in names { files.put([1], at: name) }
+        let report = try fixture.collector.sweep()
+        #expect(report.filesRemoved == 0)
+        #expect(report.foreignNames == 4)
+        for name in names { #expect(files.content(at: name) != nil) }
+        let findings = try fixture.verifier.findings()
+        #expect(findings.count == 4)
+        #expect(findings.allSatisfy { if case .foreign = $0 { true } else { false } })
+    }
+
+    @Test("a failed write of the store stops the collector: what is committed is not known then")
+    func unknownCommits() throws {
+        let asset = try fixture.store.takeIn(path: put(1), owner: AssetFixture.owner)
+        fixture.clock.advance(seconds: 100)
+        records.close()
+        #expect(throws: (any Error).self) { try fixture.collector.sweep() }
+        #expect(files.content(at: path(of: asset)) != nil)
+    }
+
+    @Test("an owner who is forgotten leaves neither files nor ledger, and the others keep theirs")
+    func forgetting() throws {
+        let mine = try (0..<20).map { try fixture.save(put($0)) }
+        let theirs = try (0..<20).map { try fixture.save(put($0), owner: "_bob") }
+        try fixture.collector.forgetOwner(AssetFixture.owner)
+        for asset in mine {
+            #expect(try fixture.count(of: asset) == nil)
+            #expect(files.content(at: path(of: asset)) == nil)
+        }
+        for asset in theirs { #expect(files.content(at: path(of: asset, owner: "_bob")) != nil) }
+        #expect(try files.names(in: "/store/assets/content") == ["_bob"])
+        #expect(try fixture.verifier.findings().isEmpty)
+        try fixture.collector.forgetOwner(AssetFixture.owner)
+        try fixture.save(put(1))
+        #expect(try fixture.verifier.findings().isEmpty)
+    }
+
+    @Test("the verifier finds a missing, a cut, a changed and an orphaned content, each by name")
+    func findings() throws {
+        let assets = try (0..<4).map { try fixture.save(put($0)) }
+        #expect(try fixture.verifier.findings().isEmpty)
+        try files.removeFile(path(of: assets[0]))
+        files.put([1], at: path(of: assets[1]))
+        files.put(Array("CONTENT 2".utf8), at: path(of: assets[2]))
+        let orphan = try fixture.store.takeIn(path: put(9), owner: AssetFixture.owner)
+        func key(_ asset: AssetDescriptor) -> AssetKey { AssetKey(owner: AssetFixture.owner, digest: asset.digest) }
+        let expected: Set<AssetFinding> = [
+            .missing(key(assets[0])), .damaged(key(assets[1])), .damaged(key(assets[2])), .orphaned(key(orphan)),
+        ]
+        #expect(Set(try fixture.verifier.findings()) == expected)
+        let quick = Set(try fixture.verifier.findings(readsContents: false))
+        #expect(quick == expected.subtracting([.damaged(key(assets[2]))]))
+    }
+
+    @Test("the verifier finds contents that are counted otherwise than records hold them")
+    func miscounts() throws {
+        let asset = try fixture.save(put(1))
+        let database = DatabaseID(container: "c", owner: AssetFixture.owner, scope: .private)
+        let zone = ZoneID(database: database, name: "z")
+        let stamp = Stamp(date: fixture.clock.now, user: AssetFixture.owner)
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: stamp, databaseIdentity: UUID())
+        func save(_ name: RecordName, _ asset: AssetDescriptor) throws {
+            let record = Record(name: name, type: "T", fields: ["a": Field(.asset(asset))])
+            try fixture.engine.transact { transaction in
+                try transaction.createZone(zone, birth)
+                try transaction.apply(MutationRequest([.save(record)], stamp: stamp, tagSalt: 1), in: zone)
+            }
+        }
+        try save("r", asset)
+        #expect(try fixture.verifier.miscounts { $0.owner }.isEmpty)
+        try save("s", asset)
+        let key = AssetKey(owner: AssetFixture.owner, digest: asset.digest)
+        #expect(try fixture.verifier.miscounts { $0.owner } == [.miscounted(key, counted: 1, held: 2)])
+        #expect(try fixture.verifier.miscounts { _ in nil } == [.miscounted(key, counted: 1, held: 0)])
+    }
+}

@@ -1,0 +1,115 @@
+// What is handed out belongs to whoever gets it.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+import Testing
+
+@Suite("handing assets out")
+struct AssetCopyTests {
+    private let scratch: AssetScratch
+    private let fixture: AssetFixture
+    private let asset: AssetDescriptor
+
+    init() throws {
+        scratch = try AssetScratch()
+        fixture = try AssetFixture(directory: scratch.path + "/assets")
+        asset = try fixture.save(try scratch.write(Array("content".utf8), to: "a"))
+    }
+
+    private func copy() throws -> String { try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner) }
+
+    private var contentPath: String {
+        get throws {
+            let top = scratch.path + "/assets/content"
+            let name = try #require(FileManager.default.subpathsOfDirectory(atPath: top).first { $0.utf8.count > 64 })
+            return top + "/" + name
+        }
+    }
+
+    @Test("[X-27] a copy that is changed or deleted changes neither the content nor other copies")
+    func copiesArePrivate() throws {
+        let (first, second) = (try copy(), try copy())
+        #expect(first != second)
+        try FileHandle(forWritingAtPath: first)?.write(contentsOf: Data("CHANGED".utf8))
+        #expect(FileManager.default.contents(atPath: second) == Data("content".utf8))
+        try FileManager.default.removeItem(atPath: second)
+        #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
+        #expect(try fixture.verifier.findings().isEmpty)
+    }
+
+    @Test("[X-27] a copy outlives its content, the content its record's copies")
+    func copyOutlivesContent() throws {
+        let path = try copy()
+        try fixture.settle(removing: [asset])
+        #expect(try fixture.collector.collectOrphans() == 1)
+        #expect(FileManager.default.contents(atPath: path) == Data("content".utf8))
+        fixture.collector.removeCopies()
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("[X-27] a copy that its receiver saves again is taken in like any file")
+    func copyIsSavedAgain() throws {
+        #expect(try fixture.save(try copy()) == asset)
+        #expect(try fixture.count(of: asset) == 2)
+    }
+
+    @Test("a damaged content is never handed out", arguments: [0, 3, 6])
+    func damage(position: Int) throws {
+        let handle = try #require(FileHandle(forUpdatingAtPath: try contentPath))
+        try handle.seek(toOffset: UInt64(position))
+        try handle.write(contentsOf: Data([0]))
+        #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
+        let session = scratch.path + "/assets/copies/" + AssetFixture.session.uuidString
+        #expect(try FileManager.default.contentsOfDirectory(atPath: session).isEmpty)
+    }
+
+    @Test("a content that was cut or is missing is never handed out")
+    func loss() throws {
+        try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
+        #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
+        try FileManager.default.removeItem(atPath: try contentPath)
+        #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
+    }
+
+    @Test("saving a damaged content's file again mends it")
+    func mending() throws {
+        try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
+        try fixture.save(scratch.path + "/a")
+        #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
+    }
+
+    @Test("the next opening removes the copies of earlier sessions and what never got its place")
+    func leftovers() throws {
+        let path = try copy()
+        let stray = scratch.path + "/assets/incoming/stray"
+        try Data([1]).write(to: URL(filePath: stray))
+        let next = try AssetFixture(directory: scratch.path + "/assets", session: UUID())
+        try next.collector.removeLeftovers()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(!FileManager.default.fileExists(atPath: stray))
+        #expect(FileManager.default.fileExists(atPath: try contentPath))
+    }
+
+    @Test("a session keeps its own copies, and makes its directories again when they were removed")
+    func removedDirectories() throws {
+        let path = try copy()
+        try fixture.collector.removeLeftovers()
+        #expect(FileManager.default.fileExists(atPath: path))
+        try FileManager.default.removeItem(atPath: scratch.path + "/assets")
+        let again = try fixture.save(scratch.path + "/a")
+        #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
+        #expect(again == asset)
+    }
+
+    @Test("a digest that no content has, of any length, is not available")
+    func foreignDigests() {
+        for digest: [UInt8] in [[], [1], [UInt8](repeating: 0, count: 32), [UInt8](repeating: 46, count: 500)] {
+            let foreign = AssetDescriptor(digest: digest, byteCount: 1)
+            #expect(
+                cloudErrorCode { try fixture.store.privateCopy(of: foreign, owner: AssetFixture.owner) }
+                    == .assetNotAvailable)
+        }
+    }
+}

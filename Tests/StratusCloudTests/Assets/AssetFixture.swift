@@ -1,0 +1,98 @@
+// A store with assets in memory or on the disk, a clock that is moved by hand, and one record's life in two calls.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// A clock that stands still until it is moved.
+final class HandClock: CloudClock {
+    private let uptime = Locked(1_000.0)
+
+    var now: Date { Date(timeIntervalSinceReferenceDate: 800_000_000 + uptimeSeconds) }
+    var uptimeSeconds: Double { uptime.value }
+
+    func advance(seconds: Double) { uptime.withLock { $0 += seconds } }
+}
+
+/// Owns a fresh directory of the disk.
+final class AssetScratch: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-assets-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ content: [UInt8], to name: String) throws -> String {
+        let file = path + "/" + name
+        try Data(content).write(to: URL(filePath: file))
+        return file
+    }
+}
+
+/// An engine with assets.
+struct AssetFixture {
+    static let owner: UserName = "_alice"
+    static let session = UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+
+    let engine: RecordEngine
+    let store: AssetStore
+    let ledger: AssetLedger
+    let collector: AssetCollector
+    let verifier: AssetVerifier
+    let clock: HandClock
+
+    init(
+        on records: any OrderedStore = MemoryStore(), directory: String, files: any AssetFiles = SystemAssetFiles(),
+        clock: HandClock = HandClock(), session: UUID = Self.session, byteCountLimit: Int64? = nil
+    ) throws {
+        engine = try RecordEngine(store: records, incarnation: UUID())
+        store = AssetStore(
+            directory: directory, session: session, clock: clock, byteCountLimit: byteCountLimit, leaseSeconds: 60,
+            files: files)
+        ledger = AssetLedger(store: store)
+        collector = AssetCollector(engine: engine, store: store)
+        verifier = AssetVerifier(engine: engine, store: store)
+        self.clock = clock
+    }
+
+    /// One commit that begins and ceases to hold contents.
+    func settle(
+        adding added: [AssetDescriptor] = [], removing removed: [AssetDescriptor] = [], owner: UserName = Self.owner
+    ) throws {
+        func counts(_ assets: [AssetDescriptor]) -> [AssetDescriptor: Int] {
+            assets.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        try engine.transact { transaction in
+            try ledger.settle(adding: counts(added), removing: counts(removed), owner: owner, in: transaction)
+        }
+    }
+
+    /// What a save with one asset does.
+    @discardableResult
+    func save(_ path: String, owner: UserName = Self.owner) throws -> AssetDescriptor {
+        let asset = try store.takeIn(path: path, owner: owner)
+        try settle(adding: [asset], owner: owner)
+        store.release([asset], owner: owner)
+        return asset
+    }
+
+    func count(of asset: AssetDescriptor, owner: UserName = Self.owner) throws -> UInt64? {
+        try engine.read { reader in
+            try AssetLedger.entry(of: AssetKey(owner: owner, digest: asset.digest), in: reader)?.count
+        }
+    }
+}
+
+/// The error's code, or nil when nothing is thrown.
+func cloudErrorCode(_ body: () throws -> some Any) -> CloudError.Code? {
+    do {
+        _ = try body()
+        return nil
+    } catch { return (error as? CloudError)?.code ?? CloudError.Code(rawValue: -1) }
+}

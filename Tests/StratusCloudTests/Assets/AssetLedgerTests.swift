@@ -1,0 +1,138 @@
+// Counting contents in the transactions of their records, and collecting those that nobody holds.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("the ledger of assets")
+struct AssetLedgerTests {
+    private let scratch: AssetScratch
+    private let fixture: AssetFixture
+    private let path: String
+
+    init() throws {
+        scratch = try AssetScratch()
+        fixture = try AssetFixture(on: TwiceRunningStore(MemoryStore()), directory: scratch.path + "/assets")
+        path = try scratch.write([1, 2, 3], to: "a")
+    }
+
+    private func fileCount() throws -> Int {
+        let top = scratch.path + "/assets/content"
+        guard FileManager.default.fileExists(atPath: top) else { return 0 }
+        return try FileManager.default.subpathsOfDirectory(atPath: top).count { $0.utf8.count > 64 }
+    }
+
+    @Test("[R-14] a content is counted once for each record, and collected with the last one")
+    func counting() throws {
+        let asset = try fixture.save(path)
+        #expect(try fixture.save(path) == asset)
+        #expect(try fixture.count(of: asset) == 2)
+        try fixture.settle(removing: [asset])
+        #expect(try fixture.count(of: asset) == 1)
+        #expect(try fixture.collector.collectOrphans() == 0)
+        #expect(try fileCount() == 1)
+        try fixture.settle(removing: [asset])
+        #expect(try fixture.count(of: asset) == nil)
+        #expect(try fixture.collector.collectOrphans() == 1)
+        #expect(try fileCount() == 0)
+        #expect(try fixture.collector.collectOrphans() == 0)
+    }
+
+    @Test("[R-14] a field set to another file counts one up and one down; set to the same it counts nothing")
+    func replacing() throws {
+        let old = try fixture.save(path)
+        let new = try fixture.store.takeIn(path: try scratch.write([4], to: "b"), owner: AssetFixture.owner)
+        try fixture.settle(adding: [new], removing: [old])
+        #expect(try fixture.count(of: old) == nil)
+        #expect(try fixture.count(of: new) == 1)
+        try fixture.settle(adding: [new, new], removing: [new, new])
+        #expect(try fixture.count(of: new) == 1)
+    }
+
+    @Test("content that no record holds and no request has taken in cannot be added")
+    func withoutLease() throws {
+        let asset = AssetDescriptor(digest: [UInt8](repeating: 9, count: 32), byteCount: 1)
+        #expect(cloudErrorCode { try fixture.settle(adding: [asset]) } == .assetNotAvailable)
+        #expect(try fixture.count(of: asset) == nil)
+    }
+
+    @Test("a lease is the owner's: another owner's content cannot be added by its digest")
+    func otherOwner() throws {
+        let asset = try fixture.save(path)
+        #expect(cloudErrorCode { try fixture.settle(adding: [asset], owner: "_bob") } == .assetNotAvailable)
+    }
+
+    @Test("content removed more often than it is counted is corruption, and nothing is changed")
+    func corruption() throws {
+        let asset = try fixture.save(path)
+        do {
+            try fixture.settle(removing: [asset, asset])
+            Issue.record("the ledger went below zero")
+        } catch let error as RecordsError { #expect(error.code == .corruption) }
+        #expect(try fixture.count(of: asset) == 1)
+    }
+
+    @Test("a request that fails leaves its content to the collector, at once")
+    func failedRequest() throws {
+        let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        #expect(try fixture.collector.collectOrphans() == 0)
+        fixture.store.release([asset], owner: AssetFixture.owner)
+        #expect(try fixture.collector.collectOrphans() == 1)
+        #expect(try fileCount() == 0)
+    }
+
+    @Test("content of a request under way is not collected; when the request never ends, its lease does")
+    func leases() throws {
+        let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        #expect(try fixture.collector.sweep().filesRemoved == 0)
+        fixture.clock.advance(seconds: 59)
+        #expect(try fixture.collector.sweep().filesRemoved == 0)
+        fixture.clock.advance(seconds: 2)
+        #expect(try fixture.collector.sweep().filesRemoved == 1)
+        #expect(cloudErrorCode { try fixture.settle(adding: [asset]) } == .assetNotAvailable)
+        #expect(
+            cloudErrorCode { try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner) } == .assetNotAvailable
+        )
+    }
+
+    @Test("a commit lengthens the lease it relies on")
+    func renewal() throws {
+        let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        fixture.clock.advance(seconds: 59)
+        try fixture.engine.transact { transaction in
+            try fixture.ledger.settle(adding: [asset: 1], removing: [:], owner: AssetFixture.owner, in: transaction)
+            fixture.clock.advance(seconds: 20)
+        }
+        #expect(try fixture.collector.sweep().filesRemoved == 0)
+        #expect(try fixture.count(of: asset) == 1)
+    }
+
+    @Test("one request's end does not end another's lease of the same content")
+    func twoHolders() throws {
+        let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        fixture.store.release([asset], owner: AssetFixture.owner)
+        #expect(try fixture.collector.sweep().filesRemoved == 0)
+        #expect(try fixture.collector.collectOrphans() == 0)
+        try fixture.settle(adding: [asset])
+        fixture.store.release([asset], owner: AssetFixture.owner)
+        #expect(try fixture.collector.sweep().filesRemoved == 0)
+    }
+
+    @Test("a record's contents are those of its fields and of its lists, each as often as it is held")
+    func contentsOfRecord() {
+        let (a, b) = (AssetDescriptor(digest: [1], byteCount: 1), AssetDescriptor(digest: [2], byteCount: 2))
+        let record = Record(
+            name: "r", type: "T",
+            fields: [
+                "one": Field(.asset(a)), "many": Field(.list([.asset(a), .asset(b)])), "text": Field(.string("x")),
+                "none": Field(.list([])),
+            ])
+        #expect(record.assets == [a: 2, b: 1])
+    }
+}

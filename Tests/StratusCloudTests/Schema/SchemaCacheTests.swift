@@ -1,0 +1,83 @@
+// A known type costs no read, and no answer is ever that of an older schema.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("the cache of schemas")
+struct SchemaCacheTests {
+    @Test(
+        "[S-13] a record of a known type costs the store no read and no write, nor does the first one after its commit")
+    func costs() throws {
+        let store = FaultInjectingStore(MemoryStore())
+        let fixture = try SchemaFixture(on: store)
+        try fixture.admit(note("a", .string("x")))
+        let (reads, writes) = (store.count(of: .read), store.count(of: .write))
+        for _ in 0..<10 { #expect(try fixture.admit(note("a", .string("y"))).isEmpty) }
+        #expect(store.count(of: .read) == reads)
+        #expect(store.count(of: .write) == writes)
+        let other = try SchemaFixture(on: store.wrapped)
+        #expect(try other.admit(note("a", .string("y"))).isEmpty)
+    }
+
+    @Test("what a transaction learns and does not commit is not known afterwards")
+    func undone() throws {
+        struct Undo: Error {}
+        let fixture = try SchemaFixture()
+        #expect(throws: Undo.self) {
+            try fixture.engine.transact { transaction in
+                let container = SchemaFixture.container
+                let errors = try fixture.keeper.admit(
+                    [note("a", .string("x"))], container: container, mode: .development, in: transaction)
+                #expect(errors.isEmpty)
+                let known = try fixture.keeper.admit(
+                    [note("a", .int64(1))], container: container, mode: .development, in: transaction)
+                #expect(known.count == 1)
+                throw Undo()
+            }
+        }
+        #expect(try fixture.admit(note("a", .int64(1))).isEmpty)
+        #expect(try fixture.fieldType("a") == FieldType(.int64))
+    }
+
+    @Test("a fault in any operation of learning leaves store and cache of one mind")
+    func faults() throws {
+        try FaultSweep.run {
+            MemoryStore()
+        } scenario: { store in
+            let fixture = try SchemaFixture(on: store)
+            try fixture.admit(note("a", .string("x")), note("b", .int64(1)))
+            try fixture.admit(note("c", .string("x")), note("a", .string("y")))
+        } verify: { store, _, _ in
+            let fixture = try SchemaFixture(on: store)
+            let fields = try fixture.schema().types["Note"]?.fields ?? [:]
+            #expect([[], ["a", "b"], ["a", "b", "c"]].contains(Set(fields.keys)))
+            #expect(try fixture.admit(note("a", .string("z")), note("b", .int64(1))).isEmpty)
+        }
+    }
+
+    @Test("many threads that learn, import and save never see two types of one field")
+    func threads() throws {
+        let fixture = try SchemaFixture()
+        let seed = SplitMix64.announced("schema threads")
+        let accepted = Locked<[FieldKey: Set<FieldType>]>([:])
+        try TestThreads.run(6) { thread in
+            var random = seed.generator(forCase: thread)
+            for _ in 0..<150 {
+                let key = FieldKey("f\(random.below(40))")
+                let (value, type): (FieldValue, ScalarType) =
+                    random.isOne(in: 2) ? (.string("x"), .string) : (.int64(1), .int64)
+                if try fixture.admit(note(key, value)).isEmpty {
+                    accepted.withLock { _ = $0[key, default: []].insert(FieldType(type)) }
+                }
+            }
+        }
+        let fields = try fixture.schema().types["Note"]?.fields ?? [:]
+        #expect(fields.count == 40)
+        for (key, types) in accepted.value { #expect(types == [try #require(fields[key]?.type)]) }
+    }
+}

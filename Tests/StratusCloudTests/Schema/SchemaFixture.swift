@@ -1,0 +1,43 @@
+// An engine in memory with a keeper of schemas.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct SchemaFixture {
+    static let container: ContainerName = "iCloud.com.example"
+
+    let engine: RecordEngine
+    let keeper: SchemaKeeper
+
+    init(on store: any OrderedStore = MemoryStore(), keeper: SchemaKeeper = SchemaKeeper()) throws {
+        engine = try RecordEngine(store: store, incarnation: UUID())
+        self.keeper = keeper
+    }
+
+    /// What a save with these records is answered.
+    @discardableResult
+    func admit(
+        _ records: Record..., container: ContainerName = Self.container, mode: SchemaMode = .development,
+        isPublic: Bool = false
+    ) throws -> [RecordName: CloudError] {
+        try engine.transact { transaction in
+            try keeper.admit(records, container: container, mode: mode, isPublic: isPublic, in: transaction)
+        }
+    }
+
+    func schema(of container: ContainerName = Self.container) throws -> ContainerSchema {
+        try engine.read { try keeper.schema(of: container, in: $0) }
+    }
+
+    func fieldType(_ key: FieldKey, of type: RecordType = "Note") throws -> FieldType? {
+        try schema().types[type]?.fields[key]?.type
+    }
+}
+
+/// A record of one field, named as the field is.
+func note(_ key: FieldKey, _ value: FieldValue, isEncrypted: Bool = false, type: RecordType = "Note") -> Record {
+    Record(name: RecordName(key.text), type: type, fields: [key: Field(value, isEncrypted: isEncrypted)])
+}
