@@ -58,18 +58,14 @@ import StratusRecords
     }
 
     /// One durable commit.
-    func write(_ mutations: [KeyMutation]) throws {
+    func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws {
         unsafe leveldb_writebatch_clear(batch)
-        for mutation in mutations {
-            switch mutation {
-            case .set(let key, let value):
-                unsafe Self.withCharacters(key) { keyStart in
-                    unsafe Self.withCharacters(value) { valueStart in
-                        unsafe leveldb_writebatch_put(batch, keyStart, key.count, valueStart, value.count)
-                    }
+        for (key, value) in mutations {
+            unsafe Self.withCharacters(key) { keyStart in
+                guard let value else { return unsafe leveldb_writebatch_delete(batch, keyStart, key.count) }
+                unsafe Self.withCharacters(value) { valueStart in
+                    unsafe leveldb_writebatch_put(batch, keyStart, key.count, valueStart, value.count)
                 }
-            case .delete(let key):
-                unsafe Self.withCharacters(key) { unsafe leveldb_writebatch_delete(batch, $0, key.count) }
             }
         }
         try unsafe Self.checked { unsafe leveldb_write(database, writeOptions, batch, $0) }

@@ -65,7 +65,7 @@ struct KeyReadingTests {
         #expect(child.parent == a && child.child == b && child.ended == number)
     }
 
-    @Test("a reused buffer holds exactly the key, and keeps its room")
+    @Test("keys are appended to a buffer, which keeps its room")
     func reusedBuffers() {
         let zone = LayoutSamples.zone
         var key: [UInt8] = []
@@ -73,9 +73,8 @@ struct KeyReadingTests {
         let capacity = key.capacity
         zone.child(parent: "a long name", name: "b", into: &key)
         zone.record("a", into: &key)
-        #expect(key == zone.record("a"))
         zone.header(into: &key)
-        #expect(key == zone.header())
+        #expect(key == zone.child(parent: "a long name", name: "b") + zone.record("a") + zone.header())
         #expect(key.capacity == capacity)
     }
 

@@ -15,9 +15,8 @@ enum KeyBuilder {
         return bytes
     }
 
-    /// Empties `key`, keeping its capacity, and writes a prefix and a keyspace tag into it.
+    /// Appends a prefix and a keyspace tag.
     static func begin(_ key: inout [UInt8], _ prefix: [UInt8], tag: UInt8) {
-        key.removeAll(keepingCapacity: true)
         key.append(contentsOf: prefix)
         TupleWriter.appendInteger(UInt64(tag), to: &key)
     }

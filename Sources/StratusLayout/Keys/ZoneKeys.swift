@@ -1,6 +1,6 @@
 // The keys of one zone. All begin with (database number, zone number), so a zone is one contiguous range of the store.
 //
-// Each key comes in two forms: one that empties and fills a buffer the caller reuses (no allocation while its capacity
+// Each key comes in two forms: one that appends it to a buffer of the caller's (no allocation while its capacity
 // suffices), and one that returns bytes of its own.
 
 package import StratusModel
@@ -30,7 +30,7 @@ package struct ZoneKeys: Hashable, Sendable {
         hasher.combine(zone)
     }
 
-    /// Empties `key` and writes the beginning of every key of `keyspace` into it.
+    /// Appends the beginning of every key of `keyspace`.
     package func begin(_ keyspace: ZoneKeyspace, into key: inout [UInt8]) {
         KeyBuilder.begin(&key, prefix, tag: keyspace.rawValue)
     }
@@ -38,7 +38,7 @@ package struct ZoneKeys: Hashable, Sendable {
     /// How many bytes every key of a keyspace begins with before its own parts.
     package var keyspacePrefixByteCount: Int { prefix.count + 2 }
 
-    /// A key of its own, filled by one of the functions that fill a buffer.
+    /// A key of its own, written by one of the functions that append to a buffer.
     func key(_ fill: (inout [UInt8]) -> Void) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(prefix.count + 64)

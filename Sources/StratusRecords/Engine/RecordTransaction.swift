@@ -59,11 +59,8 @@ package final class RecordTransaction: RecordReader {
         let zone = try existingZone(id)
         guard !plan.isEmpty else { return plan }
         var plan = plan
-        for mutation in plan.mutations {
-            switch mutation {
-            case .set(let key, let value): try writer.set(key, to: value)
-            case .delete(let key): try writer.delete(key)
-            }
+        try plan.mutations.forEach { key, value in
+            if let value { try writer.set(key, to: value) } else { try writer.delete(key) }
         }
         plan.header.databaseCounter = try noteChange(
             of: id, keys: zone.keys, identity: plan.header.identity, replacing: plan.header.databaseCounter,

@@ -8,8 +8,8 @@ import StratusModel
 package enum ParentIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.parents
 
-    package static func entries(of facts: HierarchyFacts, in zone: ZoneKeys) -> [IndexEntry] {
-        [IndexEntry(key: zone.parent(of: facts.name), value: ParentEntry(facts.node).encoded())]
+    package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        mutations.set(ParentEntry(facts.node)) { zone.parent(of: facts.name, into: &$0) }
     }
 }
 
@@ -18,10 +18,10 @@ package enum ParentIndex: IndexRule {
 package enum ChildIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.children
 
-    package static func entries(of facts: HierarchyFacts, in zone: ZoneKeys) -> [IndexEntry] {
-        guard let parent = facts.node.parent else { return [] }
+    package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        guard let parent = facts.node.parent else { return }
         let entry = ChildEntry(since: facts.node.parentSince, hasChildren: facts.node.hasChildren)
-        return [IndexEntry(key: zone.child(parent: parent, name: facts.name), value: entry.encoded())]
+        mutations.set(entry) { zone.child(parent: parent, name: facts.name, into: &$0) }
     }
 }
 
@@ -29,10 +29,10 @@ package enum ChildIndex: IndexRule {
 package enum ShareRootIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.shareRoots
 
-    package static func entries(of facts: HierarchyFacts, in zone: ZoneKeys) -> [IndexEntry] {
-        guard let share = facts.node.share else { return [] }
+    package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        guard let share = facts.node.share else { return }
         let entry = ShareRootEntry(share: share, since: facts.node.shareSince)
-        return [IndexEntry(key: zone.shareRoot(facts.name), value: entry.encoded())]
+        mutations.set(entry) { zone.shareRoot(facts.name, into: &$0) }
     }
 }
 
@@ -41,10 +41,11 @@ package enum ShareRootIndex: IndexRule {
 package enum ShareCountIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.shareCounts
 
-    package static func entries(of facts: ShareCountFacts, in zone: ZoneKeys) -> [IndexEntry] {
-        guard facts.count > 0 else { return [] }
-        let key = zone.shareCount(parent: facts.parent, name: facts.name)
-        return [IndexEntry(key: key, value: ShareCountEntry(count: facts.count).encoded())]
+    package static func append(_ facts: ShareCountFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        guard facts.count > 0 else { return }
+        mutations.set(ShareCountEntry(count: facts.count)) {
+            zone.shareCount(parent: facts.parent, name: facts.name, into: &$0)
+        }
     }
 }
 

@@ -72,17 +72,28 @@ package struct ShareCountFacts: Hashable, Sendable {
 package protocol IndexRule {
     associatedtype Facts: Hashable & Sendable
     static var keyspace: ZoneKeyspace { get }
-    static func entries(of facts: Facts, in zone: ZoneKeys) -> [IndexEntry]
+    /// Sets the entries that exist because of `facts`.
+    static func append(_ facts: Facts, in zone: ZoneKeys, to mutations: inout KeyMutations)
 }
 
 extension IndexRule {
+    /// The entries that exist because of `facts`.
+    package static func entries(of facts: Facts, in zone: ZoneKeys) -> [IndexEntry] {
+        var mutations = KeyMutations()
+        append(facts, in: zone, to: &mutations)
+        var entries: [IndexEntry] = []
+        mutations.forEach { key, value in
+            if let value { entries.append(IndexEntry(key: key, value: value)) }
+        }
+        return entries
+    }
+
     /// Appends what turns the old record's entries into the new record's.
     package static func appendDifference(
-        from old: Facts?, to new: Facts?, in zone: ZoneKeys, to mutations: inout [KeyMutation]
+        from old: Facts?, to new: Facts?, in zone: ZoneKeys, to mutations: inout KeyMutations
     ) {
         guard let old else {
-            guard let new else { return }
-            for entry in entries(of: new, in: zone) { mutations.append(.set(key: entry.key, value: entry.value)) }
+            if let new { append(new, in: zone, to: &mutations) }
             return
         }
         guard old != new else { return }
@@ -90,14 +101,8 @@ extension IndexRule {
         // Keys of one rule are different from one another, and there may be thousands: references, for example.
         var stale = Dictionary(uniqueKeysWithValues: entries(of: old, in: zone).map { ($0.key, $0.value) })
         for entry in added where stale.removeValue(forKey: entry.key) != entry.value {
-            mutations.append(.set(key: entry.key, value: entry.value))
+            mutations.set(entry.value, forKey: entry.key)
         }
-        for key in stale.keys { mutations.append(.delete(key: key)) }
+        for key in stale.keys { mutations.delete { $0.append(contentsOf: key) } }
     }
-}
-
-/// One write of a mutation plan.
-package enum KeyMutation: Hashable, Sendable {
-    case set(key: [UInt8], value: [UInt8])
-    case delete(key: [UInt8])
 }

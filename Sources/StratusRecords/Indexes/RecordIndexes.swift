@@ -7,8 +7,8 @@ package import StratusModel
 package enum TypeIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.types
 
-    package static func entries(of facts: RecordFacts, in zone: ZoneKeys) -> [IndexEntry] {
-        [IndexEntry(key: zone.type(facts.type, name: facts.name), value: TypeEntry().encoded())]
+    package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        mutations.set(TypeEntry()) { zone.type(facts.type, name: facts.name, into: &$0) }
     }
 }
 
@@ -16,12 +16,13 @@ package enum TypeIndex: IndexRule {
 package enum ReferenceIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.references
 
-    package static func entries(of facts: RecordFacts, in zone: ZoneKeys) -> [IndexEntry] {
-        Set(facts.references).map { source in
-            let key = zone.reference(
-                target: source.reference.target, source: facts.name, field: source.field,
-                action: source.reference.action)
-            return IndexEntry(key: key, value: ReferenceEntry().encoded())
+    package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        for source in Set(facts.references) {
+            mutations.set(ReferenceEntry()) {
+                zone.reference(
+                    target: source.reference.target, source: facts.name, field: source.field,
+                    action: source.reference.action, into: &$0)
+            }
         }
     }
 }
@@ -30,9 +31,9 @@ package enum ReferenceIndex: IndexRule {
 package enum ChangeIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.changes
 
-    package static func entries(of facts: RecordFacts, in zone: ZoneKeys) -> [IndexEntry] {
+    package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
         let entry = ChangeEntry(name: facts.name, kind: .saved)
-        return [IndexEntry(key: zone.change(sequence: facts.changeSequence), value: entry.encoded())]
+        mutations.set(entry) { zone.change(sequence: facts.changeSequence, into: &$0) }
     }
 }
 
@@ -50,9 +51,9 @@ package enum TombstoneIndex: IndexRule {
         }
     }
 
-    package static func entries(of facts: TombstoneFacts, in zone: ZoneKeys) -> [IndexEntry] {
+    package static func append(_ facts: TombstoneFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
         let kind = ChangeEntry.Kind.deleted(type: facts.tombstone.type, parent: facts.tombstone.parent)
         let entry = ChangeEntry(name: facts.name, kind: kind)
-        return [IndexEntry(key: zone.change(sequence: facts.tombstone.sequence), value: entry.encoded())]
+        mutations.set(entry) { zone.change(sequence: facts.tombstone.sequence, into: &$0) }
     }
 }

@@ -29,6 +29,8 @@ final class Draft {
     let becomesRoot: Bool
     /// The old place in the hierarchy. Loaded when the place changes; nil otherwise and for a record that is new.
     var oldNode: HierarchyNode?
+    /// Where it will stand, once that is known.
+    var position: FinalPosition?
     /// The sequence number of this write; 0 when nothing is written.
     var sequence: UInt64 = 0
 

@@ -21,17 +21,29 @@ enum FinalPosition {
 struct FinalHierarchy {
     private let zone: ZoneReader
     private let drafts: [RecordName: Draft]
+    /// Where records outside the request stand; a draft knows its own position.
     private var positions: [RecordName: FinalPosition] = [:]
-    /// Of every parent the request names, the child with the smallest name.
+    /// Of every parent the request names, the child with the smallest name. Empty where nobody can ask for it.
     private let smallestChildren: [RecordName: RecordName]
     /// The way up that is being walked; kept from walk to walk for its memory.
-    private var path: [(name: RecordName, share: RecordName?)] = []
+    private var path: [Step] = []
+
+    /// A record on the way up, with its draft when it is one of the request's.
+    private struct Step {
+        let name: RecordName
+        let draft: Draft?
+        let share: RecordName?
+    }
 
     init(zone: ZoneReader, drafts: [RecordName: Draft]) {
         self.zone = zone
         self.drafts = drafts
-        positions.reserveCapacity(drafts.count)
         var smallest: [RecordName: RecordName] = [:]
+        // Only who was there before can have lost children: a plain load asks for none.
+        guard drafts.values.contains(where: { $0.oldLive != nil }) else {
+            smallestChildren = smallest
+            return
+        }
         for draft in drafts.values {
             guard let parent = draft.newParent else { continue }
             smallest[parent] = smallest[parent].map { min($0, draft.name) } ?? draft.name
@@ -40,14 +52,16 @@ struct FinalHierarchy {
     }
 
     /// Whether a live record of this name will exist.
-    func exists(_ name: RecordName) throws -> Bool {
+    mutating func exists(_ name: RecordName) throws -> Bool {
         if let draft = drafts[name] { return draft.isSaved }
-        return try zone.node(name) != nil
+        // Only what exists is given a position, and who asks will want to know that next.
+        _ = try position(of: name)
+        return positions[name] != nil
     }
 
     /// The parent a record will have, and its share mark; nil when it will not exist.
-    private func place(_ name: RecordName) throws -> PastNode? {
-        if let draft = drafts[name] {
+    private func place(_ name: RecordName, _ draft: Draft?) throws -> PastNode? {
+        if let draft {
             return draft.isSaved ? PastNode(parent: draft.newParent, share: draft.newShare) : nil
         }
         return try zone.node(name).map { PastNode(parent: $0.parent, share: $0.share) }
@@ -64,33 +78,42 @@ struct FinalHierarchy {
         var current: RecordName? = name
         var end = FinalPosition.placed(level: -1, membership: nil)
         while let step = current {
-            if let known = positions[step] {
+            let draft = drafts[step]
+            if let known = knownPosition(step, draft) {
                 end = known
                 break
             }
             if let start = path.isEmpty ? nil : step == name ? 0 : indexOnPath[step] {
                 end = .onCycle(wayCount: path.count - start)
-                for member in path[start...] { positions[member.name] = end }
+                for member in path[start...] { remember(end, of: member) }
                 path.removeSubrange(start...)
                 break
             }
-            guard let place = try place(step) else { break }
+            guard let place = try place(step, draft) else { break }
             guard path.count <= zone.limits.hierarchyDepth else {
                 // Too far for the first of the path; of the others nothing is known.
-                positions[name] = .tooDeep
+                remember(.tooDeep, of: path[0])
                 return .tooDeep
             }
             // The first of the path is known by its name, and most paths have no second.
             if !path.isEmpty { indexOnPath[step] = path.count }
-            path.append((step, place.share))
+            path.append(Step(name: step, draft: draft, share: place.share))
             current = place.parent
         }
         for step in path.reversed() {
             end = position(of: step.name, share: step.share, below: end)
-            positions[step.name] = end
+            remember(end, of: step)
         }
         // What is left of the path begins with the record itself.
-        return path.isEmpty ? positions[name] ?? end : end
+        return path.isEmpty ? knownPosition(name, drafts[name]) ?? end : end
+    }
+
+    private func knownPosition(_ name: RecordName, _ draft: Draft?) -> FinalPosition? {
+        if let draft { draft.position } else { positions[name] }
+    }
+
+    private mutating func remember(_ position: FinalPosition, of step: Step) {
+        if let draft = step.draft { draft.position = position } else { positions[step.name] = position }
     }
 
     /// Where a record stands whose parent stands at `above`.

@@ -6,7 +6,7 @@ package import StratusModel
 /// What a request turns into: committed whole or not at all.
 package struct MutationPlan: Sendable {
     /// Every key set or deleted, records and index entries and history together.
-    package var mutations: [KeyMutation] = []
+    package var mutations = KeyMutations()
     /// The zone's header afterwards.
     package var header: ZoneHeader
     /// The hierarchy nodes that change, for the ancestor cache; nil where the record is gone.
@@ -27,14 +27,14 @@ package struct MutationPlan: Sendable {
 extension MutationPlan: CustomStringConvertible {
     /// One line for every write, in the order of the keys' descriptions.
     package var description: String {
-        mutations.map { mutation in
-            switch mutation {
-            case .set(let key, let value):
-                "set    \(KeyDescription(key)) = \(ValueDescription(key: key, value: value))"
-            case .delete(let key):
-                "delete \(KeyDescription(key))"
+        var lines: [String] = []
+        mutations.forEach { key, value in
+            if let value {
+                lines.append("set    \(KeyDescription(key)) = \(ValueDescription(key: key, value: value))")
+            } else {
+                lines.append("delete \(KeyDescription(key))")
             }
         }
-        .sorted().joined(separator: "\n")
+        return lines.sorted().joined(separator: "\n")
     }
 }

@@ -22,11 +22,11 @@ extension MutationPlanner {
         changes.reserveCapacity(items.count)
         for draft in items where draft.isEffective {
             let name = draft.name
-            let mayFlip = gaining.contains(name) || losing.contains(name)
-            guard draft.isPlacedAnew || draft.isMarkedAnew || mayFlip else { continue }
+            let isGaining = gaining.contains(name)
+            guard draft.isPlacedAnew || draft.isMarkedAnew || isGaining || losing.contains(name) else { continue }
             let old = try draft.oldLive == nil ? nil : draft.oldNode ?? zone.node(name)
             guard old != nil || draft.oldLive == nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
-            let has = try hasChildren(name, old: old, gaining: gaining, losing: losing, hierarchy)
+            let has = try isGaining || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(
                 NodeChange(
                     name: name, old: old, new: draft.isSaved ? node(draft, old: old, hasChildren: has) : nil,
@@ -35,7 +35,7 @@ extension MutationPlanner {
         for name in gaining.union(losing).sorted() where drafts[name] == nil {
             guard let old = try zone.node(name) else { throw RecordsError.missingParentEntry(name, in: zone.id) }
             var new = old
-            new.hasChildren = try hasChildren(name, old: old, gaining: gaining, losing: losing, hierarchy)
+            new.hasChildren = try gaining.contains(name) || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(NodeChange(name: name, old: old, new: new, sequence: nil))
         }
         return changes.filter { $0.old != $0.new }
@@ -52,11 +52,10 @@ extension MutationPlanner {
             hasChildren: hasChildren)
     }
 
-    private func hasChildren(
-        _ name: RecordName, old: HierarchyNode?, gaining: Set<RecordName>, losing: Set<RecordName>,
-        _ hierarchy: FinalHierarchy
+    /// Whether a record that gains no child has children still.
+    private func keepsChildren(
+        _ name: RecordName, old: HierarchyNode?, losing: Set<RecordName>, _ hierarchy: FinalHierarchy
     ) throws -> Bool {
-        if gaining.contains(name) { return true }
         guard let old, old.hasChildren else { return false }
         return try losing.contains(name) ? hierarchy.firstChild(of: name) != nil : true
     }

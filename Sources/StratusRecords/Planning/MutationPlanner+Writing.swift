@@ -7,10 +7,12 @@ import StratusModel
 extension MutationPlanner {
     func written(_ nodes: [NodeChange], _ counts: ShareCounts) throws -> MutationPlan {
         var plan = MutationPlan(header: header)
-        plan.mutations.reserveCapacity(items.count * 6)
+        // What most records take, so that their bytes are not moved while they grow.
+        plan.mutations.reserveCapacity(items.count * 6, byteCount: items.count * 768)
+        var value: [UInt8] = []
         for draft in items where draft.isEffective {
             if let record = draft.new {
-                try appendSave(of: record, draft, to: &plan)
+                try appendSave(of: record, draft, &value, to: &plan)
             } else if let live = draft.oldLive {
                 try appendDeletion(of: live, draft, to: &plan)
             }
@@ -25,18 +27,24 @@ extension MutationPlanner {
         return plan
     }
 
-    private func appendSave(of record: Record, _ draft: Draft, to plan: inout MutationPlan) throws {
+    /// `value` is room for the record's bytes, used again for every record.
+    private func appendSave(
+        of record: Record, _ draft: Draft, _ value: inout [UInt8], to plan: inout MutationPlan
+    ) throws {
         let stored = StoredRecord(record: record, system: systemFields(draft))
-        var value: [UInt8] = []
-        // Most records fit, so that their bytes are not moved while they grow.
-        value.reserveCapacity(512)
         try RecordCodec.encode(stored, into: &value)
-        let chunks = try RecordChunks.split(value, record: record.name, changeSequence: draft.sequence)
-        for (index, chunk) in chunks.enumerated() {
-            let key = index == 0 ? zone.keys.record(draft.name) : zone.keys.recordChunk(draft.name, index: index)
-            plan.mutations.append(.set(key: key, value: chunk))
+        var chunkCount = 1
+        if RecordChunks.needsSplit(value) {
+            let chunks = try RecordChunks.split(value, record: record.name, changeSequence: draft.sequence)
+            for (index, chunk) in chunks.enumerated() {
+                let key = index == 0 ? zone.keys.record(draft.name) : zone.keys.recordChunk(draft.name, index: index)
+                plan.mutations.set(chunk, forKey: key)
+            }
+            chunkCount = chunks.count
+        } else {
+            plan.mutations.set({ $0.append(contentsOf: value) }, forKey: { zone.keys.record(draft.name, into: &$0) })
         }
-        appendChunkRemoval(draft, from: chunks.count, to: &plan)
+        appendChunkRemoval(draft, from: chunkCount, to: &plan)
         let facts = RecordFacts(
             name: record.name, type: record.type, changeSequence: draft.sequence, references: record.references)
         appendRecordEntries(draft, new: facts, to: &plan)
@@ -52,7 +60,7 @@ extension MutationPlanner {
         let tombstone = Tombstone(
             sequence: draft.sequence, type: live.header.type, parent: live.header.parent,
             deleted: request.stamp)
-        plan.mutations.append(.set(key: zone.keys.record(draft.name), value: tombstone.encoded()))
+        plan.mutations.set(tombstone) { zone.keys.record(draft.name, into: &$0) }
         appendChunkRemoval(draft, from: 1, to: &plan)
         appendRecordEntries(draft, new: nil, to: &plan)
         let facts = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
@@ -77,7 +85,7 @@ extension MutationPlanner {
     private func appendChunkRemoval(_ draft: Draft, from first: Int, to plan: inout MutationPlan) {
         guard let old = draft.oldLive?.chunkCount, old > max(first, 1) else { return }
         for index in max(first, 1)..<old {
-            plan.mutations.append(.delete(key: zone.keys.recordChunk(draft.name, index: index)))
+            plan.mutations.delete { zone.keys.recordChunk(draft.name, index: index, into: &$0) }
         }
     }
 
@@ -95,17 +103,16 @@ extension MutationPlanner {
         guard let old = change.old, let ended = change.sequence else { return }
         if change.new == nil || change.new?.parent != old.parent {
             let link = EndedParentEntry(parent: old.parent, began: old.parentSince)
-            plan.mutations.append(
-                .set(key: zone.keys.endedParent(child: change.name, ended: ended), value: link.encoded()))
+            plan.mutations.set(link) { zone.keys.endedParent(child: change.name, ended: ended, into: &$0) }
             if let parent = old.parent {
-                let key = zone.keys.endedChild(parent: parent, child: change.name, ended: ended)
-                plan.mutations.append(.set(key: key, value: EndedChildEntry(began: old.parentSince).encoded()))
+                plan.mutations.set(EndedChildEntry(began: old.parentSince)) {
+                    zone.keys.endedChild(parent: parent, child: change.name, ended: ended, into: &$0)
+                }
             }
         }
         if let share = old.share, change.new?.share != share {
             let mark = EndedShareEntry(share: share, began: old.shareSince)
-            plan.mutations.append(
-                .set(key: zone.keys.endedShare(root: change.name, ended: ended), value: mark.encoded()))
+            plan.mutations.set(mark) { zone.keys.endedShare(root: change.name, ended: ended, into: &$0) }
         }
     }
 

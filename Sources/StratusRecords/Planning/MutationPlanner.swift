@@ -62,9 +62,9 @@ struct MutationPlanner {
         for mutation in request.mutations { try mutation.checkLimits() }
         items.reserveCapacity(request.mutations.count)
         drafts.reserveCapacity(request.mutations.count)
-        for mutation in request.mutations {
+        for (mutation, old) in try zip(request.mutations, storedStates()) {
             let name = mutation.name
-            let draft = Draft(name: name, old: try zone.state(of: name), new: mutation.savedRecord)
+            let draft = Draft(name: name, old: old, new: mutation.savedRecord)
             if draft.oldLive != nil && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)
                 guard draft.oldNode != nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
@@ -77,6 +77,19 @@ struct MutationPlanner {
             items.append(draft)
             if let parent = draft.newParent { namedParents.insert(parent) }
         }
+    }
+
+    /// What is stored under each name of the request, in the request's order.
+    ///
+    /// Looked up in the order of the names, so that what lies side by side in the store is asked for one after the other,
+    /// while it is in the processor's caches. Any order would do, hence the comparison that costs least.
+    private func storedStates() throws -> [RecordState] {
+        let names = request.mutations.map(\.name)
+        var states = [RecordState](repeating: .absent, count: names.count)
+        for index in names.indices.sorted(by: { names[$0].text < names[$1].text }) {
+            states[index] = try zone.state(of: names[index])
+        }
+        return states
     }
 
     // MARK: 3. Structure

@@ -44,6 +44,7 @@ package final class ZoneReader {
 
     /// What lies at a record's key: a live record's value, a tombstone, or nothing.
     package func state(of name: RecordName) throws -> RecordState {
+        keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         let state = try store.withValue(forKey: keyBuffer) { value in
             try RecordState(decoding: value, name: name)
@@ -60,6 +61,7 @@ package final class ZoneReader {
     ///
     /// One store read for a record of up to 100,000 bytes.
     package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
+        keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         let first = try store.withValue(forKey: keyBuffer) { value in
             try FirstValue(value, of: name, fields: fields)
@@ -75,6 +77,7 @@ package final class ZoneReader {
 
     /// The place of a record in the hierarchy, or nil when no live record has this name.
     package func node(_ name: RecordName) throws -> HierarchyNode? {
+        keyBuffer.removeAll(keepingCapacity: true)
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
@@ -87,6 +90,7 @@ package final class ZoneReader {
 
     /// The number of share roots at or below a record that lies under `parent`.
     package func shareCount(of name: RecordName, under parent: RecordName?) throws -> UInt64 {
+        keyBuffer.removeAll(keepingCapacity: true)
         keys.shareCount(parent: parent, name: name, into: &keyBuffer)
         return try store.withValue(forKey: keyBuffer) { try ShareCountEntry(decoding: $0).count } ?? 0
     }

@@ -1,0 +1,79 @@
+// The writes of a plan: keys and values, one behind the other in one block of bytes.
+//
+// A load plans ten arrays' worth of bytes a record. In one block they cost no allocation of their own, and the builders
+// of the layout append to it directly.
+
+import StratusLayout
+
+/// Keys that are set or deleted, in the order in which they were added.
+package struct KeyMutations: Sendable {
+    /// Where a mutation lies: its key, and behind that its value.
+    private struct Place {
+        var start: Int
+        var keyEnd: Int
+        /// Nil for a deletion.
+        var valueEnd: Int?
+    }
+
+    private var bytes: [UInt8] = []
+    private var places: [Place] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { places.isEmpty }
+    package var count: Int { places.count }
+
+    mutating func reserveCapacity(_ count: Int, byteCount: Int) {
+        places.reserveCapacity(count)
+        bytes.reserveCapacity(byteCount)
+    }
+
+    // MARK: Adding
+
+    /// Sets the key that `appendKey` writes to the value that `appendValue` writes; each only appends.
+    mutating func set(
+        _ appendValue: (inout [UInt8]) throws -> Void, forKey appendKey: (inout [UInt8]) -> Void
+    ) rethrows {
+        let start = bytes.count
+        appendKey(&bytes)
+        let keyEnd = bytes.count
+        try appendValue(&bytes)
+        places.append(Place(start: start, keyEnd: keyEnd, valueEnd: bytes.count))
+    }
+
+    /// Sets the key that `appendKey` writes.
+    mutating func set(_ value: some LayoutValue, forKey appendKey: (inout [UInt8]) -> Void) {
+        set({ value.append(to: &$0) }, forKey: appendKey)
+    }
+
+    mutating func set(_ value: [UInt8], forKey key: [UInt8]) {
+        set({ $0.append(contentsOf: value) }, forKey: { $0.append(contentsOf: key) })
+    }
+
+    /// Deletes the key that `appendKey` writes.
+    mutating func delete(_ appendKey: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        appendKey(&bytes)
+        places.append(Place(start: start, keyEnd: bytes.count, valueEnd: nil))
+    }
+
+    // MARK: Reading
+
+    /// Visits every mutation; the value is nil where the key is deleted. The arrays are the same ones again and again,
+    /// so that a visitor who does not keep them causes no allocation.
+    package func forEach(_ visit: (_ key: [UInt8], _ value: [UInt8]?) throws -> Void) rethrows {
+        var key: [UInt8] = []
+        var value: [UInt8] = []
+        for place in places {
+            key.removeAll(keepingCapacity: true)
+            key.append(contentsOf: bytes[place.start..<place.keyEnd])
+            guard let valueEnd = place.valueEnd else {
+                try visit(key, nil)
+                continue
+            }
+            value.removeAll(keepingCapacity: true)
+            value.append(contentsOf: bytes[place.keyEnd..<valueEnd])
+            try visit(key, value)
+        }
+    }
+}
