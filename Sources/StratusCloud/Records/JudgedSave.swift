@@ -25,7 +25,7 @@ extension RecordSave {
 
     /// The stored record, or a new one, with the values of `keys` in place of its own.
     ///
-    /// Throws `invalidArguments` and the errors of assets, `limitExceeded` for too many fields or bytes (L-03, L-06).
+    /// Throws `invalidArguments` (L-09, R-01) and the errors of assets, `limitExceeded` for too many fields or bytes (L-03, L-06).
     func merged(
         into stored: Record?, keys: Set<String>, parent change: SaveVerdict.ParentChange, _ claims: FieldClaims,
         _ options: CloudOptions
@@ -34,8 +34,10 @@ extension RecordSave {
         var record = stored ?? Record(name: name, type: RecordType(type))
         if change == .asSent { record.parent = try parentName(claims) }
         record.fields.reserveCapacity(keys.count)
+        if stored == nil, !SchemaNames.isValid(record.type) { throw Self.badName("recordType", type) }
         for key in keys {
             let fieldKey = FieldKey(key)
+            guard SchemaNames.isValid(fieldKey) else { throw Self.badName("field", key) }
             guard let sent = fields[key] else {
                 record.fields[fieldKey] = nil
                 continue
@@ -45,6 +47,13 @@ extension RecordSave {
         }
         try record.checkSize(options)
         return record
+    }
+
+    private static func badName(_ role: String, _ name: String) -> CloudError {
+        CloudError(
+            .invalidArguments, inner: CloudError.InnerCode.schema,
+            "A type or field has no valid name: a letter, then letters, digits and underscores, at most 255.",
+            ["role": role, "name": String(name.prefix(NameRules.maximumCharacterCount))])
     }
 }
 

@@ -1,0 +1,216 @@
+// A server with two people over a real LevelDB directory, or in memory for what is run many times; clock, identifiers and
+// planned errors are the test's.
+
+import Foundation
+import StratusCloud
+import StratusLevelDB
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+/// A clock that stands still until it is moved.
+final class BenchClock: CloudClock {
+    private let seconds = Locked(0.0)
+
+    var now: Date { Date(timeIntervalSinceReferenceDate: 700_000_000 + seconds.value) }
+    var uptimeSeconds: Double { seconds.value }
+
+    func advance(bySeconds count: Double) { seconds.withLock { $0 += count } }
+}
+
+/// Identifiers from a seed.
+final class BenchIdentifiers: IdentifierSource {
+    private let random: Locked<SplitMix64>
+
+    init(seed: UInt64) { random = Locked(SplitMix64(seed: seed)) }
+
+    func makeUUID() -> UUID { random.withLock { $0.uuid() } }
+    func makeSalt() -> UInt32 { random.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
+    func makeSecret(byteCount: Int) -> [UInt8] { random.withLock { $0.bytes(count: byteCount) } }
+}
+
+/// Errors by the moment at which they come up.
+final class BenchFaults: FaultSource {
+    typealias Plan = @Sendable (StratusCloud.FaultPoint) -> CloudError?
+    private let plan = Locked<Plan?>(nil)
+
+    func set(_ new: Plan?) { plan.withLock { $0 = new } }
+
+    func error(at point: StratusCloud.FaultPoint) -> CloudError? {
+        plan.value?(point)
+    }
+}
+
+/// A store, a server over it, and Alice and Bob.
+final class RecordBench: Sendable {
+    static let container = ContainerName("iCloud.com.example.notes")
+    static let notes = ZoneAddress(zoneName: "Notes")
+
+    private let directory: URL
+    let clock = BenchClock()
+    let faults = BenchFaults()
+    let events = Locked<[CloudEvent]>([])
+    let store: any OrderedStore
+    let service: CloudService
+    let alice: Account
+    let bob: Account
+
+    init(
+        inMemory: Bool = false, seed: UInt64 = 1, runsBodiesTwice: Bool = false, store given: (any OrderedStore)? = nil,
+        _ change: (inout CloudOptions) -> Void = { _ in }
+    ) throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        var options = CloudOptions()
+        change(&options)
+        let identifiers = BenchIdentifiers(seed: seed)
+        let plain: any OrderedStore =
+            try given
+            ?? (inMemory
+                ? MemoryStore(options: .init(runsBodiesTwice: runsBodiesTwice))
+                : LevelDBStore.open(at: directory.appendingPathComponent("store").path))
+        store = runsBodiesTwice && !inMemory ? TwiceRunningStore(plain) : plain
+        let events = events
+        let environment = CloudEnvironment(
+            clock: clock, identifiers: identifiers, faults: faults,
+            onEvent: { event in events.withLock { $0.append(event) } })
+        let assets = AssetStore(
+            directory: directory.appendingPathComponent("assets").path, session: identifiers.makeUUID(), clock: clock)
+        service = CloudService(
+            engine: try RecordEngine(store: store, incarnation: identifiers.makeUUID()), environment: environment,
+            options: options, assets: assets)
+        alice = try service.createAccount(AccountDraft(externalID: "alice"))
+        bob = try service.createAccount(AccountDraft(externalID: "bob"))
+    }
+
+    deinit {
+        store.close()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func caller(_ account: Account?) -> Caller { Caller(container: Self.container, account: account?.id) }
+
+    /// A file of the bench's directory.
+    func file(_ name: String, _ content: [UInt8]) throws -> String {
+        let url = directory.appendingPathComponent(name)
+        try Data(content).write(to: url)
+        return url.path
+    }
+
+    /// Makes Alice's zone Notes.
+    func makeNotes() throws { try makeZone(Self.notes) }
+
+    func makeZone(_ zone: ZoneAddress, by account: Account? = nil) throws {
+        let request = ModifyZonesRequest(saves: [ClientZone(address: zone)])
+        for result in try service.modifyZones(request, as: caller(account ?? alice), in: .private).saves {
+            _ = try result.get()
+        }
+    }
+
+    func modify(
+        _ saves: [RecordSave] = [], deleting deletes: [RecordAddress] = [],
+        policy: SavePolicy = .ifServerRecordUnchanged, atomic: Bool = true, by account: Account? = nil,
+        in database: DatabaseSelector = .private
+    ) throws -> ModifyRecordsResponse {
+        let request = ModifyRecordsRequest(saves: saves, deletes: deletes, policy: policy, isAtomic: atomic)
+        return try service.modifyRecords(request, as: caller(account ?? alice), in: database)
+    }
+
+    /// Saves records that must all be saved.
+    @discardableResult
+    func save(
+        _ saves: RecordSave..., policy: SavePolicy = .ifServerRecordUnchanged, by account: Account? = nil,
+        in database: DatabaseSelector = .private
+    ) throws -> [ClientRecord] {
+        try modify(saves, policy: policy, by: account, in: database).saves.map { try $0.get() }
+    }
+
+    func delete(_ addresses: RecordAddress..., by account: Account? = nil) throws {
+        for result in try modify(deleting: addresses, by: account).deletes { try result.get() }
+    }
+
+    func fetch(
+        _ address: RecordAddress, keys: Set<String>? = nil, by account: Account? = nil,
+        in database: DatabaseSelector = .private
+    ) throws -> Result<ClientRecord, CloudError> {
+        let request = FetchRecordsRequest(addresses: [address], desiredKeys: keys)
+        return try service.fetchRecords(request, as: caller(account ?? alice), in: database).records[0]
+    }
+
+    func exists(_ address: RecordAddress) throws -> Bool {
+        switch try fetch(address) {
+        case .success: return true
+        case .failure(let error) where error.code == .unknownItem: return false
+        case .failure(let error): throw error
+        }
+    }
+
+    var commitCount: Int { store.statistics.transactionsCommitted }
+}
+
+extension RecordAddress {
+    /// A record of Alice's zone Notes.
+    static func note(_ name: String) -> RecordAddress { RecordAddress(recordName: name, zone: RecordBench.notes) }
+}
+
+extension RecordSave {
+    /// A new record with these values.
+    static func new(
+        _ name: String, in zone: ZoneAddress = RecordBench.notes, type: String = "Note",
+        parent: String? = nil, _ values: [String: ClientValue] = [:]
+    ) -> RecordSave {
+        RecordSave(
+            address: RecordAddress(recordName: name, zone: zone), type: type,
+            parent: parent.map { .parent($0, in: zone) }, isParentChanged: parent != nil,
+            fields: values.mapValues { ClientField($0) }, changedKeys: Set(values.keys))
+    }
+
+    /// A change of a record that was fetched; nil removes a value.
+    static func change(_ record: ClientRecord, _ values: [String: ClientValue?] = [:]) -> RecordSave {
+        var save = RecordSave(
+            address: record.address, type: record.type, baseTag: record.changeTag, parent: record.parent,
+            share: record.share, fields: record.fields, changedKeys: Set(values.keys))
+        for (key, value) in values { save.fields[key] = value.map { ClientField($0) } }
+        return save
+    }
+
+    func with(parent: String?) -> RecordSave {
+        var save = self
+        save.parent = parent.map { .parent($0, in: address.zone) }
+        save.isParentChanged = true
+        return save
+    }
+}
+
+extension ClientReference {
+    static func parent(_ name: String, in zone: ZoneAddress = RecordBench.notes) -> ClientReference {
+        ClientReference(target: RecordAddress(recordName: name, zone: zone), action: .none)
+    }
+}
+
+extension ClientValue {
+    static func owned(by name: String, in zone: ZoneAddress = RecordBench.notes) -> ClientValue {
+        .reference(ClientReference(target: RecordAddress(recordName: name, zone: zone), action: .deleteSelf))
+    }
+
+    static func link(_ name: String, in zone: ZoneAddress = RecordBench.notes) -> ClientValue {
+        .reference(ClientReference(target: RecordAddress(recordName: name, zone: zone), action: .none))
+    }
+}
+
+extension Result where Failure == CloudError {
+    /// The code of a failure.
+    var code: CloudError.Code? { error?.code }
+    var error: CloudError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+/// The error that a request as a whole must throw.
+func thrown(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) throws -> CloudError {
+    do { try body() } catch let error as CloudError { return error }
+    Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    return CloudError(.internalError, "nothing was thrown")
+}

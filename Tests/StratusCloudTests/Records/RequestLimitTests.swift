@@ -1,0 +1,129 @@
+// Limits of requests, records and names, and bad input: the documented error each, and nothing written.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+import Testing
+
+@Suite("limits of requests")
+struct RequestLimitTests {
+    @Test("[L-01][L-02] more than 400 items or 2 MB fail the whole request with limitExceeded")
+    func requests() throws {
+        let bench = try RecordBench()
+        try bench.makeNotes()
+        let commits = bench.commitCount
+        let saves = (0..<400).map { RecordSave.new("r\($0)") }
+        #expect(try thrown { _ = try bench.modify(saves, deleting: [.note("x")]) }.code == .limitExceeded)
+        let fetch = FetchRecordsRequest(addresses: (0...400).map { .note("r\($0)") })
+        #expect(
+            try thrown { _ = try bench.service.fetchRecords(fetch, as: bench.caller(bench.alice), in: .private) }.code
+                == .limitExceeded)
+        let body = ClientValue.bytes(Data(repeating: 1, count: 700_000))
+        let large = (0..<3).map { RecordSave.new("l\($0)", ["body": body]) }
+        let error = try thrown { _ = try bench.modify(large) }
+        #expect(error.code == .limitExceeded && error.innerCode == 2023)
+        #expect(bench.commitCount == commits)
+        #expect(try bench.modify(Array(large.prefix(2))).saves.allSatisfy { $0.error == nil })
+        // What a client holds but does not send does not count.
+        let held = try (0..<2).map { RecordSave.change(try bench.fetch(.note("l\($0)")).get(), ["n": .int64(1)]) }
+        #expect(try bench.modify(held + [large[2]]).saves.allSatisfy { $0.error == nil })
+    }
+
+    @Test("[L-03] a record over 1 MB fails with limitExceeded, merged with what the server has too")
+    func records() throws {
+        let bench = try RecordBench()
+        try bench.makeNotes()
+        let half = ClientValue.bytes(Data(repeating: 1, count: 600_000))
+        let answer = try bench.modify([
+            .new("a", ["body": .bytes(Data(repeating: 1, count: 1_100_000))]), .new("b"),
+        ])
+        #expect(answer.saves.map(\.code) == [.limitExceeded, .batchRequestFailed])
+        #expect(answer.saves[0].error?.message == "record too large")
+        let saved = try bench.save(.new("c", ["one": half]))[0]
+        #expect(try bench.modify([.change(saved, ["two": half])]).saves[0].code == .limitExceeded)
+        #expect(try bench.fetch(.note("c")).get() == saved)
+        let whole = try bench.save(.new("d", ["body": .bytes(Data(repeating: 2, count: 1 << 20 - 100))]))[0]
+        #expect(try bench.fetch(.note("d")).get() == whole)
+    }
+
+    @Test("[L-06] a record with more than 256 fields fails with limitExceeded")
+    func fields() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        func values(_ count: Int) -> [String: ClientValue] {
+            Dictionary(uniqueKeysWithValues: (0..<count).map { ("f\($0)", .int64(1)) })
+        }
+        #expect(try bench.modify([.new("a", values(257))]).saves[0].code == .limitExceeded)
+        #expect(try bench.modify([.new("a", values(256))]).saves[0].error == nil)
+    }
+
+    @Test("[L-07] a record name has 1 to 255 characters of any Unicode, compared by bytes")
+    func recordNames() throws {
+        let bench = try RecordBench()
+        try bench.makeNotes()
+        for name in ["", String(repeating: "a", count: 256), String(repeating: "🙂", count: 128)] {
+            #expect(try bench.modify([.new(name)]).saves[0].code == .invalidArguments)
+            #expect(try bench.modify(deleting: [.note(name)]).deletes[0].code == .invalidArguments)
+            #expect(try bench.fetch(.note(name)).code == .invalidArguments)
+            #expect(try bench.modify([.new("a", ["link": .link(name)])]).saves[0].code == .invalidArguments)
+        }
+        let names = [
+            "é", "e\u{301}", String(repeating: "é", count: 255), "\0", "a/b", String(repeating: "🙂", count: 127),
+        ]
+        #expect(try bench.modify(names.map { .new($0) }).saves.allSatisfy { $0.error == nil })
+        #expect(try bench.fetch(.note("é")).get().address.recordName.utf8.elementsEqual("é".utf8))
+    }
+
+    @Test("[L-09] types and fields begin with a letter, then letters, digits and underscores")
+    func schemaNames() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        for type in ["", "_Note", "1Note", "No te", "Nöte", String(repeating: "a", count: 256)] {
+            #expect(try bench.modify([.new("a", type: type)]).saves[0].code == .invalidArguments, "\(type)")
+        }
+        for key in ["_key", "1", "a b", "a.b", String(repeating: "k", count: 256)] {
+            #expect(try bench.modify([.new("a", [key: .int64(1)])]).saves[0].code == .invalidArguments, "\(key)")
+        }
+        #expect(try bench.modify([.new("a", type: "N_1", ["k_2": .int64(1)])]).saves[0].error == nil)
+    }
+
+    @Test("[X-25] a misuse that the client remembered fails its save with its text")
+    func misuse() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        var save = RecordSave.new("a")
+        save.misuse = "recordKey (a b) contains invalid characters"
+        let error = try bench.modify([save], atomic: false).saves[0].error
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.message == "recordKey (a b) contains invalid characters")
+    }
+
+    @Test("[X-23] a record that another account fetched is not saved")
+    func fetchedByAnother() throws {
+        let bench = try RecordBench(inMemory: true)
+        var save = RecordSave.new("a", in: .defaultZone)
+        save.fetchedBy = bench.bob.id
+        #expect(try bench.modify([save]).saves[0].code == .invalidArguments)
+        save.fetchedBy = bench.alice.id
+        #expect(try bench.modify([save]).saves[0].error == nil)
+    }
+
+    @Test("lists of mixed kinds and lists of lists are refused")
+    func lists() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        for list in [ClientValue.list([.int64(1), .string("a")]), .list([.list([.int64(1)])])] {
+            #expect(try bench.modify([.new("a", ["list": list])]).saves[0].code == .invalidArguments)
+        }
+        #expect(try bench.modify([.new("a", ["list": .list([])])]).saves[0].error == nil)
+    }
+
+    @Test("a request without items succeeds without a commit")
+    func empty() throws {
+        let bench = try RecordBench(inMemory: true)
+        let commits = bench.commitCount
+        #expect(try bench.modify().saves.isEmpty)
+        #expect(bench.commitCount == commits)
+    }
+}
