@@ -11,7 +11,7 @@ IMPORT_CHECK := --explicit-target-dependency-import-check error
 TEST := swift test --disable-xctest $(IMPORT_CHECK)
 
 EXECUTIONS ?= 1000000
-FUZZ_TARGETS ?= tuple key record schema schema-entry
+FUZZ_TARGETS ?= tuple key record account schema schema-entry
 STRATUS_HISTORIES ?= 20000
 STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple

@@ -73,7 +73,8 @@ package struct AssetVerifier: Sendable {
         return findings.sorted { "\($0)" < "\($1)" }
     }
 
-    /// Compares the ledger with the records of every zone that is there. `owner` says whose assets a database's are.
+    /// Compares the ledger with the records of every zone that is there. `owner` says whose assets a database's are;
+    /// nil passes it over.
     package func miscounts(owner: (DatabaseID) -> UserName?) throws -> [AssetFinding] {
         try engine.read { reader in
             var held: [AssetKey: UInt64] = [:]
