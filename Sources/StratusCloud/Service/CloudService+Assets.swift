@@ -24,13 +24,14 @@ extension CloudService {
         database.owner ?? AssetStore.publicOwner(of: database.container)
     }
 
-    /// Removes contents that lost their last record, or never got one, in this session.
+    /// Removes contents that lost their last record, or never got one, in this session, and step by step those that
+    /// earlier sessions left. To be called again and again in the background.
     ///
-    /// Returns how many were removed. Throws as `AssetCollector.collectOrphans`.
+    /// Returns how many were removed. Throws as `AssetCollector.collect`.
     @discardableResult
-    package func collectAssets() throws -> Int {
+    package func collectAssets(shouldContinue: () -> Bool = { true }) throws -> Int {
         guard let assets else { return 0 }
-        return try AssetCollector(engine: engine, store: assets).collectOrphans()
+        return try AssetCollector(engine: engine, store: assets).collect(shouldContinue: shouldContinue)
     }
 
     /// Looks at all files of assets and removes those that no record holds, which a crash may have left.
