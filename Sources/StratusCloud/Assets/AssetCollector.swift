@@ -15,6 +15,14 @@ package struct AssetSweepPosition: Hashable, Sendable {
     fileprivate var folder: String
 }
 
+/// How far a session has come with its sweep of what earlier ones left.
+enum AssetSessionSweep: Hashable, Sendable {
+    case notBegun
+    case at(AssetSweepPosition)
+    case isRunning
+    case isDone
+}
+
 /// What a collection has done.
 package struct AssetSweepReport: Hashable, Sendable {
     package var filesSeen = 0
@@ -46,11 +54,42 @@ package struct AssetCollector: Sendable {
     /// Returns how many files were removed. Throws the store's errors, with the contents left for a sweep.
     @discardableResult
     package func collectOrphans() throws -> Int {
+        store.leases.queueExpired()
         var count = 0
         while true {
             let keys = store.leases.takeOrphans(limit: Self.batchCount)
             if keys.isEmpty { return count }
             count += try collect(keys)
+        }
+    }
+
+    /// Removes what `collectOrphans` does, and goes on with a sweep that each session makes once, for what a crash has
+    /// left before. To be called again and again in the background; where there is nothing to do it costs nothing.
+    ///
+    /// Returns how many files were removed.
+    @discardableResult
+    package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
+        let count = try collectOrphans()
+        let begun: AssetSweepPosition??
+        begun = store.sweep.withLock { state in
+            switch state {
+            case .isRunning, .isDone: return nil
+            case .notBegun:
+                state = .isRunning
+                return .some(nil)
+            case .at(let position):
+                state = .isRunning
+                return .some(position)
+            }
+        }
+        guard let position = begun else { return count }
+        do {
+            let report = try sweep(from: position) { _ in shouldContinue() }
+            store.sweep.withLock { $0 = report.position.map { .at($0) } ?? .isDone }
+            return count + report.filesRemoved
+        } catch {
+            store.sweep.withLock { $0 = position.map { .at($0) } ?? .notBegun }
+            throw error
         }
     }
 

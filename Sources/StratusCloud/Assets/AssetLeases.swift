@@ -32,7 +32,7 @@ final class AssetLeases: Sendable {
     private struct Lease {
         var holderCount: Int
         var endsAtUptimeSeconds: Double
-        /// Whether a commit has given the content a ledger entry.
+        /// Whether a commit has given the content a ledger entry, and no collector has asked for it since.
         var isCommitted = false
     }
 
@@ -94,6 +94,14 @@ final class AssetLeases: Sendable {
         state.withLock { Self.queue(key, &$0) }
     }
 
+    /// Lets content wait for the collector whose lease has ended by the clock.
+    func queueExpired() {
+        let now = clock.uptimeSeconds
+        state.withLock { state in
+            for (key, lease) in state.leases where lease.endsAtUptimeSeconds < now { Self.queue(key, &state) }
+        }
+    }
+
     /// Up to `limit` of the waiting contents, which wait no longer.
     func takeOrphans(limit: Int) -> [AssetKey] {
         state.withLock { state in
@@ -112,7 +120,11 @@ final class AssetLeases: Sendable {
             var marked: [AssetKey] = []
             for key in keys {
                 if let lease = state.leases[key] {
-                    guard lease.endsAtUptimeSeconds < now else { continue }
+                    guard lease.endsAtUptimeSeconds < now else {
+                        // The collector will not come back for it: whoever holds it must send it again.
+                        state.leases[key]?.isCommitted = false
+                        continue
+                    }
                     state.leases[key] = nil
                 }
                 state.marks[key] = mark

@@ -23,6 +23,8 @@ package final class AssetStore: Sendable {
     let directory: AssetDirectory
     let leases: AssetLeases
     let byteCountLimit: Int64?
+    /// Where this session's own sweep of all files goes on.
+    let sweep = Locked(AssetSessionSweep.notBegun)
     private let fileNumber = Atomic<UInt64>(0)
     /// Directories known to be there, names synced.
     private let knownDirectories = Locked(Set<String>())

@@ -40,40 +40,47 @@ package struct AssetVerifier: Sendable {
         self.store = store
     }
 
-    /// Compares the ledger with the files, and reads every content when `readsContents` is set.
+    /// Compares the ledger with the files, owner by owner, and reads every content when `readsContents` is set.
     ///
     /// What others change meanwhile may be told as it was before or after. Throws what reading the store throws.
     package func findings(readsContents: Bool = true) throws -> [AssetFinding] {
-        let ledger = try self.ledger()
         var findings: [AssetFinding] = []
-        var seen: Set<AssetKey> = []
-        for ownerDirectory in try store.names(in: store.directory.content) {
-            let path = store.directory.content + "/" + ownerDirectory
-            guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else {
-                findings.append(.foreign(path: path))
-                continue
-            }
-            for folder in try store.names(in: path) {
-                for name in try store.names(in: path + "/" + folder) {
-                    guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
-                        findings.append(.foreign(path: "\(path)/\(folder)/\(name)"))
-                        continue
-                    }
-                    let key = AssetKey(owner: owner, digest: digest)
-                    seen.insert(key)
-                    guard let entry = ledger[key] else {
-                        findings.append(.orphaned(key))
-                        continue
-                    }
-                    if try !isWhole(key, entry, readsContents) { findings.append(.damaged(key)) }
-                }
+        var owners = try ledgerOwners()
+        for name in try store.names(in: store.directory.content) {
+            if let owner = AssetDirectory.owner(ofDirectory: name) {
+                owners.insert(owner)
+            } else {
+                findings.append(.foreign(path: store.directory.content + "/" + name))
             }
         }
-        for key in ledger.keys where !seen.contains(key) { findings.append(.missing(key)) }
+        for owner in owners.sorted() { try check(owner, readsContents, &findings) }
         return findings.sorted { "\($0)" < "\($1)" }
     }
 
-    /// Compares the ledger with the records of every zone that is there. `owner` says whose assets a database's are.
+    private func check(_ owner: UserName, _ readsContents: Bool, _ findings: inout [AssetFinding]) throws {
+        let ledger = try engine.read { try Self.ledger(of: owner, in: $0) }
+        let path = store.directory.owner(owner)
+        var seen: Set<AssetKey> = []
+        for folder in try store.names(in: path) {
+            for name in try store.names(in: path + "/" + folder) {
+                guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
+                    findings.append(.foreign(path: "\(path)/\(folder)/\(name)"))
+                    continue
+                }
+                let key = AssetKey(owner: owner, digest: digest)
+                seen.insert(key)
+                guard let entry = ledger[key] else {
+                    findings.append(.orphaned(key))
+                    continue
+                }
+                if !isWhole(key, entry, readsContents) { findings.append(.damaged(key)) }
+            }
+        }
+        for key in ledger.keys where !seen.contains(key) { findings.append(.missing(key)) }
+    }
+
+    /// Compares the ledger with the records of every zone that is there. `owner` says whose assets a database's are;
+    /// nil passes it over.
     package func miscounts(owner: (DatabaseID) -> UserName?) throws -> [AssetFinding] {
         try engine.read { reader in
             var held: [AssetKey: UInt64] = [:]
@@ -84,7 +91,7 @@ package struct AssetVerifier: Sendable {
                     try count(try reader.existingZone(id), owner, &held)
                 }
             }
-            let ledger = try Self.ledger(in: reader).mapValues(\.count)
+            let ledger = try Self.ledger(GlobalKeys.assets.keyRange, in: reader).mapValues(\.count)
             return Set(held.keys).union(ledger.keys).compactMap { key -> AssetFinding? in
                 let (counted, held) = (ledger[key] ?? 0, held[key] ?? 0)
                 return counted == held ? nil : .miscounted(key, counted: counted, held: held)
@@ -101,11 +108,33 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    private func ledger() throws -> [AssetKey: AssetEntry] { try engine.read { try Self.ledger(in: $0) } }
+    /// Every owner of whom the ledger counts something: one look each.
+    private func ledgerOwners() throws -> Set<UserName> {
+        try engine.read { reader in
+            var owners: Set<UserName> = []
+            var range = GlobalKeys.assets.keyRange
+            var isAtEnd = false
+            while !isAtEnd {
+                isAtEnd = true
+                try reader.store.scan(range, .forward, limit: 1) { key, _ in
+                    let owner = try GlobalKeys.readAssetKey(key).owner
+                    owners.insert(owner)
+                    range.lower = GlobalKeys.assets(of: owner).upper
+                    isAtEnd = false
+                    return .stop
+                }
+            }
+            return owners
+        }
+    }
 
-    private static func ledger(in reader: RecordReader) throws -> [AssetKey: AssetEntry] {
+    private static func ledger(of owner: UserName, in reader: RecordReader) throws -> [AssetKey: AssetEntry] {
+        try ledger(GlobalKeys.assets(of: owner).keyRange, in: reader)
+    }
+
+    private static func ledger(_ range: KeyRange, in reader: RecordReader) throws -> [AssetKey: AssetEntry] {
         var ledger: [AssetKey: AssetEntry] = [:]
-        try reader.store.scan(GlobalKeys.assets.keyRange) { key, value in
+        try reader.store.scan(range) { key, value in
             let (owner, digest) = try GlobalKeys.readAssetKey(key)
             ledger[AssetKey(owner: owner, digest: digest)] = try AssetEntry(decoding: value)
             return .next
@@ -114,7 +143,7 @@ package struct AssetVerifier: Sendable {
     }
 
     /// Whether a content's file is as long as the ledger says and holds what its name says.
-    private func isWhole(_ key: AssetKey, _ entry: AssetEntry, _ readsContents: Bool) throws -> Bool {
+    private func isWhole(_ key: AssetKey, _ entry: AssetEntry, _ readsContents: Bool) -> Bool {
         do throws(FileFailure) {
             let descriptor = try store.files.openFile(store.directory.file(of: key))
             defer { store.files.close(descriptor) }

@@ -9,15 +9,26 @@ struct SchemaChange: Hashable, Sendable {
     private(set) var removed: [RecordType] = []
     private(set) var roles: Set<RoleName>
 
+    /// Roles of one container. With all fields of a type and grants to all roles, a type still fits in one value.
+    static let maximumRoleCount = 100
+
     /// Throws `CloudError` with `invalidArguments` or `limitExceeded` that names the type and field in the way.
     init(from old: ContainerSchema, to new: ContainerSchema, mode: SchemaMode) throws(CloudError) {
         roles = new.roles
+        guard new.roles.count <= Self.maximumRoleCount else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit, "The schema creates too many roles.",
+                ["limit": "\(Self.maximumRoleCount)"])
+        }
         for role in new.roles.sorted() where !SchemaNames.isPlain(role.text) {
-            throw CloudError(.invalidArguments, inner: 2006, "The role has no valid name.", ["role": role.text])
+            throw CloudError(
+                .invalidArguments, inner: CloudError.InnerCode.schema, "The role has no valid name.",
+                ["role": role.text])
         }
         if mode == .production, let role = old.roles.subtracting(new.roles).min() {
             throw CloudError(
-                .invalidArguments, inner: 2006, "A role cannot be removed from a production schema.",
+                .invalidArguments, inner: CloudError.InnerCode.schema,
+                "A role cannot be removed from a production schema.",
                 ["role": role.text])
         }
         for (name, oldType) in old.types.sorted(by: { $0.key < $1.key }) where new.types[name] == nil {
@@ -25,7 +36,8 @@ struct SchemaChange: Hashable, Sendable {
             if name == SchemaNames.usersType, oldType.fields.isEmpty { continue }
             guard mode == .development else {
                 throw CloudError(
-                    .invalidArguments, inner: 2006, "A record type cannot be removed from a production schema.",
+                    .invalidArguments, inner: CloudError.InnerCode.schema,
+                    "A record type cannot be removed from a production schema.",
                     ["recordType": name.text])
             }
             removed.append(name)
@@ -41,7 +53,7 @@ struct SchemaChange: Hashable, Sendable {
     private static func check(_ type: RecordTypeSchema, roles: Set<RoleName>) throws(CloudError) {
         guard SchemaNames.isValid(type.name) else {
             throw CloudError(
-                .invalidArguments, inner: 2006,
+                .invalidArguments, inner: CloudError.InnerCode.schema,
                 "The record type has no valid name: a letter, then letters, digits and underscores, at most 255.",
                 ["recordType": type.name.text])
         }
@@ -63,12 +75,14 @@ struct SchemaChange: Hashable, Sendable {
         }
         guard ownCount <= SchemaVerdict.maximumFieldCount else {
             throw CloudError(
-                .limitExceeded, inner: 2023, "The record type has too many fields: use another type.",
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "The record type has too many fields: use another type.",
                 ["limit": "\(SchemaVerdict.maximumFieldCount)", "recordType": type.name.text])
         }
         for role in type.grants.keys.sorted() where !RoleName.systemRoles.contains(role) && !roles.contains(role) {
             throw CloudError(
-                .invalidArguments, inner: 2006, "A permission is granted to a role that the schema does not create.",
+                .invalidArguments, inner: CloudError.InnerCode.schema,
+                "A permission is granted to a role that the schema does not create.",
                 ["recordType": type.name.text, "role": role.text])
         }
     }
@@ -83,7 +97,8 @@ struct SchemaChange: Hashable, Sendable {
             }
             guard newField.type != oldField.type, !decides(oldField.type, newField.type) else { continue }
             throw CloudError(
-                .invalidArguments, inner: 2006, "The type of a field never changes: give the new field another name.",
+                .invalidArguments, inner: CloudError.InnerCode.schema,
+                "The type of a field never changes: give the new field another name.",
                 [
                     "definedToBe": "\(oldField.type)", "field": key.text, "recordType": new.name.text,
                     "wanted": "\(newField.type)",
@@ -99,6 +114,7 @@ struct SchemaChange: Hashable, Sendable {
 
     private static func refusal(_ message: StaticString, _ key: FieldKey, _ type: RecordTypeSchema) -> CloudError {
         CloudError(
-            .invalidArguments, inner: 2006, message, ["field": key.text, "recordType": type.name.text])
+            .invalidArguments, inner: CloudError.InnerCode.schema, message,
+            ["field": key.text, "recordType": type.name.text])
     }
 }

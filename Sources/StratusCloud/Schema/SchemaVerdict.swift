@@ -47,7 +47,8 @@ enum SchemaVerdict: Sendable {
         let ownCount = schema.fields.keys.count { SystemFieldName.types[$0] == nil }
         guard ownCount <= maximumFieldCount else {
             throw CloudError(
-                .limitExceeded, inner: 2023, "The record type would have too many fields: use another type.",
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "The record type would have too many fields: use another type.",
                 ["limit": "\(maximumFieldCount)", "recordType": record.type.text])
         }
         return .teaches(schema)
@@ -66,7 +67,7 @@ enum SchemaVerdict: Sendable {
         if type == SchemaNames.usersType { return schema }
         guard SchemaNames.isValid(type) else {
             throw CloudError(
-                .invalidArguments, inner: 2006,
+                .invalidArguments, inner: CloudError.InnerCode.schema,
                 "The record type has no valid name: a letter, then letters, digits and underscores, at most 255.",
                 ["recordType": type.text])
         }
@@ -77,7 +78,8 @@ enum SchemaVerdict: Sendable {
                 ["recordType": type.text])
         }
         throw CloudError(
-            .invalidArguments, inner: 2006, text: "Cannot create new type \(type) in production schema",
+            .invalidArguments, inner: CloudError.InnerCode.schema,
+            text: "Cannot create new type \(type) in production schema",
             ["recordType": type.text])
     }
 
@@ -87,7 +89,7 @@ enum SchemaVerdict: Sendable {
     ) throws(CloudError) -> FieldSchema? {
         guard SchemaNames.isValid(key) else {
             throw CloudError(
-                .invalidArguments, inner: 2006,
+                .invalidArguments, inner: CloudError.InnerCode.schema,
                 "The field has no valid name: a letter, then letters, digits and underscores, at most 255.",
                 ["field": key.text, "recordType": type.text])
         }
@@ -98,7 +100,7 @@ enum SchemaVerdict: Sendable {
         if field.isEncrypted, isPublic { throw encryptedInPublic(key) }
         guard mode == .development else {
             throw CloudError(
-                .invalidArguments, inner: 2006,
+                .invalidArguments, inner: CloudError.InnerCode.schema,
                 text: "Cannot create or modify field '\(key)' in record '\(type)' in production schema",
                 ["field": key.text, "recordType": type.text])
         }
@@ -106,12 +108,13 @@ enum SchemaVerdict: Sendable {
         case .emptyList: return nil
         case .mixedList:
             throw CloudError(
-                .invalidArguments, inner: 2006, "A list holds values of one type, and no lists.",
+                .invalidArguments, inner: CloudError.InnerCode.schema, "A list holds values of one type, and no lists.",
                 ["field": key.text, "recordType": type.text])
         case .known(let fieldType):
             guard !fieldType.isEncrypted || fieldType.scalar.canBeEncrypted else {
                 throw CloudError(
-                    .invalidArguments, inner: 2006, "Assets and references cannot be encrypted values (C-08).",
+                    .invalidArguments, inner: CloudError.InnerCode.schema,
+                    "Assets and references cannot be encrypted values (C-08).",
                     ["field": key.text, "recordType": type.text])
             }
             return FieldSchema(fieldType, indexes: fieldType.learntIndexes)
@@ -122,7 +125,7 @@ enum SchemaVerdict: Sendable {
         _ value: ValueType, _ defined: FieldType, _ key: FieldKey, _ type: RecordType
     ) -> CloudError {
         CloudError(
-            .invalidArguments, inner: 2006,
+            .invalidArguments, inner: CloudError.InnerCode.schema,
             text: "invalid attempt to set value type \(value) for field '\(key)' for type '\(type)', "
                 + "defined to be: \(defined)",
             ["field": key.text, "recordType": type.text])
@@ -130,7 +133,8 @@ enum SchemaVerdict: Sendable {
 
     private static func encryptedInPublic(_ key: FieldKey) -> CloudError {
         CloudError(
-            .invalidArguments, inner: 2006, "Encrypted values are not available in the public database.",
+            .invalidArguments, inner: CloudError.InnerCode.schema,
+            "Encrypted values are not available in the public database.",
             ["field": key.text])
     }
 }

@@ -12,7 +12,7 @@ extension CloudService {
     ///
     /// Throws `CloudError` with `invalidArguments`, which names the line and column of a mistake or the type and field in
     /// the way, and `limitExceeded` for a text or type that is too large. Nothing is changed then.
-    package func importSchema(_ text: String, into container: ContainerName) throws {
+    package func importSchema(_ text: String, into container: ContainerName) throws(CloudError) {
         guard text.utf8.count <= Self.maximumSchemaByteCount else {
             throw CloudError(
                 .limitExceeded, "The schema's text is too long.", ["limit": "\(Self.maximumSchemaByteCount)"])
@@ -24,14 +24,18 @@ extension CloudService {
                 ["column": "\(error.column)", "line": "\(error.line)"])
         }
         let mode = options.schemaMode
-        try engine.transact { transaction in
-            try schemaKeeper.replaceSchema(of: container, with: schema, mode: mode, in: transaction)
+        try answering {
+            try engine.transact { transaction in
+                try schemaKeeper.replaceSchema(of: container, with: schema, mode: mode, in: transaction)
+            }
         }
     }
 
     /// The schema of a container as text, which can be imported again.
-    package func exportSchema(of container: ContainerName) throws -> String {
-        let schema = try engine.read { reader in try schemaKeeper.schema(of: container, in: reader) }
+    ///
+    /// Throws what reading the store throws.
+    package func exportSchema(of container: ContainerName) throws(CloudError) -> String {
+        let schema = try reading { reader in try schemaKeeper.schema(of: container, in: reader) }
         return SchemaWriter.text(of: schema)
     }
 }

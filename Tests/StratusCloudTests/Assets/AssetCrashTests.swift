@@ -13,8 +13,9 @@ struct AssetCrashTests {
     private static func start(lies: Set<MemoryFiles.Lie> = []) -> MemoryFiles {
         let files = MemoryFiles(lies: lies)
         files.put([], at: "/store/marker")
-        for number in 0..<4 {
-            files.put([UInt8](repeating: UInt8(number), count: number * 200_000), at: "/in/\(number)")
+        // One content is longer than a buffer.
+        for (number, byteCount) in [0, 10, 270_000, 300].enumerated() {
+            files.put([UInt8](repeating: UInt8(number), count: byteCount), at: "/in/\(number)")
         }
         return files
     }

@@ -100,6 +100,25 @@ struct AssetLedgerTests {
         )
     }
 
+    @Test("content whose lease has ended by the clock goes with the next collection")
+    func expiry() throws {
+        _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        #expect(try fixture.collector.collectOrphans() == 0)
+        fixture.clock.advance(seconds: 61)
+        #expect(try fixture.collector.collectOrphans() == 1)
+        #expect(try fileCount() == 0)
+    }
+
+    @Test("content that was deleted while another request held it goes when that request fails")
+    func heldWhileDeleted() throws {
+        let asset = try fixture.save(path)
+        _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        try fixture.settle(removing: [asset])
+        #expect(try fixture.collector.collectOrphans() == 0)
+        fixture.store.release([asset], owner: AssetFixture.owner)
+        #expect(try fixture.collector.collectOrphans() == 1)
+    }
+
     @Test("a commit lengthens the lease it relies on")
     func renewal() throws {
         let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)

@@ -43,7 +43,7 @@ struct SchemaImportTests {
         do {
             try service.importSchema(text, into: Self.container)
             Issue.record("imported", sourceLocation: location)
-        } catch let error as CloudError {
+        } catch {
             #expect(error.description == message, sourceLocation: location)
         }
         #expect(try service.exportSchema(of: Self.container) == before, sourceLocation: location)

@@ -1,0 +1,52 @@
+// Assets as callers and hosts ask for them: copies of contents, collecting, verifying.
+
+package import StratusModel
+import StratusRecords
+
+extension CloudService {
+    /// A private copy of a content that a record of the zone holds, for a caller who may read the zone. Whose content it
+    /// is follows from the zone as the server knows it, not from what the client says.
+    ///
+    /// Throws as resolving the zone does, and as `AssetStore.privateCopy`; `assetNotAvailable` where there are no assets.
+    package func privateCopy(
+        of asset: AssetDescriptor, in zone: ZoneAddress, as caller: Caller, _ database: DatabaseSelector
+    ) throws(CloudError) -> String {
+        let user = database == .public ? nil : try requireAccount(caller).userName
+        let resolved = try ScopeVerdict.zone(zone, in: database, container: caller.container, caller: user)
+        guard let assets else {
+            throw CloudError(.assetNotAvailable, "This store keeps no assets: open it with a directory for them.")
+        }
+        return try assets.privateCopy(of: asset, owner: Self.assetOwner(of: resolved.id.database))
+    }
+
+    /// Whose the assets of a database are: its owner's, or the app's for a public one.
+    package static func assetOwner(of database: DatabaseID) -> UserName {
+        database.owner ?? AssetStore.publicOwner(of: database.container)
+    }
+
+    /// Removes contents that lost their last record, or never got one, in this session, and step by step those that
+    /// earlier sessions left. To be called again and again in the background.
+    ///
+    /// Returns how many were removed. Throws as `AssetCollector.collect`.
+    @discardableResult
+    package func collectAssets(shouldContinue: () -> Bool = { true }) throws -> Int {
+        guard let assets else { return 0 }
+        return try AssetCollector(engine: engine, store: assets).collect(shouldContinue: shouldContinue)
+    }
+
+    /// Looks at all files of assets and removes those that no record holds, which a crash may have left.
+    /// It is done in steps: the report says where to go on.
+    package func sweepAssets(
+        from position: AssetSweepPosition? = nil, shouldContinue: (AssetSweepReport) -> Bool = { _ in true }
+    ) throws -> AssetSweepReport {
+        guard let assets else { return AssetSweepReport() }
+        return try AssetCollector(engine: engine, store: assets).sweep(from: position, shouldContinue: shouldContinue)
+    }
+
+    /// What is not as it should be with the assets: files against ledger, ledger against records.
+    package func verifyAssets(readsContents: Bool = true) throws -> [AssetFinding] {
+        guard let assets else { return [] }
+        let verifier = AssetVerifier(engine: engine, store: assets)
+        return try verifier.findings(readsContents: readsContents) + verifier.miscounts { Self.assetOwner(of: $0) }
+    }
+}

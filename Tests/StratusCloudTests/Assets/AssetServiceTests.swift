@@ -1,0 +1,214 @@
+// Assets through the server's requests: what a client saves, fetches, deletes and claims.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("assets of records")
+struct AssetServiceTests {
+    private struct Identifiers: IdentifierSource {
+        let random = Locked(SplitMix64(seed: 5))
+        func makeUUID() -> UUID { random.withLock { $0.uuid() } }
+        func makeSalt() -> UInt32 { random.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
+        func makeSecret(byteCount: Int) -> [UInt8] { random.withLock { $0.bytes(count: byteCount) } }
+    }
+
+    private static let container: ContainerName = "iCloud.com.example"
+    private static let zone = ZoneAddress(zoneName: "Notes")
+    private let files = MemoryFiles()
+    private let service: CloudService
+    private let alice: Caller
+    private let bob: Caller
+
+    init() throws {
+        files.put([], at: "/store/marker")
+        for number in 0..<4 { files.put([UInt8](repeating: UInt8(number), count: 100 + number), at: "/in/\(number)") }
+        let clock = HandClock()
+        let engine = try RecordEngine(store: TwiceRunningStore(MemoryStore()), incarnation: UUID())
+        let assets = AssetStore(directory: "/store/assets", session: UUID(), clock: clock, files: files)
+        let service = CloudService(
+            engine: engine, environment: CloudEnvironment(clock: clock, identifiers: Identifiers()), assets: assets)
+        self.service = service
+        func caller(_ name: String) throws -> Caller {
+            let account = try service.createAccount(AccountDraft(externalID: name))
+            return Caller(container: Self.container, account: account.id)
+        }
+        alice = try caller("alice")
+        bob = try caller("bob")
+        for caller in [alice, bob] {
+            _ = try service.modifyZones(
+                ModifyZonesRequest(saves: [ClientZone(address: Self.zone)]), as: caller, in: .private)
+        }
+    }
+
+    private func address(_ name: String) -> RecordAddress { RecordAddress(recordName: name, zone: Self.zone) }
+
+    @discardableResult
+    private func save(
+        _ name: String, _ assets: [String: ClientAsset?], as caller: Caller? = nil
+    ) throws -> Result<ClientRecord, CloudError> {
+        let fields = assets.compactMapValues { $0 }.mapValues { ClientField(.asset($0)) }
+        let save = RecordSave(
+            address: address(name), type: "Note", fields: fields, changedKeys: Set(assets.keys))
+        let request = ModifyRecordsRequest(saves: [save], policy: .changedKeys)
+        return try service.modifyRecords(request, as: caller ?? alice, in: .private).saves[0]
+    }
+
+    private func file(_ number: Int) -> ClientAsset { .file(path: "/in/\(number)") }
+
+    private func content(of record: ClientRecord, _ key: String = "a") throws -> AssetDescriptor {
+        guard case .asset(.content(let asset)) = record.fields[key]?.value else {
+            throw CloudError(.internalError, "The record has no content.")
+        }
+        return asset
+    }
+
+    /// Collects, and counts the contents that are there.
+    private func contentCount() throws -> Int {
+        try service.collectAssets()
+        #expect(try service.verifyAssets().isEmpty)
+        let top = "/store/assets/content"
+        var count = 0
+        for owner in (try? files.names(in: top)) ?? [] {
+            for folder in try files.names(in: "\(top)/\(owner)") {
+                count += try files.names(in: "\(top)/\(owner)/\(folder)").count
+            }
+        }
+        return count
+    }
+
+    @Test("[R-14] a content goes when its field is set to another file, set to nil, or its record is deleted")
+    func life() throws {
+        _ = try save("r", ["a": file(0), "b": file(1)]).get()
+        #expect(try contentCount() == 2)
+        _ = try save("r", ["a": file(2)]).get()
+        #expect(try contentCount() == 2)
+        _ = try save("r", ["a": nil]).get()
+        #expect(try contentCount() == 1)
+        _ = try save("s", ["a": file(1)]).get()
+        #expect(try contentCount() == 1)
+        for name in ["r", "s"] {
+            let request = ModifyRecordsRequest(deletes: [address(name)])
+            _ = try service.modifyRecords(request, as: alice, in: .private).deletes[0].get()
+            #expect(try contentCount() == (name == "r" ? 1 : 0))
+        }
+    }
+
+    @Test("[R-14] deleting a zone lets go of its contents, and of no other zone's")
+    func zoneDeletion() throws {
+        _ = try save("r", ["a": file(0), "b": file(1)]).get()
+        _ = try save("r", ["a": file(0)], as: bob).get()
+        #expect(try contentCount() == 3)
+        _ = try service.modifyZones(ModifyZonesRequest(deletes: [Self.zone]), as: alice, in: .private).deletes[0].get()
+        #expect(try contentCount() == 1)
+    }
+
+    @Test("[C-10] a file that is missing fails its record, and of the request nothing is kept")
+    func missingFile() throws {
+        let result = try save("r", ["a": .file(path: "/in/none"), "b": file(1)])
+        guard case .failure(let error) = result else {
+            Issue.record("saved")
+            return
+        }
+        #expect(error.code == .assetFileNotFound)
+        #expect(try contentCount() == 0)
+    }
+
+    @Test("[X-27] what a client says it holds counts only where the record holds it already")
+    func claims() throws {
+        let record = try save("r", ["a": file(0)]).get()
+        let asset = try content(of: record)
+        _ = try save("r", ["a": .content(asset)]).get()
+        for (name, caller) in [("other", alice), ("r", bob)] {
+            guard case .failure(let error) = try save(name, ["a": .content(asset)], as: caller) else {
+                Issue.record("\(name) took a content it never held")
+                continue
+            }
+            #expect(error.code == .assetNotAvailable)
+        }
+        #expect(try contentCount() == 1)
+    }
+
+    @Test("[X-27] a copy is made for who owns the zone; another's zone and another's content are refused")
+    func copies() throws {
+        let asset = try content(of: try save("r", ["a": file(3)]).get())
+        let path = try service.privateCopy(of: asset, in: Self.zone, as: alice, .private)
+        #expect(files.content(at: path) == [UInt8](repeating: 3, count: 103))
+        #expect(
+            cloudErrorCode { try service.privateCopy(of: asset, in: Self.zone, as: bob, .private) }
+                == .assetNotAvailable)
+        let name = try service.userName(of: alice)
+        let claimed = ZoneAddress(zoneName: "Notes", ownerName: name.text)
+        #expect(files.content(at: try service.privateCopy(of: asset, in: claimed, as: alice, .private)) != nil)
+        #expect(
+            cloudErrorCode { try service.privateCopy(of: asset, in: claimed, as: bob, .private) } == .invalidArguments)
+        #expect(cloudErrorCode { try service.privateCopy(of: asset, in: claimed, as: bob, .shared) } == .zoneNotFound)
+        let nobody = Caller(container: Self.container, account: nil)
+        #expect(
+            cloudErrorCode { try service.privateCopy(of: asset, in: Self.zone, as: nobody, .private) }
+                == .notAuthenticated)
+    }
+
+    @Test("[X-27] public contents are the app's: anybody may have a copy, and they are not the creator's")
+    func publicContents() throws {
+        let address = RecordAddress(recordName: "p")
+        let save = RecordSave(
+            address: address, type: "Note", fields: ["a": ClientField(.asset(file(0)))], changedKeys: ["a"])
+        let response = try service.modifyRecords(ModifyRecordsRequest(saves: [save]), as: alice, in: .public)
+        let asset = try content(of: try response.saves[0].get())
+        let nobody = Caller(container: Self.container, account: nil)
+        #expect(files.content(at: try service.privateCopy(of: asset, in: .defaultZone, as: nobody, .public)) != nil)
+        #expect(
+            cloudErrorCode { try service.privateCopy(of: asset, in: Self.zone, as: alice, .private) }
+                == .assetNotAvailable)
+        #expect(try contentCount() == 1)
+    }
+
+    @Test("what an earlier session left is collected by the first rounds of the next one, step by step")
+    func sessionSweep() throws {
+        _ = try save("r", ["a": file(0)]).get()
+        let abandoned = try #require(service.assets)
+        for number in 1..<4 { _ = try abandoned.takeIn(path: "/in/\(number)", owner: "_gone") }
+        let next = CloudService(
+            engine: service.engine, environment: service.environment,
+            assets: AssetStore(directory: "/store/assets", session: UUID(), clock: HandClock(), files: files))
+        #expect(try next.verifyAssets().count == 3)
+        #expect(try next.collectAssets { false } == 0)
+        var rounds = 0
+        while try !next.verifyAssets().isEmpty, rounds < 10 {
+            var isFirst = true
+            try next.collectAssets {
+                defer { isFirst = false }
+                return isFirst
+            }
+            rounds += 1
+        }
+        #expect((2...5).contains(rounds))
+        let callCount = files.callCount
+        try next.collectAssets()
+        try next.collectAssets()
+        #expect(files.callCount <= callCount + 10)
+    }
+
+    @Test("[S-13] production refuses a record of an unknown field through the request, with nothing taken in kept")
+    func schemaOfRequest() throws {
+        _ = try save("r", ["a": file(0)]).get()
+        var options = CloudOptions()
+        options.schemaMode = .production
+        let production = CloudService(
+            engine: service.engine, environment: service.environment, options: options, assets: service.assets)
+        let save = RecordSave(
+            address: address("s"), type: "Note", fields: ["new": ClientField(.asset(file(1)))], changedKeys: ["new"])
+        let response = try production.modifyRecords(ModifyRecordsRequest(saves: [save]), as: alice, in: .private)
+        guard case .failure(let error) = response.saves[0] else {
+            Issue.record("saved")
+            return
+        }
+        #expect(error.description.hasPrefix("12/2006: Cannot create or modify field 'new'"))
+        #expect(try contentCount() == 1)
+    }
+}
