@@ -49,6 +49,7 @@ let package = Package(
             name: "StratusKit",
             dependencies: [
                 "StratusCloud", "StratusRecords", "StratusModel", "StratusOperations", "StratusLevelDB", "StratusStore",
+                "CLoadHook",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -56,6 +57,8 @@ let package = Package(
         .target(name: "CoreLocation", dependencies: ["StratusKit"]),
         .target(name: "StratusTesting", dependencies: ["StratusKit"]),
         .target(name: "CFileTree"),
+        // Calls StratusKit when it is loaded.
+        .target(name: "CLoadHook"),
         .executableTarget(
             name: "stratus",
             dependencies: [

@@ -10,6 +10,7 @@ extension CKError {
 
     /// An error of the server's as the client sees it.
     /// - Parameters:
+    ///   - error: The server's error.
     ///   - client: The record that was to be saved, in a conflict.
     ///   - account: Who asked: the server's record may be saved through their databases.
     init(_ error: CloudError, client: CKRecord? = nil, account: AccountID? = nil) {

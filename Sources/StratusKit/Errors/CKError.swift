@@ -9,8 +9,10 @@ public import Foundation
 /// What belongs to it is in `userInfo`, under the keys that begin with `CK` and Foundation's own: the errors of single
 /// items, the records of a conflict, the time to wait. Two errors are equal when their codes and user info are.
 public struct CKError: _BridgedStoredNSError {
+    /// What went wrong.
     public typealias Code = CKErrorCode
 
+    /// The error as Foundation has it.
     public let _nsError: NSError
 
     /// An error of Foundation's as one of CloudKit's. Its domain is expected to be `CKErrorDomain`.
@@ -18,17 +20,23 @@ public struct CKError: _BridgedStoredNSError {
         self._nsError = error
     }
 
+    /// An error with a code and what belongs to it.
     public init(_ code: CKError.Code, userInfo: [String: Any] = [:]) {
         self.init(_nsError: NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
     }
 
+    /// `CKErrorDomain`.
     public static var errorDomain: String { CKErrorDomain }
+    /// `CKErrorDomain`.
     public static var _nsErrorDomain: String { CKErrorDomain }
+    /// `CKErrorDomain`.
     public static var __NSErrorDomain: String { CKErrorDomain }
 
     /// What went wrong; `internalError` for a number that is none of the codes.
     public var code: CKError.Code { Code(rawValue: _nsError.code) ?? .internalError }
+    /// The number of the code.
     public var errorCode: Int { _nsError.code }
+    /// What belongs to the error.
     public var userInfo: [String: Any] { _nsError.userInfo }
 
     /// The user info, with a sentence for people added where there is none.
@@ -42,6 +50,18 @@ public struct CKError: _BridgedStoredNSError {
     public var localizedDescription: String {
         _nsError.userInfo[NSLocalizedDescriptionKey] as? String ?? code.explanation
     }
+}
+
+extension CKError {
+    // Foundation's own comparison of such errors does not end on Linux.
+
+    /// Whether two errors have the same code and user info.
+    public static func == (left: CKError, right: CKError) -> Bool {
+        left.errorCode == right.errorCode && NSDictionary(dictionary: left.userInfo).isEqual(to: right.userInfo)
+    }
+
+    /// Hashes the code.
+    public func hash(into hasher: inout Hasher) { hasher.combine(errorCode) }
 }
 
 extension CKError {
@@ -64,10 +84,12 @@ extension CKError {
 }
 
 extension CKError: LocalizedError {
+    /// A sentence for people.
     public var errorDescription: String? { localizedDescription }
 }
 
 extension CKError: CustomStringConvertible {
+    /// A line for a log: code, inner number, sentence.
     public var description: String {
         let inner = (userInfo[NSUnderlyingErrorKey] as? NSError).map { "/\($0.code)" } ?? ""
         return "<CKError: \(code) (\(errorCode)\(inner)); \(localizedDescription)>"

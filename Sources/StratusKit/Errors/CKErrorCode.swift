@@ -45,10 +45,16 @@ public enum CKErrorCode: Int, Sendable, CaseIterable {
 }
 
 extension CKErrorCode: _ErrorCodeProtocol {
+    /// The error that has these codes.
     public typealias _ErrorType = CKError
 }
 
 extension CKErrorCode {
+    /// Whether an error is one of this code: what `catch CKError.zoneNotFound` asks.
+    public static func ~= (code: CKErrorCode, error: any Error) -> Bool {
+        (error as? CKError)?.errorCode == code.rawValue
+    }
+
     /// A sentence for people, where the error has none of its own.
     var explanation: String {
         switch self {

@@ -1,5 +1,5 @@
-// The name of a record as clients know it. Top-level, because Foundation on Linux cannot archive nested classes; clients
-// say `CKRecord.ID`.
+// The name of a record as clients know it. Top-level, because Foundation on Linux cannot archive nested classes;
+// clients say `CKRecord.ID`.
 //
 // Invariant: immutable, so that it may be shared by threads and used as a dictionary key.
 
@@ -8,9 +8,12 @@ import StratusCloud
 
 /// A record's name and its zone, equal by value (C-01).
 ///
-/// Names are compared by their bytes. Whether a name is one the server accepts (L-07) is asked when the record is saved.
+/// Names are compared by their bytes. Whether a name is one the server accepts (L-07) is asked when the record is
+/// saved.
 public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The name of the record, unique in its zone.
     public let recordName: String
+    /// The record's zone.
     public let zoneID: CKRecordZoneID
 
     /// Names a record.
@@ -42,20 +45,24 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     // MARK: Copying and archiving
 
+    /// The same object, which never changes.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// True.
     public static var supportsSecureCoding: Bool { true }
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKRecordID"] }
 
+    /// Archives name and zone.
     public func encode(with coder: NSCoder) {
         coder.encode(recordName as NSString, forKey: CoderKey.recordName)
         coder.encode(zoneID, forKey: CoderKey.zoneID)
     }
 
+    /// Decodes an identifier; nil where name or zone is missing.
     public convenience init?(coder: NSCoder) {
         guard let recordName = coder.decodeText(forKey: CoderKey.recordName),
-            let zoneID = coder.decodeObject(of: CKRecordZoneID.self, forKey: CoderKey.zoneID)
+            let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID)
         else { return nil }
         self.init(recordName: recordName, zoneID: zoneID)
     }

@@ -42,7 +42,9 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         self.init(ZoneAddress(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName))
     }
 
+    /// The name of the zone, unique among its owner's.
     public var zoneName: String { address.zoneName }
+    /// The record name of the owner's user record; `CKCurrentUserDefaultName` for the signed-in user.
     public var ownerName: String { address.ownerName }
 
     public override func isEqual(_ object: Any?) -> Bool {
@@ -57,17 +59,21 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
 
     // MARK: Copying and archiving
 
+    /// The same object, which never changes.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// True.
     public static var supportsSecureCoding: Bool { true }
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKRecordZoneID"] }
 
+    /// Archives both names.
     public func encode(with coder: NSCoder) {
         coder.encode(address.zoneName as NSString, forKey: CoderKey.zoneName)
         coder.encode(address.ownerName as NSString, forKey: CoderKey.ownerName)
     }
 
+    /// Decodes an identifier; nil where there is no zone name.
     public convenience init?(coder: NSCoder) {
         guard let zoneName = coder.decodeText(forKey: CoderKey.zoneName) else { return nil }
         let ownerName = coder.decodeText(forKey: CoderKey.ownerName) ?? CKCurrentUserDefaultName

@@ -1,5 +1,5 @@
-// A pointer to a record as clients know it. Top-level, because Foundation on Linux cannot archive nested classes; clients
-// say `CKRecord.Reference`.
+// A pointer to a record as clients know it. Top-level, because Foundation on Linux cannot archive nested classes;
+// clients say `CKRecord.Reference`.
 //
 // Invariant: immutable.
 
@@ -18,7 +18,9 @@ public enum CKReferenceAction: UInt, Sendable {
 
 /// A pointer to a record of the same zone, equal by target and action (C-01).
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The record pointed to.
     public let recordID: CKRecordID
+    /// What the deletion of that record does to the one that holds the reference.
     public let action: CKReferenceAction
 
     /// Points to a record, which need not exist.
@@ -52,19 +54,25 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     // MARK: Copying and archiving
 
+    /// The same object, which never changes.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// True.
     public static var supportsSecureCoding: Bool { true }
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKReference"] }
 
+    /// Archives target and action.
     public func encode(with coder: NSCoder) {
-        coder.encode(recordID, forKey: CoderKey.recordID)
+        coder.encode(recordID, forKey: CoderKey.targetRecordID)
         coder.encode(Int64(action.rawValue), forKey: CoderKey.referenceAction)
     }
 
+    /// Decodes a reference; nil where the target is missing.
     public convenience init?(coder: NSCoder) {
-        guard let recordID = coder.decodeObject(of: CKRecordID.self, forKey: CoderKey.recordID) else { return nil }
+        guard let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.targetRecordID) else {
+            return nil
+        }
         let number = coder.decodeNumber(forKey: CoderKey.referenceAction)
         self.init(recordID: recordID, action: number == 1 ? .deleteSelf : .none)
     }

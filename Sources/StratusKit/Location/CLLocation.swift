@@ -4,19 +4,28 @@
 
 public import Foundation
 
+/// A latitude, a longitude or a part of one, in degrees.
 public typealias CLLocationDegrees = Double
+/// A distance in metres.
 public typealias CLLocationDistance = Double
+/// An accuracy in metres.
 public typealias CLLocationAccuracy = Double
+/// A direction in degrees from north, clockwise.
 public typealias CLLocationDirection = Double
+/// A speed in metres a second.
 public typealias CLLocationSpeed = Double
 
 /// A latitude and a longitude, in degrees.
 public struct CLLocationCoordinate2D: Sendable {
+    /// Northern latitudes are positive.
     public var latitude: CLLocationDegrees
+    /// Eastern longitudes are positive.
     public var longitude: CLLocationDegrees
 
+    /// Where the equator meets the prime meridian.
     public init() { self.init(latitude: 0, longitude: 0) }
 
+    /// A place by its coordinates.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.latitude = latitude
         self.longitude = longitude
@@ -40,6 +49,7 @@ public func CLLocationCoordinate2DMake(
 
 /// A place with the accuracy that a device reports for it, equal by value.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// Where the place is.
     public let coordinate: CLLocationCoordinate2D
     /// In metres.
     public let altitude: CLLocationDistance
@@ -51,8 +61,10 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let course: CLLocationDirection
     /// In metres a second; negative when it is not known.
     public let speed: CLLocationSpeed
+    /// When the place was measured.
     public let timestamp: Date
 
+    /// A place with everything a device reports.
     public init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
         verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
@@ -67,6 +79,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         super.init()
     }
 
+    /// A place without direction and speed.
     public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
         verticalAccuracy: CLLocationAccuracy, timestamp: Date
@@ -120,12 +133,15 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     // MARK: Copying and archiving
 
+    /// The same object, which never changes.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// True.
     public static var supportsSecureCoding: Bool { true }
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CLLocation"] }
 
+    /// Archives the place.
     public func encode(with coder: NSCoder) {
         coder.encode(coordinate.latitude, forKey: Key.latitude)
         coder.encode(coordinate.longitude, forKey: Key.longitude)
@@ -137,17 +153,20 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Key.timestamp)
     }
 
+    /// Decodes a place; nil where a coordinate is missing.
     public convenience init?(coder: NSCoder) {
-        guard coder.containsValue(forKey: Key.latitude), coder.containsValue(forKey: Key.longitude) else { return nil }
+        guard let latitude = coder.decodeNumberIfPresent(forKey: Key.latitude),
+            let longitude = coder.decodeNumberIfPresent(forKey: Key.longitude)
+        else { return nil }
         self.init(
-            coordinate: CLLocationCoordinate2D(
-                latitude: coder.decodeDouble(forKey: Key.latitude),
-                longitude: coder.decodeDouble(forKey: Key.longitude)),
-            altitude: coder.decodeDouble(forKey: Key.altitude),
-            horizontalAccuracy: coder.decodeDouble(forKey: Key.horizontalAccuracy),
-            verticalAccuracy: coder.decodeDouble(forKey: Key.verticalAccuracy),
-            course: coder.decodeDouble(forKey: Key.course), speed: coder.decodeDouble(forKey: Key.speed),
-            timestamp: Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: Key.timestamp)))
+            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude),
+            altitude: coder.decodeNumberIfPresent(forKey: Key.altitude) ?? 0,
+            horizontalAccuracy: coder.decodeNumberIfPresent(forKey: Key.horizontalAccuracy) ?? 0,
+            verticalAccuracy: coder.decodeNumberIfPresent(forKey: Key.verticalAccuracy) ?? -1,
+            course: coder.decodeNumberIfPresent(forKey: Key.course) ?? -1,
+            speed: coder.decodeNumberIfPresent(forKey: Key.speed) ?? -1,
+            timestamp: Date(
+                timeIntervalSinceReferenceDate: coder.decodeNumberIfPresent(forKey: Key.timestamp) ?? 0))
     }
 
     private enum Key {

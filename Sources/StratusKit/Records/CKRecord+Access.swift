@@ -11,6 +11,7 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
         self.pairs = pairs.makeIterator()
     }
 
+    /// The next key and its value; nil at the end.
     public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? { pairs.next() }
 }
 
@@ -30,7 +31,8 @@ extension CKRecord {
         setObject(value as? any __CKRecordObjCValue ?? UnheldValue(value: value), forKey: key)
     }
 
-    /// The value under a key, like Objective-C's key-value coding (C-22). Where there is none, the property of that name.
+    /// The value under a key, like Objective-C's key-value coding (C-22). Where there is none, the property of that
+    /// name.
     public func value(forKey key: String) -> Any? {
         if let value = object(forKey: key) { return value }
         return switch key {

@@ -8,6 +8,7 @@ import StratusStore
 extension CKRecord {
     /// A record from the server.
     /// - Parameters:
+    ///   - answer: What the server sent.
     ///   - account: Who fetched it.
     ///   - download: Makes private copies of its assets; nil where assets have no content (S-07).
     convenience init(_ answer: ClientRecord, account: AccountID?, download: AssetDownload? = nil) {

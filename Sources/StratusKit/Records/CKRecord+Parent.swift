@@ -3,8 +3,8 @@
 import StratusStore
 
 extension CKRecord {
-    /// The record above this one: what is shared with a share of it is this record too. Its action is `.none`; another is
-    /// a mistake, remembered until the save (C-09, X-25).
+    /// The record above this one: what is shared with a share of it is this record too. Its action is `.none`; another
+    /// is a mistake, remembered until the save (C-09, X-25).
     public var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
         set {

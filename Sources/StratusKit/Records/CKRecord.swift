@@ -16,27 +16,40 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     // Unchecked because a class that can be inherited from cannot be checked. Its own state is constant or locked;
     // a subclass answers for what it adds.
 
+    /// The name of a record type.
     public typealias RecordType = String
+    /// The key of a field.
     public typealias FieldKey = String
 
     /// The record types that the server defines.
     public enum SystemType {
+        /// The type of user records (S-15).
         public static let userRecord: RecordType = "Users"
+        /// The type of shares.
         public static let share: RecordType = "cloudkit.share"
     }
 
     /// The names of the system fields, for queries and desired keys.
     public enum SystemFieldKey {
+        /// The record's identifier.
         public static var recordID: FieldKey { "___recordID" }
+        /// The user who saved the record first.
         public static var creatorUserRecordID: FieldKey { "___createdBy" }
+        /// When the record was saved first.
         public static var creationDate: FieldKey { "___createTime" }
+        /// The user who saved the record last.
         public static var lastModifiedUserRecordID: FieldKey { "___modifiedBy" }
+        /// When the record was saved last.
         public static var modificationDate: FieldKey { "___modTime" }
+        /// The record above this one.
         public static let parent: FieldKey = "___parent"
+        /// The share of which the record is the root.
         public static let share: FieldKey = "___share"
     }
 
+    /// The record's type, which is also the name of its schema.
     public let recordType: RecordType
+    /// The record's name and zone.
     public let recordID: CKRecord.ID
     let state: Locked<RecordState>
 
@@ -92,6 +105,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         }
     }
 
+    /// The value under a key, in the words of Objective-C.
     open subscript(key: FieldKey) -> (any __CKRecordObjCValue)? {
         get { object(forKey: key) }
         set { setObject(newValue, forKey: key) }
@@ -122,6 +136,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Copying and archiving
 
+    /// True.
     public class var supportsSecureCoding: Bool { true }
 
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKRecord"] }
@@ -131,9 +146,10 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         CKRecord(recordType: recordType, recordID: recordID, state: state.value)
     }
 
+    /// Decodes a record, or the system fields of one; nil where type or identifier is missing.
     public required init?(coder: NSCoder) {
         guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
-            let recordID = coder.decodeObject(of: CKRecordID.self, forKey: CoderKey.recordID)
+            let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID)
         else { return nil }
         self.recordType = recordType
         self.recordID = recordID
@@ -141,7 +157,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         super.init()
     }
 
-    /// Archives the record with its values and its unsaved changes (C-06). Assets are archived without their files.
+    /// Archives the record with its values and its unsaved changes (C-06). Assets are archived without their files
+    ///
     open func encode(with coder: NSCoder) {
         encodeSystemFields(with: coder)
         state.value.encodeValues(with: coder)

@@ -14,8 +14,8 @@ public protocol CKRecordKeyValueSetting: NSObjectProtocol, Sendable {
 }
 
 extension CKRecordKeyValueSetting {
-    /// The value under a key, converted to the type that is asked for: a number to any number type that can hold it. Nil
-    /// where there is none or it is of another type.
+    /// The value under a key, converted to the type that is asked for: a number to any number type that can hold it.
+    /// Nil where there is none or it is of another type.
     public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
         get { object(forKey: key) as? T }
         // Every type of Swift's protocol that a record can hold has the other one too.

@@ -1,7 +1,9 @@
 // How a record's state stands in an archive.
+//
+// The account is not in it: its identifier is the store's own and is never shown. A decoded record is nobody's, and the
+// server judges it like any other claim.
 
 import Foundation
-import StratusModel
 
 extension RecordState {
     func encodeSystemFields(with coder: NSCoder) {
@@ -13,7 +15,6 @@ extension RecordState {
         coder.encode(parent, forKey: CoderKey.parent)
         coder.encode(share, forKey: CoderKey.share)
         coder.encode(parentEditNumber != nil, forKey: CoderKey.isParentChanged)
-        coder.encode(account.map { $0.text as NSString }, forKey: CoderKey.account)
         coder.encode(misuse.map { $0 as NSString }, forKey: CoderKey.misuse)
     }
 
@@ -31,19 +32,18 @@ extension RecordState {
         return NSDictionary(dictionary: chosen.mapValues { $0.value.object })
     }
 
-    /// Everything that an archive says of a record but its type and identifier. Values of types that no record holds are
-    /// passed over.
+    /// Everything that an archive says of a record but its type and identifier. Values of types that no record holds
+    /// are passed over.
     init(coder: NSCoder) {
         changeTag = coder.decodeText(forKey: CoderKey.changeTag)
         creationDate = coder.decodeDate(forKey: CoderKey.creationDate)
         modificationDate = coder.decodeDate(forKey: CoderKey.modificationDate)
-        creator = coder.decodeObject(of: CKRecordID.self, forKey: CoderKey.creator)
-        lastModifier = coder.decodeObject(of: CKRecordID.self, forKey: CoderKey.lastModifier)
-        parent = coder.decodeObject(of: CKReference.self, forKey: CoderKey.parent)
-        share = coder.decodeObject(of: CKReference.self, forKey: CoderKey.share)
-        account = coder.decodeText(forKey: CoderKey.account).map { AccountID($0) }
+        creator = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.creator)
+        lastModifier = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.lastModifier)
+        parent = coder.decodeValue(of: CKReference.self, forKey: CoderKey.parent)
+        share = coder.decodeValue(of: CKReference.self, forKey: CoderKey.share)
         misuse = coder.decodeText(forKey: CoderKey.misuse)
-        if coder.decodeBool(forKey: CoderKey.isParentChanged) { parentEditNumber = nextEditNumber() }
+        if coder.decodeFlag(forKey: CoderKey.isParentChanged) { parentEditNumber = nextEditNumber() }
 
         fields = Self.fields(plain: CoderKey.values, encrypted: CoderKey.encryptedValues, in: coder)
         baseFields = Self.fields(plain: CoderKey.baseValues, encrypted: CoderKey.encryptedBaseValues, in: coder)
@@ -65,7 +65,7 @@ extension RecordState {
     private static func fields(plain: String, encrypted: String, in coder: NSCoder) -> [String: HeldField] {
         var fields: [String: HeldField] = [:]
         for (name, isEncrypted) in [(plain, false), (encrypted, true)] {
-            let decoded = coder.decodeObject(of: valueClasses, forKey: name) as? NSDictionary
+            let decoded = coder.decodeValue(of: valueClasses, forKey: name) as? NSDictionary
             for case (let key as String, let value) in decoded ?? [:] where FieldKeyRule.misuse(of: key) == nil {
                 guard let held = try? HeldValue(holding: value), !isEncrypted || !held.isUnencryptable else { continue }
                 fields[key] = HeldField(value: held, isEncrypted: isEncrypted)
@@ -75,6 +75,6 @@ extension RecordState {
     }
 
     private static func decodedArray(forKey name: String, in coder: NSCoder) -> [Any] {
-        (coder.decodeObject(of: [NSArray.self, NSString.self], forKey: name) as? NSArray).map(Array.init) ?? []
+        (coder.decodeValue(of: [NSArray.self, NSString.self], forKey: name) as? NSArray).map(Array.init) ?? []
     }
 }

@@ -1,8 +1,8 @@
 // A file as the value of a field.
 //
 // An asset comes into being in three ways: from a file of the client's, which a save uploads; from the server, when its
-// content is known and a private copy is made the first time somebody asks for it; and from an archive, when there is no
-// file, whatever the archive says: a path that came from outside must never be read.
+// content is known and a private copy is made the first time somebody asks for it; and from an archive, when there is
+// no file, whatever the archive says: a path that came from outside must never be read.
 
 public import Foundation
 import StratusCloud
@@ -49,7 +49,10 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     }
 
     /// An asset of the server's.
-    /// - Parameter download: Nil where the content is not handed out, as in the record of a conflict (S-07).
+    /// - Parameters:
+    ///   - content: What the server has.
+    ///   - place: The field that holds it.
+    ///   - download: Nil where the content is not handed out, as in the record of a conflict (S-07).
     convenience init(_ content: AssetDescriptor, at place: Place?, download: AssetDownload?) {
         self.init(State(confirmed: Confirmed(content: content, place: place), download: download))
     }
@@ -78,6 +81,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// - Parameters:
     ///   - place: The field that holds it.
     ///   - isChanged: Whether the client has set the field since the record was fetched or saved.
+    /// - Returns: A file to take in, or the content that the server is said to have.
     func claim(at place: Place, isChanged: Bool) -> ClientAsset {
         let (upload, confirmed) = state.withLock { ($0.upload, $0.confirmed) }
         if let confirmed, confirmed.place == place || confirmed.place == nil, !isChanged || upload == nil {
@@ -95,10 +99,12 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 
     // MARK: Archiving
 
+    /// True.
     public static var supportsSecureCoding: Bool { true }
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKAsset"] }
 
+    /// Archives what the server has confirmed, and no path.
     public func encode(with coder: NSCoder) {
         guard let content = state.withLock({ $0.confirmed?.content }) else { return }
         coder.encode(Data(content.digest) as NSData, forKey: CoderKey.assetDigest)
@@ -107,7 +113,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 
     /// An asset without a file. What the archive says of its content counts only where the server's record says so too.
     public convenience init?(coder: NSCoder) {
-        let digest = coder.decodeObject(of: NSData.self, forKey: CoderKey.assetDigest).map {
+        let digest = coder.decodeValue(of: NSData.self, forKey: CoderKey.assetDigest).map {
             [UInt8](Data(referencing: $0))
         }
         let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)

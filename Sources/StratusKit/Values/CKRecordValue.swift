@@ -1,5 +1,5 @@
-// Which types a field can hold. On Apple's systems Objective-C classes carry one protocol and Swift types the other, and
-// the compiler bridges; here every type carries both, so that the same client code compiles.
+// Which types a field can hold. On Apple's systems Objective-C classes carry one protocol and Swift types the other,
+// and the compiler bridges; here every type carries both, so that the same client code compiles.
 
 public import Foundation
 

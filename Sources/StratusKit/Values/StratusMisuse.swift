@@ -11,8 +11,8 @@ import Synchronization
 public enum StratusMisuse {
     private static let isTrapping = Atomic<Bool>(false)
 
-    /// Whether a mistake ends the process at once, as on Apple's systems, which shows where it was made. For development;
-    /// false unless set.
+    /// Whether a mistake ends the process at once, as on Apple's systems, which shows where it was made. For
+    /// development; false unless set.
     public static var trapsAtOnce: Bool {
         get { isTrapping.load(ordering: .relaxed) }
         set { isTrapping.store(newValue, ordering: .relaxed) }

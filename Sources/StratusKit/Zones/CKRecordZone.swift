@@ -1,7 +1,7 @@
 // A zone as clients know it.
 //
-// Invariants: two zones are equal only when they are the same object (C-01); capabilities and share come from the server
-// alone (C-11).
+// Invariants: two zones are equal only when they are the same object (C-01); capabilities and share come from the
+// server alone (C-11).
 
 public import Foundation
 import StratusCloud
@@ -11,7 +11,9 @@ import StratusStore
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// What a zone can do. Empty for a zone that does not come from the server (C-11).
     public struct Capabilities: OptionSet, Hashable, Sendable {
+        /// One bit for each capability, as on Apple's systems.
         public let rawValue: UInt
+        /// Capabilities by their bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// Its changes can be fetched.
@@ -30,6 +32,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         case perZone = 1
     }
 
+    /// A zone's name and its owner's.
     public typealias ID = CKRecordZoneID
 
     private static let defaultZone = CKRecordZone(zoneID: CKRecordZoneID.default)
@@ -37,7 +40,9 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The zone that every database has; always the same object (C-11).
     public class func `default`() -> CKRecordZone { defaultZone }
 
+    /// The zone's name and its owner's.
     public let zoneID: CKRecordZone.ID
+    /// What the zone can do; empty unless it comes from the server (C-11).
     public let capabilities: CKRecordZone.Capabilities
     /// The share of the zone as a whole; only on zones from the server.
     public let share: CKRecord.Reference?
@@ -87,14 +92,17 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     // MARK: Copying and archiving
 
+    /// A zone with the same content; another object, and so not equal to this one (C-01).
     public func copy(with zone: NSZone? = nil) -> Any {
         CKRecordZone(zoneID: zoneID, capabilities: capabilities, share: share, encryptionScope: encryptionScope)
     }
 
+    /// True.
     public static var supportsSecureCoding: Bool { true }
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKRecordZone"] }
 
+    /// Archives the zone.
     public func encode(with coder: NSCoder) {
         coder.encode(zoneID, forKey: CoderKey.zoneID)
         coder.encode(Int64(capabilities.rawValue), forKey: CoderKey.capabilities)
@@ -102,12 +110,13 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.encode(Int64(encryptionScope.rawValue), forKey: CoderKey.encryptionScope)
     }
 
+    /// Decodes a zone; nil where its identifier is missing.
     public convenience init?(coder: NSCoder) {
-        guard let zoneID = coder.decodeObject(of: CKRecordZoneID.self, forKey: CoderKey.zoneID) else { return nil }
+        guard let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID) else { return nil }
         self.init(
             zoneID: zoneID,
             capabilities: Capabilities(rawValue: UInt(clamping: coder.decodeNumber(forKey: CoderKey.capabilities))),
-            share: coder.decodeObject(of: CKReference.self, forKey: CoderKey.share),
+            share: coder.decodeValue(of: CKReference.self, forKey: CoderKey.share),
             encryptionScope: coder.decodeNumber(forKey: CoderKey.encryptionScope) == 1 ? .perZone : .perRecord)
     }
 }

@@ -1,0 +1,80 @@
+// Archives from people one does not trust.
+
+public import Foundation
+
+/// Decodes archives that came from outside: from another user, over a network, out of a file.
+///
+/// `NSKeyedUnarchiver` on Linux ends the process on some damaged archives. A host that takes archives from its clients
+/// decodes them here: an archive decodes or is refused with an error, whatever its bytes are, in time and memory that
+/// its size bounds. Archives that `NSKeyedArchiver` wrote are understood, from here and from Apple's systems, in the
+/// binary format, which is what it writes unless told otherwise.
+///
+/// What decodes is still a claim of whoever wrote it. Assets have no file, so that nobody can name a file of the
+/// host's.
+public enum StratusArchive {
+    /// The largest archive that is read unless another size is given, in bytes.
+    public static let defaultByteCountLimit = 16 << 20
+
+    /// Decodes an object: a record, a zone, one of their identifiers, a reference, an asset, a location, an identity.
+    ///
+    /// A record also decodes from an archive of its system fields (`encodeSystemFields(with:)`).
+    /// - Parameters:
+    ///   - type: The class of the object.
+    ///   - data: The archive.
+    ///   - byteCountLimit: The largest archive to read, in bytes.
+    /// - Returns: The object.
+    /// - Throws: An error that says what is wrong with the archive.
+    public static func decode<Object>(
+        _ type: Object.Type, from data: Data, byteCountLimit: Int = defaultByteCountLimit
+    ) throws(StratusArchiveError) -> Object where Object: NSObject, Object: NSSecureCoding {
+        let decoder = try decoder(of: data, byteCountLimit: byteCountLimit)
+        let root = decoder.rootObject()
+        let object = root.isPresent ? root.object : fields(of: type, in: decoder)
+        if let problem = decoder.problem { throw problem }
+        guard let object = object as? Object else { throw wrongClass(type, object) }
+        return object
+    }
+
+    /// Decodes an array of objects of one class.
+    /// - Parameters:
+    ///   - type: The class of the objects.
+    ///   - data: The archive.
+    ///   - byteCountLimit: The largest archive to read, in bytes.
+    /// - Returns: The objects.
+    /// - Throws: An error that says what is wrong with the archive.
+    public static func decodeArray<Object>(
+        of type: Object.Type, from data: Data, byteCountLimit: Int = defaultByteCountLimit
+    ) throws(StratusArchiveError) -> [Object] where Object: NSObject, Object: NSSecureCoding {
+        let decoder = try decoder(of: data, byteCountLimit: byteCountLimit)
+        let root = decoder.rootObject().object
+        if let problem = decoder.problem { throw problem }
+        guard let array = root as? NSArray else { throw wrongClass(NSArray.self, root) }
+        var objects: [Object] = []
+        for element in array {
+            guard let object = element as? Object else { throw wrongClass(type, element as? NSObject) }
+            objects.append(object)
+        }
+        return objects
+    }
+
+    private static func decoder(of data: Data, byteCountLimit: Int) throws(StratusArchiveError) -> ArchiveDecoder {
+        guard data.count <= byteCountLimit else {
+            throw StratusArchiveError(
+                .tooLarge, "The archive is larger than is allowed.",
+                ["byteCount": "\(data.count)", "limit": "\(byteCountLimit)"])
+        }
+        return try ArchiveDecoder(BinaryPropertyList.value(of: data))
+    }
+
+    /// An object whose fields stand in the archive directly.
+    private static func fields<Object>(of type: Object.Type, in decoder: ArchiveDecoder) -> NSObject?
+    where Object: NSObject, Object: NSSecureCoding {
+        ArchivedClasses.isKnown(type) ? type.init(coder: decoder) : nil
+    }
+
+    private static func wrongClass(_ type: NSObject.Type, _ object: NSObject?) -> StratusArchiveError {
+        StratusArchiveError(
+            .wrongClass, "The archive holds another object than was asked for, or a part of one.",
+            ["expected": "\(type)", "found": object.map { "\(Swift.type(of: $0))" } ?? "nothing"])
+    }
+}

@@ -1,0 +1,71 @@
+// A person as others may know them.
+//
+// Invariant: immutable.
+
+public import Foundation
+import StratusModel
+
+/// A person: their user record, how they were found, their name.
+public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// By what a person is looked up.
+    public typealias LookupInfo = CKUserIdentityLookupInfo
+
+    /// The person's user record; nil where it is not known.
+    public let userRecordID: CKRecord.ID?
+    /// By what the person was found.
+    public let lookupInfo: CKUserIdentity.LookupInfo?
+    /// The person's name; nil where it is not known.
+    public let nameComponents: PersonNameComponents?
+    /// Whether the person has an account.
+    public let hasiCloudAccount: Bool
+
+    /// Always empty: there is no address book on Linux.
+    @available(*, deprecated, message: "Contacts are not linked any longer.")
+    public var contactIdentifiers: [String] { [] }
+
+    init(
+        userRecordID: CKRecord.ID?, lookupInfo: CKUserIdentity.LookupInfo?, nameComponents: PersonNameComponents?,
+        hasiCloudAccount: Bool
+    ) {
+        self.userRecordID = userRecordID
+        self.lookupInfo = lookupInfo
+        self.nameComponents = nameComponents
+        self.hasiCloudAccount = hasiCloudAccount
+        super.init()
+    }
+
+    public override var description: String {
+        let subject = userRecordID?.recordName ?? lookupInfo?.description ?? "nobody"
+        return "<CKUserIdentity: \(subject), hasiCloudAccount=\(hasiCloudAccount)>"
+    }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKUserIdentity"] }
+
+    /// Archives the person.
+    public func encode(with coder: NSCoder) {
+        coder.encode(userRecordID, forKey: CoderKey.userRecordID)
+        coder.encode(lookupInfo, forKey: CoderKey.lookupInfo)
+        coder.encode(hasiCloudAccount, forKey: CoderKey.hasAccount)
+        guard let nameComponents else { return }
+        let parts = PersonName(nameComponents).parts.map { ($0 ?? "") as NSString }
+        coder.encode(NSArray(array: parts), forKey: CoderKey.nameParts)
+    }
+
+    /// Decodes a person.
+    public convenience init?(coder: NSCoder) {
+        let parts = coder.decodeValue(of: [NSArray.self, NSString.self], forKey: CoderKey.nameParts) as? [String]
+        self.init(
+            userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID),
+            lookupInfo: coder.decodeValue(of: CKUserIdentityLookupInfo.self, forKey: CoderKey.lookupInfo),
+            nameComponents: parts.flatMap(PersonName.init(parts:)).map(PersonNameComponents.init),
+            hasiCloudAccount: coder.decodeFlag(forKey: CoderKey.hasAccount))
+    }
+}

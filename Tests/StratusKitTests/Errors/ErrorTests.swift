@@ -1,0 +1,113 @@
+// Errors as clients catch, cast and read them.
+
+import Foundation
+import StratusKit
+import Testing
+
+@Suite struct ErrorTests {
+    @Test("the codes have the numbers of the real framework")
+    func rawValues() {
+        let names = CKError.Code.allCases.map { "\($0.rawValue) \($0)" }
+        #expect(
+            names == [
+                "1 internalError", "2 partialFailure", "3 networkUnavailable", "4 networkFailure", "5 badContainer",
+                "6 serviceUnavailable", "7 requestRateLimited", "8 missingEntitlement", "9 notAuthenticated",
+                "10 permissionFailure", "11 unknownItem", "12 invalidArguments", "13 resultsTruncated",
+                "14 serverRecordChanged", "15 serverRejectedRequest", "16 assetFileNotFound", "17 assetFileModified",
+                "18 incompatibleVersion", "19 constraintViolation", "20 operationCancelled", "21 changeTokenExpired",
+                "22 batchRequestFailed", "23 zoneBusy", "24 badDatabase", "25 quotaExceeded", "26 zoneNotFound",
+                "27 limitExceeded", "28 userDeletedZone", "29 tooManyParticipants", "30 alreadyShared",
+                "31 referenceViolation", "32 managedAccountRestricted", "33 participantMayNeedVerification",
+                "34 serverResponseLost", "35 assetNotAvailable", "36 accountTemporarilyUnavailable",
+                "37 participantAlreadyInvited",
+            ])
+    }
+
+    @Test("a catch clause with a code catches that code and no other")
+    func catching() {
+        func caught(_ error: any Error) -> String {
+            do {
+                throw error
+            } catch CKError.zoneNotFound {
+                return "zone"
+            } catch let error as CKError where error.code == .unknownItem {
+                return "item"
+            } catch {
+                return "other"
+            }
+        }
+        #expect(caught(CKError(.zoneNotFound)) == "zone")
+        #expect(caught(CKError(.unknownItem)) == "item")
+        #expect(caught(CKError(.zoneBusy)) == "other")
+        #expect(caught(CancellationError()) == "other")
+    }
+
+    @Test("an error is an NSError with domain, code and user info, and comes back from one")
+    func bridging() {
+        let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
+        let bridged = error as NSError
+        #expect(bridged.domain == CKErrorDomain)
+        #expect(bridged.code == CKError.Code.zoneBusy.rawValue)
+        #expect(bridged.userInfo[CKErrorRetryAfterKey] as? Double == 3.5)
+        let back = CKError(_nsError: bridged)
+        #expect(back.code == .zoneBusy)
+        #expect(back.retryAfterSeconds == 3.5)
+        #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 26)).code == .zoneNotFound)
+        #expect((error as? CKError)?.errorCode == 23)
+        #expect(CKError.errorDomain == "CKErrorDomain")
+    }
+
+    @Test("errors are equal by code and user info")
+    func equality() {
+        #expect(CKError(.zoneBusy) == CKError(.zoneBusy))
+        #expect(CKError(.zoneBusy) != CKError(.zoneNotFound))
+        #expect(Set([CKError(.zoneBusy), CKError(.zoneBusy)]).count == 1)
+    }
+
+    @Test("every code has a sentence for people, also behind any Error")
+    func descriptions() {
+        for code in CKError.Code.allCases {
+            let error: any Error = CKError(code)
+            #expect(error.localizedDescription.hasSuffix("."))
+            #expect(!error.localizedDescription.contains("CKErrorDomain"))
+            #expect(CKError(code).localizedDescription == error.localizedDescription)
+        }
+        let own = CKError(.zoneBusy, userInfo: [NSLocalizedDescriptionKey: "Busy with Notes."])
+        #expect(own.localizedDescription == "Busy with Notes.")
+        #expect((own as any Error).localizedDescription == "Busy with Notes.")
+        #expect("\(own)".contains("zoneBusy (23)"))
+    }
+
+    @Test("[A-06] the errors of items cast to every dictionary that clients cast them to")
+    func partialErrors() throws {
+        let recordID = CKRecord.ID(recordName: "r")
+        let errors: [AnyHashable: any Error] = [recordID: CKError(.unknownItem)]
+        let error = CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: errors])
+        #expect((error.partialErrorsByItemID?[recordID] as? CKError)?.code == .unknownItem)
+        let stored = error.userInfo[CKPartialErrorsByItemIDKey]
+        #expect((stored as? [AnyHashable: CKError])?[recordID]?.code == .unknownItem)
+        #expect((stored as? [NSObject: CKError])?[recordID]?.code == .unknownItem)
+        #expect(((stored as? [CKRecord.ID: any Error])?[recordID] as? CKError)?.code == .unknownItem)
+        #expect((stored as? [CKRecord.ID: CKError])?[recordID]?.code == .unknownItem)
+        #expect((stored as? NSDictionary)?.count == 1)
+        let bridged = (error as any Error) as NSError
+        #expect((bridged.userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error])?.count == 1)
+    }
+
+    @Test("the records of a conflict are read from the user info")
+    func conflict() {
+        let records = (1...3).map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "\($0)")) }
+        let error = CKError(
+            .serverRecordChanged,
+            userInfo: [
+                CKRecordChangedErrorAncestorRecordKey: records[0], CKRecordChangedErrorServerRecordKey: records[1],
+                CKRecordChangedErrorClientRecordKey: records[2],
+            ])
+        #expect(error.ancestorRecord === records[0])
+        #expect(error.serverRecord === records[1])
+        #expect(error.clientRecord === records[2])
+        #expect(CKError(.zoneBusy).serverRecord == nil)
+        #expect(CKError(.zoneBusy).partialErrorsByItemID == nil)
+        #expect(CKError(.zoneBusy).retryAfterSeconds == nil)
+    }
+}
