@@ -56,6 +56,10 @@ let package = Package(
         .target(name: "CloudKit", dependencies: ["StratusKit"]),
         .target(name: "CoreLocation", dependencies: ["StratusKit"]),
         .target(name: "StratusTesting", dependencies: ["StratusKit"]),
+
+        // Programs written against CloudKit, in the language mode of today and in the one before (see the end).
+        .target(name: "CloudKitExamples", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift6"),
+        .target(name: "CloudKitExamplesSwift5", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift5"),
         .target(name: "CFileTree"),
         // Calls StratusKit when it is loaded.
         .target(name: "CLoadHook"),
@@ -108,7 +112,17 @@ let package = Package(
                 "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel",
                 "StratusTestSupport",
             ], exclude: ["Schema/Golden"]),
-        .testTarget(name: "StratusKitTests", dependencies: ["StratusKit", "StratusTesting", "StratusTestSupport"]),
+        .testTarget(
+            name: "StratusKitTests",
+            dependencies: [
+                "StratusKit", "StratusTesting", "StratusTestSupport", "StratusCloud", "StratusRecords", "StratusLayout",
+                "StratusLevelDB", "StratusStore", "StratusModel",
+                .product(name: "Logging", package: "swift-log"), .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ]),
+        .testTarget(
+            name: "StratusExampleTests",
+            dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
         .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
@@ -151,6 +165,13 @@ let settings: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// The examples are compiled as anybody's programs are, without the settings of this package.
+let exampleModes: [String: SwiftLanguageMode] = ["CloudKitExamples": .v6, "CloudKitExamplesSwift5": .v5]
+
 for target in package.targets where target.type != .system {
-    target.swiftSettings = (target.swiftSettings ?? []) + settings
+    if let mode = exampleModes[target.name] {
+        target.swiftSettings = [.swiftLanguageMode(mode)]
+    } else {
+        target.swiftSettings = (target.swiftSettings ?? []) + settings
+    }
 }

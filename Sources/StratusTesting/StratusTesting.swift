@@ -1,3 +1,85 @@
 // For the tests of programs that use CloudKit: a trait that gives each test a store of its own.
 
+import Foundation
 @_exported public import StratusKit
+public import Testing
+
+/// Gives each test a store of its own, in memory, with one account signed in: `CKContainer.default()` and
+/// `CKContainer(identifier:)` mean that store while the test runs.
+///
+/// ```swift
+/// @Suite(.stratus) struct NotesTests {
+///     @Test func aNoteIsSaved() async throws {
+///         try await NotesLibrary(container: .default()).setUp()
+///         …
+///     }
+/// }
+/// ```
+///
+/// Tests run beside each other and see nothing of each other. The test's store, to plan faults or to sign others in, is
+/// `try Stratus.current`. After a test the store is closed, so what it left running ends there.
+public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
+    /// Whether suites inside of a suite get it too: they do.
+    public let isRecursive = true
+    private let signedInAs: Stratus.NewAccount?
+    private let options: @Sendable () -> Stratus.Options
+
+    init(signedInAs: Stratus.NewAccount?, options: @escaping @Sendable () -> Stratus.Options) {
+        self.signedInAs = signedInAs
+        self.options = options
+    }
+
+    /// Each test gets a scope of its own, and a suite none: its tests would share it.
+    public func scopeProvider(for test: Test, testCase: Test.Case?) -> StratusTrait? {
+        testCase == nil ? nil : self
+    }
+
+    /// Makes the store, runs the test with it, and closes it.
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let store = try Stratus.inMemory(options: options())
+        if let signedInAs {
+            try store.signIn(try store.createAccount(signedInAs, externalID: StratusTrait.externalID))
+        }
+        do {
+            try await store.asCurrent { try await function() }
+        } catch {
+            await store.end()
+            throw error
+        }
+        await store.end()
+    }
+
+    /// The host's identifier of the account that is signed in.
+    public static let externalID = "test"
+}
+
+extension Trait where Self == StratusTrait {
+    /// A store of its own for each test, with one account signed in.
+    public static var stratus: StratusTrait { stratus() }
+
+    /// A store of its own for each test.
+    ///
+    /// - Parameters:
+    ///   - account: Who is signed in; nil for nobody.
+    ///   - options: Makes the store's options, once for each test.
+    public static func stratus(
+        signedInAs account: Stratus.NewAccount? = Stratus.NewAccount(emails: ["test@example.com"]),
+        options: @escaping @Sendable () -> Stratus.Options = { Stratus.Options() }
+    ) -> StratusTrait {
+        StratusTrait(signedInAs: account, options: options)
+    }
+}
+
+extension Stratus {
+    /// Closes the store on a thread that may wait: what the test left running is to end first.
+    fileprivate func end() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                self.close()
+                continuation.resume()
+            }
+        }
+    }
+}

@@ -1,12 +1,19 @@
-// The store of programs that set nothing up.
+// The store of programs that set nothing up, as the client's side finds it.
 
 import StratusCloud
 
 extension CloudSession {
-    /// The session of the embedded default store. It never fails: where the store cannot be opened, requests are refused
-    /// with the reason.
+    /// The session of the default store. It never fails: where the store cannot be opened, requests are refused with the
+    /// reason, and the next one who asks tries again.
     static func embedded() -> CloudSession {
-        let error = CloudError(.serviceUnavailable, "no store is open: open one and make it the current one")
-        return CloudSession(server: RefusingServer(error), clock: SystemClock())
+        do {
+            return try EmbeddedStore.shared.store().session
+        } catch {
+            let reason = error as? StratusError
+            let refusal = CloudError(
+                .serviceUnavailable, text: reason?.message ?? "The default store could not be opened.",
+                reason?.fields ?? [:], cause: reason?.cause ?? "\(error)")
+            return CloudSession(server: RefusingServer(refusal), clock: SystemClock())
+        }
     }
 }

@@ -1,0 +1,97 @@
+// The work that nobody waits for: what deleted accounts and zones left on the disk, history that is too old, assets that
+// no record holds. Each step is resumable: what is left undone at a crash or a close is done the next time.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// How a round of upkeep gives way to others.
+package struct UpkeepPace {
+    /// Called while the store is behind with its own work; should sleep a little.
+    package var pause: () -> Void
+    /// Called after each batch; should sleep about as long as a batch takes where others write meanwhile.
+    package var rest: () -> Void
+    /// Asked before each step.
+    package var shouldContinue: () -> Bool
+
+    package init(
+        pause: @escaping () -> Void, rest: @escaping () -> Void = {}, shouldContinue: @escaping () -> Bool = { true }
+    ) {
+        self.pause = pause
+        self.rest = rest
+        self.shouldContinue = shouldContinue
+    }
+}
+
+extension CloudService {
+    /// Does one round of upkeep: it frees what deleted zones, deleted accounts, expired history and orphaned assets take.
+    ///
+    /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09).
+    package func performUpkeep(historySeconds: Double, _ pace: UpkeepPace) throws {
+        _ = try engine.purgeDeletedZones(
+            pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
+        guard pace.shouldContinue() else { return }
+        try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
+        guard pace.shouldContinue() else { return }
+        if let assets { try AssetCollector(engine: engine, store: assets).collectOrphans() }
+        try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
+    }
+
+    /// Removes what earlier processes have left half way. To be called once, before the first request.
+    package func removeLeftovers() throws {
+        if let assets { try AssetCollector(engine: engine, store: assets).removeLeftovers() }
+    }
+
+    private func purgeHistory(before limit: Date, _ pace: UpkeepPace) throws {
+        for database in try engine.read({ try $0.databases().map(\.id) }) {
+            guard pace.shouldContinue() else { return }
+            let zones = try engine.read { try $0.zones(in: database).map(\.name) }
+            for name in zones where pace.shouldContinue() {
+                let zone = ZoneID(database: database, name: name)
+                guard let sequence = try newestExpiredSequence(of: zone, before: limit) else { continue }
+                do {
+                    _ = try engine.purgeHistory(of: zone, upTo: sequence) { _ in pace.shouldContinue() }
+                } catch let error as RecordsError where error.code == .unknownZone {
+                    // It was deleted meanwhile, history and all.
+                    continue
+                }
+                pace.rest()
+            }
+        }
+    }
+
+    /// The newest sequence of a zone that was written before `limit` and is not behind the purge horizon yet. Sequences
+    /// grow with time, so it is found by halving.
+    private func newestExpiredSequence(of id: ZoneID, before limit: Date) throws -> UInt64? {
+        try engine.read { reader in
+            guard let zone = try reader.zone(id) else { return nil }
+            let header = try zone.header()
+            // Everything up to `low` is expired; nothing after `high` is.
+            var low = header.horizon
+            var high = header.sequence
+            while low < high {
+                let middle = low + (high - low) / 2
+                let next = try zone.changes(after: middle, limit: 1).first
+                if let next, next.sequence <= high, try zone.date(of: next) < limit {
+                    low = next.sequence
+                } else {
+                    high = middle
+                }
+            }
+            return low > header.horizon ? low : nil
+        }
+    }
+}
+
+extension ZoneReader {
+    /// When the record's latest write happened.
+    fileprivate func date(of change: RecordChange) throws -> Date {
+        switch try state(of: change.name) {
+        case .live(let record): record.header.system.modified.date
+        case .deleted(let tombstone): tombstone.deleted.date
+        case .absent: .distantPast
+        }
+    }
+}

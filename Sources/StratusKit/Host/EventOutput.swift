@@ -1,0 +1,100 @@
+// Where the events of a store go: the host's hook, its log, its metrics.
+//
+// The names of metrics and of their dimensions are documented in Docs/HOST.md and do not change.
+
+import Logging
+import Metrics
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Tells a host of every request.
+final class EventOutput: Sendable {
+    private let hook: (@Sendable (Stratus.Event) -> Void)?
+    private let logger: Logger?
+    private let metrics: RequestMetrics?
+
+    init(
+        hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?
+    ) {
+        self.hook = hook
+        self.logger = logger
+        metrics = metricsFactory.map(RequestMetrics.init)
+    }
+
+    func tell(_ event: CloudEvent) {
+        metrics?.record(event)
+        if let logger { log(event, logger) }
+        hook?(Stratus.Event(event))
+    }
+
+    /// Says something that is no request, at a level of its own.
+    func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
+        logger?.log(level: level, message, metadata: metadata)
+    }
+
+    private func log(_ event: CloudEvent, _ logger: Logger) {
+        // What only the host can mend is an error; what the client must deal with is not.
+        let isHostsBusiness = event.error?.code == .internalError || event.error?.code == .serviceUnavailable
+        let level: Logger.Level = event.error == nil ? .trace : isHostsBusiness ? .error : .debug
+        guard logger.logLevel <= level else { return }
+        var metadata: Logger.Metadata = [
+            "operation": .string(event.kind.rawValue),
+            "container": .string(event.caller.container.text),
+            "items": .stringConvertible(event.itemCount),
+            "failedItems": .stringConvertible(event.failedItemCount),
+            "conflicts": .stringConvertible(event.conflictCount),
+            "commits": .stringConvertible(event.commitCount),
+            "durationSeconds": .stringConvertible(event.durationSeconds),
+        ]
+        if let account = event.caller.account { metadata["account"] = .string(account.text) }
+        if let error = event.error { metadata["error"] = .string(error.description) }
+        logger.log(level: level, event.error == nil ? "request answered" : "request failed", metadata: metadata)
+    }
+}
+
+/// The metrics of requests, one set for each kind and outcome, made once.
+private final class RequestMetrics: Sendable {
+    private struct Key: Hashable {
+        var kind: RequestKind
+        var isFailed: Bool
+    }
+
+    private struct Instruments: Sendable {
+        let requests: Counter
+        let items: Counter
+        let failedItems: Counter
+        let conflicts: Counter
+        let commits: Counter
+        let duration: Timer
+    }
+
+    private let sets: [Key: Instruments]
+
+    init(factory: any MetricsFactory) {
+        var sets: [Key: Instruments] = [:]
+        for kind in RequestKind.allCases {
+            for isFailed in [false, true] {
+                let dimensions = [("operation", kind.rawValue), ("outcome", isFailed ? "failed" : "answered")]
+                func counter(_ name: String) -> Counter {
+                    Counter(label: "stratus.\(name)", dimensions: dimensions, factory: factory)
+                }
+                sets[Key(kind: kind, isFailed: isFailed)] = Instruments(
+                    requests: counter("requests"), items: counter("items"), failedItems: counter("items.failed"),
+                    conflicts: counter("conflicts"), commits: counter("commits"),
+                    duration: Timer(label: "stratus.request.duration", dimensions: dimensions, factory: factory))
+            }
+        }
+        self.sets = sets
+    }
+
+    func record(_ event: CloudEvent) {
+        guard let set = sets[Key(kind: event.kind, isFailed: event.error != nil)] else { return }
+        set.requests.increment()
+        set.items.increment(by: event.itemCount)
+        set.failedItems.increment(by: event.failedItemCount)
+        set.conflicts.increment(by: event.conflictCount)
+        set.commits.increment(by: event.commitCount)
+        set.duration.recordNanoseconds(Int64(event.durationSeconds * 1e9))
+    }
+}

@@ -1,0 +1,180 @@
+// The server of a store that can be emptied and closed under its clients.
+//
+// Invariants:
+//   1. A request uses one service from its beginning to its end.
+//   2. Emptying and closing wait for the requests that run, and hold back those that come.
+//   3. After closing every request is refused, and the directory's lock is free.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// Requests go to the newest service of the store.
+final class HostedServer: @unchecked Sendable {
+    // Because every variable is touched only between `condition.lock` and `unlock`.
+    private enum State {
+        case open(CloudService)
+        /// Somebody empties or closes the store: requests wait.
+        case changing
+        case closed
+        /// The store could not be made anew: requests are refused with the reason.
+        case failed(any Error)
+    }
+
+    private let condition = NSCondition()
+    private var state: State
+    private var runningCount = 0
+    private let backing: StoreBacking
+    private let environment: CloudEnvironment
+    private let options: CloudOptions
+
+    init(backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions) throws {
+        self.backing = backing
+        self.environment = environment
+        self.options = options
+        state = .open(try Self.makeService(backing, environment, options))
+    }
+
+    /// Lends the service. Throws `CloudError` with `serviceUnavailable` when the store was closed.
+    func withService<Result>(_ body: (CloudService) throws -> Result) throws -> Result {
+        let service = try begin()
+        defer { end() }
+        return try body(service)
+    }
+
+    /// Replaces the store by an empty one.
+    func reset() throws {
+        guard let service = waitForEnd() else { throw Self.closedError }
+        service.engine.store.close()
+        do {
+            try backing.erase()
+            finish(.open(try Self.makeService(backing, environment, options)))
+        } catch {
+            finish(.failed(error))
+            throw error
+        }
+    }
+
+    /// Closes the store when the requests that run have ended.
+    func close() {
+        guard let service = waitForEnd() else { return }
+        service.engine.store.close()
+        backing.close()
+        finish(.closed)
+    }
+
+    // MARK: Helpers
+
+    private static func makeService(
+        _ backing: StoreBacking, _ environment: CloudEnvironment, _ options: CloudOptions
+    ) throws -> CloudService {
+        let store = try backing.open()
+        do {
+            let engine = try RecordEngine(store: store, incarnation: environment.identifiers.makeUUID())
+            let assets = AssetStore(
+                directory: backing.assetDirectory, session: environment.identifiers.makeUUID(),
+                clock: environment.clock, byteCountLimit: options.assetByteCount)
+            let service = CloudService(engine: engine, environment: environment, options: options, assets: assets)
+            try service.removeLeftovers()
+            return service
+        } catch {
+            store.close()
+            throw error
+        }
+    }
+
+    private static var closedError: CloudError {
+        CloudError(.serviceUnavailable, "The store was closed: open it again.")
+    }
+
+    private func begin() throws -> CloudService {
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            switch state {
+            case .open(let service):
+                runningCount += 1
+                return service
+            case .changing:
+                condition.wait()
+            case .closed:
+                throw Self.closedError
+            case .failed(let error):
+                throw CloudError(
+                    .serviceUnavailable, "The store could not be made anew: mend the cause and open it again.",
+                    cause: "\(error)")
+            }
+        }
+    }
+
+    private func end() {
+        condition.lock()
+        runningCount -= 1
+        if runningCount == 0 { condition.broadcast() }
+        condition.unlock()
+    }
+
+    /// Holds back requests and waits for those that run; nil when the store is closed.
+    private func waitForEnd() -> CloudService? {
+        condition.lock()
+        defer { condition.unlock() }
+        while case .changing = state { condition.wait() }
+        guard case .open(let service) = state else { return nil }
+        state = .changing
+        while runningCount > 0 { condition.wait() }
+        return service
+    }
+
+    private func finish(_ next: State) {
+        condition.lock()
+        state = next
+        condition.broadcast()
+        condition.unlock()
+    }
+}
+
+extension HostedServer: CloudServer {
+    func modifyRecords(
+        _ request: ModifyRecordsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifyRecordsResponse {
+        try withService { try $0.modifyRecords(request, as: caller, in: database) }
+    }
+
+    func fetchRecords(
+        _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchRecordsResponse {
+        try withService { try $0.fetchRecords(request, as: caller, in: database) }
+    }
+
+    func modifyZones(
+        _ request: ModifyZonesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifyZonesResponse {
+        try withService { try $0.modifyZones(request, as: caller, in: database) }
+    }
+
+    func fetchZones(
+        _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
+        try withService { try $0.fetchZones(request, as: caller, in: database) }
+    }
+
+    func accountStatus(of caller: Caller) throws -> AccountStatus {
+        try withService { try $0.accountStatus(of: caller) }
+    }
+
+    func userName(of caller: Caller) throws -> UserName {
+        try withService { try $0.userName(of: caller) }
+    }
+
+    func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
+        try withService { try $0.discover(lookups, as: caller) }
+    }
+
+    func copyAsset(
+        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+    ) throws -> String {
+        try withService { try $0.copyAsset(asset, of: zone, as: caller, in: database) }
+    }
+}

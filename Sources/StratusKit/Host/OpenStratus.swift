@@ -1,0 +1,86 @@
+// The stores that are open in this process, by directory: a path opened twice is one store.
+//
+// Directories are compared by what they are on disk and not by how they are spelt, so links and relative paths do not
+// open a store twice. While a directory is being opened or closed, others who want it wait.
+
+import Foundation
+import StratusStore
+
+final class OpenStratus: @unchecked Sendable {
+    // Because the dictionary is touched only between `condition.lock` and `unlock`.
+    static let shared = OpenStratus()
+
+    private enum Entry {
+        /// Being opened or closed: others wait.
+        case changing
+        case open(Stratus)
+    }
+
+    private let condition = NSCondition()
+    private var entries: [String: Entry] = [:]
+
+    /// The open store of that directory, or the one that `make` opens there.
+    func open(_ directory: URL, _ make: (URL) throws -> Stratus) throws -> Stratus {
+        let path = Self.canonicalPath(directory)
+        if let open = claim(path) { return open }
+        do {
+            let url = URL(fileURLWithPath: path, isDirectory: true)
+            let store = try StratusError.wrapping { try make(url) }
+            set(path, .open(store))
+            return store
+        } catch {
+            set(path, nil)
+            throw error
+        }
+    }
+
+    /// Closes a store by `body`, and forgets it. Who wants its directory meanwhile waits.
+    func close(_ store: Stratus, _ body: () -> Void) {
+        let path = store.directory?.path
+        if let path, isOpen(store, path) {
+            set(path, .changing)
+            body()
+            set(path, nil)
+        } else {
+            body()
+        }
+    }
+
+    private func isOpen(_ store: Stratus, _ path: String) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        guard case .open(let open)? = entries[path] else { return false }
+        return open === store
+    }
+
+    private func claim(_ path: String) -> Stratus? {
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            switch entries[path] {
+            case nil:
+                entries[path] = .changing
+                return nil
+            case .changing?:
+                condition.wait()
+            case .open(let store)?:
+                return store
+            }
+        }
+    }
+
+    private func set(_ path: String, _ entry: Entry?) {
+        condition.lock()
+        entries[path] = entry
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// The path without links, also where its last part does not exist yet.
+    static func canonicalPath(_ directory: URL) -> String {
+        let url = directory.standardizedFileURL.resolvingSymlinksInPath()
+        if FileManager.default.fileExists(atPath: url.path) { return url.path }
+        let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
+        return folder.appendingPathComponent(url.lastPathComponent).path
+    }
+}

@@ -1,0 +1,44 @@
+// Where the bytes of a store lie. This is the one file of the target that names the engine.
+
+import Foundation
+import StratusLevelDB
+import StratusStore
+
+/// A directory, or memory with a temporary directory for the contents of assets.
+final class StoreBacking: Sendable {
+    /// Nil in memory.
+    private let directory: URL?
+    private let temporaryDirectory: URL
+
+    init(directory: URL?) {
+        self.directory = directory
+        temporaryDirectory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-\(UUID().uuidString)", isDirectory: true)
+    }
+
+    deinit { close() }
+
+    /// Opens what is there, or makes it.
+    func open() throws -> any OrderedStore {
+        guard let directory else { return MemoryStore() }
+        return try LevelDBStore.open(at: directory.path)
+    }
+
+    /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.
+    var assetDirectory: String { directory?.appendingPathComponent("assets").path ?? temporaryDirectory.path }
+
+    /// Removes everything. The store must be closed. A directory is moved aside first, so that a crash on the way leaves
+    /// no store and not half of one.
+    func erase() throws {
+        guard let directory else { return close() }
+        let aside = directory.deletingLastPathComponent()
+            .appendingPathComponent(".\(directory.lastPathComponent).\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.moveItem(at: directory, to: aside)
+        try FileManager.default.removeItem(at: aside)
+    }
+
+    /// Gives back what a store in memory has on disk.
+    func close() {
+        if directory == nil { try? FileManager.default.removeItem(at: temporaryDirectory) }
+    }
+}

@@ -1,0 +1,180 @@
+// The accounts of a store: made, found, changed, signed in, deleted.
+//
+// The host is the authority on people: it verifies handles before it adds them.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+
+// MARK: Finding
+
+extension Stratus {
+    /// The account with the host's own identifier; it is made where there is none. Two callers that ask at the same time
+    /// get the same account.
+    ///
+    /// - Parameters:
+    ///   - externalID: The host's own identifier of the person, unique in the store.
+    ///   - account: What a new account is like; an account that exists stays as it is.
+    /// - Returns: The account.
+    /// - Throws: ``StratusError`` with `invalidArgument` for a malformed handle, and with `alreadyTaken` when a handle
+    ///   belongs to another account.
+    public func account(externalID: String, createIfMissing account: NewAccount) throws -> Account {
+        try asking { Account(try $0.account(externalID: externalID, createIfMissing: account.draft(externalID: nil))) }
+    }
+
+    /// The account with the host's own identifier, or nil.
+    public func account(externalID: String) throws -> Account? {
+        try asking { try $0.account(externalID: externalID).map(Account.init) }
+    }
+
+    /// The account with the store's own identifier, ``Account/id``, or nil.
+    public func account(id: String) throws -> Account? {
+        try asking { try $0.account(AccountID(id)).map(Account.init) }
+    }
+
+    /// The account that owns a verified e-mail address, however it is written, or nil.
+    public func account(email: String) throws -> Account? {
+        try asking { try $0.account(handle: .email(email)).map(Account.init) }
+    }
+
+    /// The account that owns a verified telephone number, however it is written, or nil.
+    public func account(phoneNumber: String) throws -> Account? {
+        try asking { try $0.account(handle: .phone(phoneNumber)).map(Account.init) }
+    }
+
+    /// The account whose user record has this name, or nil.
+    public func account(userRecordName: String) throws -> Account? {
+        try asking { try $0.account(userName: UserName(userRecordName)).map(Account.init) }
+    }
+
+    /// All accounts, in no meaningful order.
+    public func accounts() throws -> [Account] {
+        try asking { service in
+            var accounts: [Account] = []
+            var last: AccountID?
+            repeat {
+                let page = try service.accounts(after: last)
+                accounts += page.accounts.map(Account.init)
+                last = page.next
+            } while last != nil
+            return accounts
+        }
+    }
+
+    /// The bytes that the account's private databases hold, assets included: what its quota is compared with (S-16).
+    public func usageByteCount(of account: Account) throws -> Int64 {
+        try asking { try $0.usage(of: UserName(account.userRecordName)) }
+    }
+}
+
+// MARK: Making and changing
+
+extension Stratus {
+    /// Makes an account.
+    ///
+    /// - Parameters:
+    ///   - account: What it is like.
+    ///   - externalID: The host's own identifier of the person; nil where the host knows them by handle alone.
+    /// - Returns: The account.
+    /// - Throws: ``StratusError`` with `alreadyTaken` when the identifier or a handle belongs to another account, and
+    ///   with `invalidArgument` for a malformed handle; nothing is made then.
+    public func createAccount(_ account: NewAccount, externalID: String? = nil) throws -> Account {
+        try asking { Account(try $0.createAccount(account.draft(externalID: externalID))) }
+    }
+
+    /// Replaces all handles of an account. The host has verified them.
+    ///
+    /// - Returns: The account as it is now.
+    /// - Throws: ``StratusError`` with `alreadyTaken`, `invalidArgument`, and `unknownAccount`; nothing is changed then.
+    @discardableResult
+    public func setHandles(
+        emails: Set<String>, phoneNumbers: Set<String> = [], of account: Account
+    ) throws -> Account {
+        try asking {
+            Account(
+                try $0.setHandles(.init(emails: emails, phoneNumbers: phoneNumbers), of: account.accountID))
+        }
+    }
+
+    /// Changes the name by which others know the person.
+    ///
+    /// - Returns: The account as it is now.
+    /// - Throws: ``StratusError`` with `unknownAccount`.
+    @discardableResult
+    public func setName(_ name: PersonNameComponents, of account: Account) throws -> Account {
+        try asking { Account(try $0.setName(PersonName(name), of: account.accountID)) }
+    }
+
+    /// Suspends, restricts or restores an account. Clients are told by `CKAccountChanged`; their next request sees it.
+    ///
+    /// - Returns: The account as it is now.
+    /// - Throws: ``StratusError`` with `unknownAccount`.
+    @discardableResult
+    public func setStanding(_ standing: Standing, of account: Account) throws -> Account {
+        let changed = try asking {
+            Account(try $0.setStanding(AccountStanding(standing), of: account.accountID))
+        }
+        session.postAccountChange()
+        return changed
+    }
+
+    /// Changes whether others may find the person by a handle.
+    ///
+    /// - Returns: The account as it is now.
+    /// - Throws: ``StratusError`` with `unknownAccount`.
+    @discardableResult
+    public func setDiscoverable(_ isDiscoverable: Bool, of account: Account) throws -> Account {
+        try asking { Account(try $0.setDiscoverable(isDiscoverable, of: account.accountID)) }
+    }
+
+    /// Changes how many bytes the person's private databases may hold; nil for the store's default. What is there stays.
+    ///
+    /// - Returns: The account as it is now.
+    /// - Throws: ``StratusError`` with `unknownAccount`.
+    @discardableResult
+    public func setQuota(byteCount: Int64?, of account: Account) throws -> Account {
+        try asking { Account(try $0.setQuota(byteCount, of: account.accountID)) }
+    }
+
+    /// Deletes an account and **everything it owns in every container**, for good. When this returns nothing of it can
+    /// be reached any more; its bytes leave the disk in the background. Where it throws half way, calling it again goes
+    /// on.
+    ///
+    /// - Throws: ``StratusError`` with `unknownAccount`.
+    public func deleteAccountWithAllData(_ account: Account) throws {
+        try asking { try $0.deleteAccount(account.accountID) }
+        if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange() }
+        upkeep.wake()
+    }
+
+    func asking<Result>(_ body: (CloudService) throws -> Result) throws -> Result {
+        try StratusError.wrapping { try server.withService(body) }
+    }
+}
+
+// MARK: Signing in
+
+extension Stratus {
+    /// Signs an account in for all containers that are not made for an account of their own, as a person signs in to
+    /// iCloud on a device. Posts `CKAccountChanged`.
+    ///
+    /// - Throws: ``StratusError`` with `unknownAccount`.
+    public func signIn(_ account: Account) throws {
+        guard try self.account(id: account.id) != nil else {
+            throw StratusError(
+                .unknownAccount, "The store has no such account: create it, or ask for it anew.", ["id": account.id])
+        }
+        session.signIn(account.accountID)
+    }
+
+    /// Signs out whoever is signed in. Posts `CKAccountChanged`.
+    public func signOut() { session.signIn(nil) }
+
+    /// The account that is signed in, as it is now; nil when there is none.
+    public var signedInAccount: Account? {
+        get throws {
+            guard let id = session.account else { return nil }
+            return try account(id: id.text)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// Errors on demand, for the tests of programs that must survive them.
+//
+// The server asks the plan at every moment of a request at which an error may come up, in order, before it works, and
+// once more after the commit, when only the answer can get lost. The first fault that fits is used up by one.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+import Synchronization
+
+extension Stratus {
+    /// A kind of request, for planning faults and telling events apart. Versions to come may know more.
+    public struct Operation: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The kind's name.
+        public let rawValue: String
+
+        /// The kind of that name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The kind's name.
+        public var description: String { rawValue }
+
+        /// Saving and deleting records.
+        public static let modifyRecords = Operation(.modifyRecords)
+        /// Fetching records by their IDs.
+        public static let fetchRecords = Operation(.fetchRecords)
+        /// Saving and deleting zones.
+        public static let modifyZones = Operation(.modifyZones)
+        /// Fetching zones.
+        public static let fetchZones = Operation(.fetchZones)
+        /// Asking for the account's status.
+        public static let accountStatus = Operation(.accountStatus)
+        /// Asking for the user's record ID.
+        public static let userRecord = Operation(.userRecord)
+        /// Looking people up.
+        public static let discoverUsers = Operation(.discoverUsers)
+
+        init(_ kind: RequestKind) { rawValue = kind.rawValue }
+    }
+
+    /// The errors a store is to answer with, and when: each store has its own in ``Stratus/faults``.
+    ///
+    /// ```swift
+    /// store.faults.fail(.record(noteID), with: .quotaExceeded)                                  // once
+    /// store.faults.fail(.zone(zoneID), with: .zoneBusy, retryAfter: 3, lasting: .times(2))
+    /// store.faults.fail(.everything, with: .requestRateLimited, retryAfter: 30, lasting: .seconds(30))
+    /// store.faults.loseAnswers(of: .modifyRecords)                                              // written, not told
+    /// ```
+    ///
+    /// Faults are asked in the order they were planned, and each error uses one up. A fault for a record or a zone is an
+    /// error of that item, and of its zone where the request is atomic; the others fail the request as a whole.
+    public final class FaultPlan: Sendable {
+        /// What a fault hits.
+        public enum Target: Hashable, Sendable {
+            /// One record, wherever a request names it. A zone owner of `CKCurrentUserDefaultName` stands for anyone.
+            case record(CKRecord.ID)
+            /// One zone, and with it all records of the request that lie in it. A zone owner of
+            /// `CKCurrentUserDefaultName` stands for anyone.
+            case zone(CKRecordZone.ID)
+            /// Every request of this kind.
+            case operation(Operation)
+            /// Every request of this account.
+            case account(Account)
+            /// Every request.
+            case everything
+        }
+
+        /// How long a fault stays.
+        public enum Lasting: Hashable, Sendable {
+            /// For so many errors.
+            case times(Int)
+            /// For so many seconds of the store's monotonic clock, from now on.
+            case seconds(Double)
+            /// Until ``Fault/cancel()`` or ``FaultPlan/removeAll()``.
+            case untilCancelled
+        }
+
+        /// One planned fault.
+        public final class Fault: Sendable {
+            let id: UInt64
+            private let plan: FaultPlan
+
+            init(id: UInt64, plan: FaultPlan) {
+                self.id = id
+                self.plan = plan
+            }
+
+            /// How often it has come up.
+            public var hitCount: Int { plan.hitCount(of: id) }
+
+            /// Takes it out of the plan. Cancelling again does nothing.
+            public func cancel() { plan.remove(id) }
+        }
+
+        let clock: any CloudClock
+        let state = Locked(State())
+        /// Lets a plan without faults be asked without a lock.
+        let isPlanned = Atomic(false)
+
+        init(clock: any CloudClock) { self.clock = clock }
+
+        /// Plans an error.
+        ///
+        /// - Parameters:
+        ///   - target: What fails.
+        ///   - code: The error's code.
+        ///   - retryAfter: Seconds the client is told to wait (`CKErrorRetryAfterKey`).
+        ///   - message: The error's description.
+        ///   - operation: Only requests of this kind; nil for all.
+        ///   - account: Only requests of this account; nil for all.
+        ///   - lasting: How long the fault stays; by default for one error.
+        /// - Returns: A handle that counts the errors and can cancel the fault.
+        @discardableResult
+        public func fail(
+            _ target: Target, with code: CKError.Code, retryAfter: TimeInterval? = nil,
+            message: String = "A planned fault.", during operation: Operation? = nil, for account: Account? = nil,
+            lasting: Lasting = .times(1)
+        ) -> Fault {
+            let error = CloudError(
+                CloudError.Code(rawValue: code.rawValue), text: message, retryAfterSeconds: retryAfter)
+            return add(
+                Rule(
+                    trigger: .target(target), operation: operation, account: account?.accountID, error: error,
+                    lasting: lasting))
+        }
+
+        /// Plans lost answers: the request is carried out and durable, but the client is told `serverResponseLost`
+        /// (S-21).
+        ///
+        /// - Parameters:
+        ///   - operation: The kind of request; nil for all.
+        ///   - account: Only requests of this account; nil for all.
+        ///   - lasting: How long the fault stays; by default for one answer.
+        /// - Returns: A handle that counts the lost answers and can cancel the fault.
+        @discardableResult
+        public func loseAnswers(
+            of operation: Operation? = nil, for account: Account? = nil, lasting: Lasting = .times(1)
+        ) -> Fault {
+            let error = CloudError(
+                .serverResponseLost, "The answer was lost: fetch what you changed, then decide whether to do it again.")
+            return add(
+                Rule(
+                    trigger: .answer, operation: operation, account: account?.accountID, error: error,
+                    lasting: lasting))
+        }
+
+        /// Takes all faults out of the plan.
+        public func removeAll() {
+            state.withLock { state in
+                state.rules = []
+                isPlanned.store(false, ordering: .releasing)
+            }
+        }
+
+        /// How many faults may still come up.
+        public var count: Int {
+            let uptime = clock.uptimeSeconds
+            return state.withLock { state in state.rules.count { $0.isLive(uptime: uptime) } }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// How a host wants a store to be.
+
+public import Foundation
+public import Logging
+public import Metrics
+import StratusCloud
+
+extension Stratus {
+    /// Whether record types and fields are learnt from what is saved, or must be known.
+    public enum SchemaMode: Hashable, Sendable {
+        /// New types and fields are learnt from what is saved, as CloudKit's development environment does.
+        case development
+        /// New types and fields are refused (S-13).
+        case production
+    }
+
+    /// How a store is opened. The defaults are CloudKit's where CloudKit has any.
+    ///
+    /// A path that is open in this process already is shared as it is: the options of whoever opened it first hold.
+    public struct Options: Sendable {
+        // MARK: The server's rules
+
+        /// Whether record types and fields are learnt from what is saved. Default: `.development`.
+        public var schemaMode = SchemaMode.development
+        /// Records and record IDs in one request; a request over it fails with `limitExceeded` (L-01). Default: 400.
+        public var requestItemCount = 400
+        /// Bytes of one request without its assets (L-01). Default: 2 MiB.
+        public var requestByteCount = 2 << 20
+        /// Bytes of one asset (L-04); nil, the default, for no limit.
+        public var assetByteCount: Int64?
+        /// Bytes an account may hold where ``Account/quotaByteCount`` is nil (S-16); nil, the default, for no limit.
+        public var quotaByteCount: Int64?
+        /// Whether deleting a record that does not exist fails with `unknownItem`, which on the real service it does
+        /// not. Default: false.
+        public var unknownRecordDeletionFails = false
+        /// Whether `CKDatabase`'s single-item call that deletes a zone succeeds where there is none.
+        /// Default: false, so that it fails with `zoneNotFound`.
+        public var unknownZoneDeletionSucceeds = false
+        /// Whether saving a child gives its parent a new change tag, as the real service may do (S-10). Default: false.
+        public var childSaveTouchesParent = false
+
+        // MARK: Time and chance
+
+        /// Where the time comes from. Default: the system.
+        public var clock = Clock.system
+        /// Where identifiers come from. Default: the system's generator.
+        public var identifiers = Identifiers.random
+
+        // MARK: Upkeep
+
+        /// How often the background work is done that nothing waits for: deleted zones, history, orphaned assets.
+        /// Deleting a zone asks for it at once. In seconds of the system's clock; nil: only when the host calls
+        /// ``Stratus/performUpkeep()``. Default: 60.
+        public var upkeepIntervalSeconds: TimeInterval? = 60
+        /// How long deletions stay in change feeds, in seconds of the store's monotonic clock. Default: 30 days.
+        public var historySeconds: TimeInterval = 30 * 24 * 3600
+
+        // MARK: Watching
+
+        /// Called after every request, on the thread that has served it: it must be quick and must not call the store.
+        public var onEvent: (@Sendable (Event) -> Void)?
+        /// Where the store logs: answered requests at `trace`, failed ones at `debug`, those only the host can mend at
+        /// `error`. Nil for nowhere. Default: a logger named `stratus`.
+        public var logger: Logger? = Logger(label: "stratus")
+        /// Where the store's metrics are made, or nil for nowhere. Default: what the process has been bootstrapped with
+        /// when the store is opened.
+        public var metricsFactory: (any MetricsFactory)? = MetricsSystem.factory
+
+        /// The defaults.
+        public init() {}
+
+        var cloudOptions: CloudOptions {
+            var options = CloudOptions()
+            options.schemaMode = schemaMode == .development ? .development : .production
+            options.requestItemCount = requestItemCount
+            options.requestByteCount = requestByteCount
+            options.assetByteCount = assetByteCount
+            options.quotaByteCount = quotaByteCount
+            options.unknownRecordDeletionFails = unknownRecordDeletionFails
+            options.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
+            options.childSaveTouchesParent = childSaveTouchesParent
+            return options
+        }
+    }
+}

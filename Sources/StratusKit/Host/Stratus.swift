@@ -1,0 +1,134 @@
+// A store as its host sees it: opened, filled with accounts, signed in, watched, closed.
+//
+// Threads: everything here may be called from any thread. What reads or writes the store blocks its thread until it is
+// durable, as the file system does; clients' operations run on threads of the store's own.
+
+public import Foundation
+import StratusCloud
+import StratusStore
+
+/// A store: the accounts and the CloudKit databases of many users in one LevelDB directory, or in memory.
+///
+/// ```swift
+/// let cloud = try Stratus.open(at: directory)
+/// let alice = try cloud.account(externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+/// let container = cloud.container("iCloud.com.example.app", signedInAs: alice)
+/// let database = container.privateCloudDatabase
+/// ```
+///
+/// Code that only knows CloudKit finds a store by `CKContainer.default()`: see ``Stratus/current``.
+public final class Stratus: Sendable {
+    /// The store's directory; nil for a store in memory.
+    public let directory: URL?
+    /// The errors this store is to answer with: none, until a test plans some.
+    public let faults: FaultPlan
+
+    let options: Options
+    let server: HostedServer
+    let session: CloudSession
+    let output: EventOutput
+    let upkeep: UpkeepThread
+
+    init(directory: URL?, options: Options) throws {
+        let clock = options.clock.cloudClock
+        let upkeep = UpkeepThread(intervalSeconds: options.upkeepIntervalSeconds)
+        let output = EventOutput(
+            hook: options.onEvent, logger: options.logger, metricsFactory: options.metricsFactory)
+        let faults = FaultPlan(clock: clock)
+        let environment = CloudEnvironment(
+            clock: clock, identifiers: options.identifiers.makeSource(), faults: faults,
+            onEvent: { event in
+                output.tell(event)
+                if event.kind == .modifyZones { upkeep.wake() }
+            })
+                server = try HostedServer(
+            backing: StoreBacking(directory: directory), environment: environment, options: options.cloudOptions)
+        session = CloudSession(
+            server: server, clock: clock, unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds)
+        self.directory = directory
+        self.faults = faults
+        self.options = options
+        self.output = output
+        self.upkeep = upkeep
+        startUpkeep()
+    }
+
+    deinit {
+        // Containers may outlive this object: their requests go on, the upkeep does not.
+        upkeep.stop()
+    }
+}
+
+// MARK: Opening
+
+extension Stratus {
+    /// Opens the store in a directory, or makes a new one there.
+    ///
+    /// A directory that is open in this process already is not opened twice: the same instance is returned, and its
+    /// options stay as they are. A store stays open until ``close()``, whoever refers to it.
+    ///
+    /// - Parameters:
+    ///   - directory: Where the store lies. It is made where it does not exist; its folder must exist.
+    ///   - options: How the store is to be.
+    /// - Throws: ``StratusError`` with `held` naming the process that has the store open, `notAStore` naming what lies
+    ///   there instead, `newerFormat`, `notPermitted`, `diskFull`, or `corruption` naming the files it may lie in.
+    ///   Nothing is ever repaired here.
+    public static func open(at directory: URL, options: Options = Options()) throws -> Stratus {
+        try OpenStratus.shared.open(directory) { try Stratus(directory: $0, options: options) }
+    }
+
+    /// Makes an empty store in memory, which is gone when nobody refers to it any more.
+    ///
+    /// - Parameter options: How the store is to be.
+    /// - Throws: ``StratusError`` where there is no room for the files of assets.
+    public static func inMemory(options: Options = Options()) throws -> Stratus {
+        try StratusError.wrapping { try Stratus(directory: nil, options: options) }
+    }
+}
+
+// MARK: Ending and beginning again
+
+extension Stratus {
+    /// Returns when every operation that was added has called its last block, and every notification was delivered.
+    ///
+    /// What is added meanwhile is waited for too. It must not be called from a block of an operation.
+    public func settle() async {
+        await session.activity.untilIdle()
+    }
+
+    /// Returns when every operation that was added has called its last block, and every notification was delivered.
+    ///
+    /// It blocks its thread: asynchronous code uses the variant that suspends. It must not be called from a block of an
+    /// operation.
+    @available(*, noasync, message: "It blocks its thread: await the asynchronous variant.")
+    public func settle() {
+        session.activity.waitUntilIdle()
+    }
+
+    /// Finishes every request that was accepted, refuses later ones with `serviceUnavailable`, stops the upkeep, and
+    /// closes the store: when this returns the directory is free for others. Closing again does nothing.
+    ///
+    /// It blocks its thread until the last block of every operation was called, so it must not be called from one.
+    public func close() {
+        OpenStratus.shared.close(self) {
+            session.close()
+            session.activity.waitUntilIdle()
+            upkeep.stop()
+            server.close()
+        }
+    }
+
+    /// Empties the store: accounts, records, assets, planned faults and the signed-in account are gone. For tests.
+    ///
+    /// Requests under way are finished first, later ones wait. Change tokens, records and accounts from before are
+    /// refused afterwards, as those of another store. Clocks, seeds and options stay as they are.
+    ///
+    /// - Throws: ``StratusError`` where the store could not be made anew, or was closed.
+    public func reset() throws {
+        faults.removeAll()
+        try upkeep.pausing {
+            try StratusError.wrapping { try server.reset() }
+        }
+        session.signIn(nil)
+    }
+}

@@ -1,0 +1,100 @@
+// The thread on which a store does what nobody waits for.
+//
+// Invariants:
+//   1. The thread starts when there is first something to do, and ends at `stop`; it keeps nothing of the store alive.
+//   2. Work is asked often whether it may go on, and ends soon after `stop` or while others `pause` it.
+
+import Foundation
+
+/// Does the upkeep of a store now and then, and when it is woken.
+final class UpkeepThread: @unchecked Sendable {
+    // Because every variable is touched only between `condition.lock` and `unlock`.
+    private let condition = NSCondition()
+    private let intervalSeconds: TimeInterval?
+    private var work: (@Sendable () -> Void)?
+    private var isStarted = false
+    private var isStopped = false
+    private var isWoken = false
+    private var pauseCount = 0
+
+    init(intervalSeconds: TimeInterval?) { self.intervalSeconds = intervalSeconds }
+
+    /// Sets what is to be done; it must ask `mayContinue` often.
+    func start(_ work: @escaping @Sendable () -> Void) {
+        condition.lock()
+        self.work = work
+        if intervalSeconds != nil { startThread() }
+        condition.unlock()
+    }
+
+    /// Has the work done soon. Does nothing where the host does the upkeep itself.
+    func wake() {
+        condition.lock()
+        defer { condition.unlock() }
+        guard intervalSeconds != nil else { return }
+        isWoken = true
+        condition.broadcast()
+    }
+
+    /// Ends the thread when the work has noticed.
+    func stop() {
+        condition.lock()
+        isStopped = true
+        work = nil
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// Runs `body` while no upkeep is done.
+    func pausing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        changePauses(by: 1)
+        defer { changePauses(by: -1) }
+        return try body()
+    }
+
+    /// Whether work that has begun may go on.
+    var mayContinue: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return !isStopped && pauseCount == 0
+    }
+
+    /// Waits, but not past `stop` or the beginning of a pause.
+    func rest(seconds: TimeInterval) {
+        condition.lock()
+        defer { condition.unlock() }
+        let end = Date(timeIntervalSinceNow: seconds)
+        while !isStopped, pauseCount == 0, condition.wait(until: end) {}
+    }
+
+    private func changePauses(by count: Int) {
+        condition.lock()
+        pauseCount += count
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// The caller holds the lock.
+    private func startThread() {
+        guard !isStarted, !isStopped else { return }
+        isStarted = true
+        let thread = Thread { [self] in
+            while let work = next() { work() }
+        }
+        thread.name = "Stratus upkeep"
+        thread.start()
+    }
+
+    /// Waits until there is something to do; nil when it is over.
+    private func next() -> (@Sendable () -> Void)? {
+        condition.lock()
+        defer { condition.unlock() }
+        let end = Date(timeIntervalSinceNow: intervalSeconds ?? 0)
+        var isDue = false
+        while !isStopped, pauseCount > 0 || !(isWoken || isDue) {
+            if isDue { condition.wait() } else { isDue = !condition.wait(until: end) }
+        }
+        isWoken = false
+        return isStopped ? nil : work
+    }
+}

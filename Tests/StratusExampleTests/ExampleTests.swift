@@ -1,0 +1,181 @@
+// The example programs against a store of their own, with what they print and what lies in the store afterwards.
+//
+// Each is run twice: as compiled in Swift 6 mode and as compiled in Swift 5 mode.
+
+import CloudKit
+import CloudKitExamples
+import CloudKitExamplesSwift5
+import StratusTesting
+import Testing
+
+@Suite("Examples", .stratus)
+struct ExampleTests {
+    @Test("[C-05][S-05][S-06] the notes app merges what two devices changed")
+    func notes() async throws {
+        let phone = CloudKitExamples.NotesLibrary()
+        let tablet = CloudKitExamples.NotesLibrary()
+        try await phone.setUp()
+        try await tablet.setUp()
+        await phone.edit(
+            .init(
+                id: "list", title: "Groceries", body: "milk", tags: ["home"],
+                place: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4)))
+        try await phone.push("list")
+        var note = try #require(try await tablet.pull("list"))
+        #expect(note.title == "Groceries")
+        #expect(note.body == "milk")
+        #expect(note.place?.latitude == 52.5)
+
+        note.title = "Shopping"
+        note.tags = ["home", "today"]
+        await tablet.edit(note)
+        try await tablet.push("list")
+        var stale = try #require(await phone.note("list"))
+        stale.body = "milk, eggs"
+        stale.isPinned = true
+        await phone.edit(stale)
+        let merged = try await phone.push("list")
+        #expect(merged.title == "Shopping")
+        #expect(merged.body == "milk, eggs")
+        #expect(merged.tags == ["home", "today"])
+        #expect(merged.isPinned)
+        #expect(try await tablet.pull("list") == merged)
+        #expect(await phone.journal == ["made zone Notes", "saved list", "merged list", "saved list"])
+        #expect(await tablet.journal == ["saved list"])
+
+        try await tablet.delete("list")
+        #expect(try await phone.pull("list") == nil)
+    }
+
+    @Test("[C-05][S-05][S-06] the notes app in Swift 5 mode keeps both texts where both devices changed it")
+    func notesInSwift5() async throws {
+        let phone = CloudKitExamplesSwift5.NotesLibrary()
+        let tablet = CloudKitExamplesSwift5.NotesLibrary()
+        try await phone.setUp()
+        await phone.edit(.init(id: "plan", title: "Plan", body: "begin"))
+        try await phone.push("plan")
+        var note = try #require(try await tablet.pull("plan"))
+        note.body = "begin late"
+        await tablet.edit(note)
+        try await tablet.push("plan")
+        note.body = "begin early"
+        await phone.edit(note)
+        #expect(try await phone.push("plan").body == "begin late\n---\nbegin early")
+    }
+
+    @Test("[Z-04][S-12] the notes app makes its zone anew when it is gone")
+    func lostZone() async throws {
+        let library = CloudKitExamples.NotesLibrary()
+        try await library.setUp()
+        await library.edit(.init(id: "list", title: "Groceries"))
+        try await library.push("list")
+        try await CKContainer.default().privateCloudDatabase.deleteRecordZone(
+            withID: CKRecordZone.ID(zoneName: "Notes"))
+        try await library.push("list")
+        #expect(
+            await library.journal == ["made zone Notes", "saved list", "zone is gone", "made zone Notes", "saved list"])
+        #expect(try await library.pull("list")?.title == "Groceries")
+    }
+
+    @Test("[A-07][L-01][O-05] the importer saves in batches, splits those that are too large, and counts what it saved")
+    func importer() async throws {
+        let lines = (1...1_000).map { "Place \($0), \(Double($0) / 20), \(-Double($0) / 10)" } + ["nowhere"]
+        let (summary, completed) = try await onThread { () throws -> (PlaceImporter.Summary, Int64) in
+            let importer = PlaceImporter(batchSize: 450)
+            return (try importer.importLines(lines), importer.progress.completedUnitCount)
+        }
+        #expect(summary.savedCount == 1_000)
+        #expect(summary.batchCount == 5)
+        #expect(summary.refused == [:])
+        #expect(summary.malformedLines == [1_001])
+        #expect(completed == 1_000)
+        let database = CKContainer.default().privateCloudDatabase
+        let id = CKRecord.ID(recordName: "place-1000", zoneID: CKRecordZone.ID(zoneName: "Places"))
+        let record = try await database.record(for: id)
+        #expect(record["name"] as? String == "Place 1000")
+        #expect((record["location"] as? CLLocation)?.coordinate.latitude == 50)
+        #expect(record["line"] as? Int == 1_000)
+    }
+
+    @Test("the importer in Swift 5 mode does the same")
+    func importerInSwift5() async throws {
+        let summary = try await onThread {
+            try CloudKitExamplesSwift5.PlaceImporter().importLines(["A, 1, 2", "B, 3, 4"])
+        }
+        #expect(summary.savedCount == 2)
+        #expect(summary.batchCount == 1)
+    }
+
+    private typealias PlaceImporter = CloudKitExamples.PlaceImporter
+
+    private static let guestBookLog = [
+        "account: available", "user: known", "saved first: Ada", "conflict", "zones: Pages", "sent orphan",
+        "sent page-1", "page-1: saved", "orphan: error 26", "saved 1 of 2", "failed: orphan", "fetched: Welcome",
+        "unknown: not found", "deleted page-1",
+    ]
+
+    @Test("[A-06][O-04] the guest book of 2016 gets its completion blocks in order, with partial failures")
+    func guestBook() async throws {
+        let book = CloudKitExamples.GuestBook()
+        let error = await withCheckedContinuation { continuation in
+            book.demonstrate { continuation.resume(returning: $0) }
+        }
+        #expect(error == nil)
+        #expect(Self.settled(book.log) == Self.settled(Self.guestBookLog))
+    }
+
+    @Test("[A-06][O-04] the guest book in Swift 5 mode does the same")
+    func guestBookInSwift5() async throws {
+        let book = CloudKitExamplesSwift5.GuestBook()
+        let error = await withCheckedContinuation { continuation in
+            book.demonstrate { continuation.resume(returning: $0) }
+        }
+        #expect(error == nil)
+        #expect(Self.settled(book.log) == Self.settled(Self.guestBookLog))
+    }
+
+    @Test("[R-03][R-09][A-11] the reading list counts right from many tasks, and goes with its shelf")
+    func readingList() async throws {
+        let list = CloudKitExamples.ReadingList()
+        #expect(try await list.isAvailable())
+        let books = (1...3).map {
+            CloudKitExamples.ReadingList.Book(isbn: "isbn-\($0)", title: "Volume \($0)", pageCount: 100 * $0)
+        }
+        #expect(try await list.add(books, to: "travel") == 4)
+        #expect(try await list.books(["isbn-3", "isbn-9", "isbn-1"]) == [books[2], books[0]])
+        #expect(try await list.read("isbn-2", pages: 5, inParallel: 8) == 40)
+        #expect(try await list.remove(shelf: "travel", thenLookFor: books.map(\.isbn)) == [])
+    }
+
+    @Test("[R-03][R-09][A-11] the reading list in Swift 5 mode does the same")
+    func readingListInSwift5() async throws {
+        let list = CloudKitExamplesSwift5.ReadingList()
+        let book = CloudKitExamplesSwift5.ReadingList.Book(isbn: "isbn-1", title: "One", pageCount: 10)
+        #expect(try await list.add([book], to: "home") == 2)
+        #expect(try await list.books(["isbn-1"]) == [book])
+        #expect(try await list.read("isbn-1", pages: 1, inParallel: 4) == 4)
+        #expect(try await list.remove(shelf: "home", thenLookFor: ["isbn-1"]) == [])
+    }
+
+    // MARK: Helpers
+
+    /// Runs what waits for operations on a thread that may wait, with this test's store.
+    private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        let store = try Stratus.current
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Swift.Result { try store.asCurrent { try body() } })
+            }
+        }
+    }
+
+    /// The lines, those of single items, whose order is free, sorted in their place.
+    private static func settled(_ lines: [String]) -> [String] {
+        let free = lines.indices.filter { index in
+            ["sent ", "page-1: ", "orphan: "].contains { lines[index].hasPrefix($0) }
+        }
+        var settled = lines
+        for (place, line) in zip(free, free.map({ lines[$0] }).sorted()) { settled[place] = line }
+        return settled
+    }
+}

@@ -1,0 +1,163 @@
+// Which store code means that only knows CloudKit. What belongs to the process is changed by one test at a time.
+
+import Foundation
+import StratusLevelDB
+import StratusTesting
+import Testing
+
+@testable import StratusKit
+
+@Suite("Current store", .serialized)
+struct CurrentStoreTests {
+    private let id = CKRecord.ID(recordName: "a")
+
+    @Test("[X-28] a task's own store is what default() and init(identifier:) mean, in the tasks it makes too")
+    func ofTask() async throws {
+        let (first, alice) = try Stratus.tested()
+        let (second, bob) = try Stratus.tested()
+        try first.signIn(alice)
+        try second.signIn(bob)
+        try await first.asCurrent {
+            #expect(try Stratus.current === first)
+            try await CKContainer.default().privateCloudDatabase.save(note("a", text: "first"))
+            try await second.asCurrent {
+                let found = try await CKContainer.default().privateCloudDatabase.records(for: [id])
+                #expect(throws: CKError.self) { try found[id]?.get() }
+                try await CKContainer(identifier: "iCloud.test").privateCloudDatabase.save(note("b"))
+            }
+            async let child = CKContainer.default().privateCloudDatabase.record(for: id)["text"] as? String
+            #expect(try await child == "first")
+        }
+        let ids = [CKRecord.ID(recordName: "b")]
+        let found = try await second.container("iCloud.test").privateCloudDatabase.records(for: ids)
+        #expect(try found[ids[0]]?.get() != nil)
+    }
+
+    @Test("[X-28][O-01] an operation remembers the store that was current when it was made")
+    func captured() async throws {
+        let (store, account) = try Stratus.tested()
+        try store.signIn(account)
+        let operation = store.asCurrent { CKModifyRecordsOperation(recordsToSave: [note("a")]) }
+        let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
+            operation.modifyRecordsResultBlock = { continuation.resume(returning: $0) }
+            OperationQueue().addOperation(operation)
+        }
+        try result.get()
+        let database = store.asCurrent { CKContainer.default().privateCloudDatabase }
+        #expect(try await database.record(for: id)["text"] as? String == "text")
+    }
+
+    @Test("[X-28] the store of the process is used where the task has none")
+    func ofProcess() async throws {
+        let (store, account) = try Stratus.tested()
+        try store.signIn(account)
+        let before = Stratus.processWide
+        defer { Stratus.processWide = before }
+        Stratus.processWide = store
+        try await Task.detached {
+            #expect(try Stratus.current === store)
+            try await CKContainer.default().privateCloudDatabase.save(note("a"))
+        }.value
+        let (other, _) = try Stratus.tested()
+        let current = try other.asCurrent { try Stratus.current }
+        #expect(current === other)
+    }
+
+    @Test("[X-28][O-19] with nothing set up, the default store is opened, with one account signed in")
+    func defaultStore() async throws {
+        let directory = try HostDirectory()
+        let before = Stratus.defaultStore
+        defer { Stratus.defaultStore = before }
+        Stratus.defaultStore = .at(directory.url.appendingPathComponent("deep/down/store"))
+        try await Task.detached {
+            let container = CKContainer.default()
+            #expect(try await container.accountStatus() == .available)
+            try await container.privateCloudDatabase.save(note("a"))
+        }.value
+        let store = try Stratus.current
+        #expect(store.directory?.lastPathComponent == "store")
+        #expect(try store.accounts().count == 1)
+        // Closed by somebody, it is opened again, with the same account and its data.
+        try await onThread { store.close() }
+        let record = try await CKContainer.default().privateCloudDatabase.record(for: id)
+        #expect(record["text"] as? String == "text")
+        let again = try Stratus.current
+        #expect(again !== store)
+        #expect(try again.accounts().count == 1)
+        try await onThread { again.close() }
+    }
+
+    @Test("[X-28][O-19] where the default store is held by somebody, operations fail with serviceUnavailable and the holder")
+    func heldDefaultStore() async throws {
+        let directory = try HostDirectory()
+        let before = Stratus.defaultStore
+        defer { Stratus.defaultStore = before }
+        Stratus.defaultStore = .at(directory.store)
+        let holder = try LevelDBStore.open(at: directory.store.path)
+        let container = CKContainer.default()
+        let error = try await #require(throws: CKError.self) {
+            try await container.privateCloudDatabase.save(note("a"))
+        }
+        #expect(error.code == .serviceUnavailable)
+        #expect("\(error) \(error.userInfo)".contains("\(ProcessInfo.processInfo.processIdentifier)"))
+        #expect(throws: StratusError.self) { try Stratus.current }
+        holder.close()
+        try await CKContainer.default().privateCloudDatabase.save(note("a"))
+        let store = try Stratus.current
+        try await onThread { store.close() }
+    }
+
+    @Test("[X-28] with the default store switched off, operations fail with serviceUnavailable and say what to do")
+    func off() async throws {
+        let before = Stratus.defaultStore
+        defer { Stratus.defaultStore = before }
+        Stratus.defaultStore = .off
+        let error = try await #require(throws: CKError.self) {
+            try await CKContainer.default().privateCloudDatabase.record(for: id)
+        }
+        #expect(error.code == .serviceUnavailable)
+        #expect(error.localizedDescription.contains("processWide"))
+        let reason = try #require(throws: StratusError.self) { try Stratus.current }
+        #expect(reason.code == .noStore)
+    }
+
+    @Test("the default store lies in the user's data directory, as the XDG specification has it")
+    func dataDirectory() throws {
+        func path(_ environment: [String: String]) throws -> String {
+            try EmbeddedStore.directory(environment: environment).path
+        }
+        #expect(try path(["XDG_DATA_HOME": "/data", "HOME": "/house/me"]) == "/data/stratus/default")
+        #expect(try path(["HOME": "/house/me"]) == "/house/me/.local/share/stratus/default")
+        #expect(try path(["XDG_DATA_HOME": "relative", "HOME": "/house/me"]) == "/house/me/.local/share/stratus/default")
+        #expect(try path(["XDG_DATA_HOME": "", "HOME": "/house/me"]) == "/house/me/.local/share/stratus/default")
+        let error = try #require(throws: StratusError.self) { try path([:]) }
+        #expect(error.code == .noStore)
+    }
+}
+
+@Suite("Test trait", .stratus)
+struct TraitTests {
+    @Test("each test has a store of its own, with one account signed in", arguments: 1...4)
+    func ownStore(run: Int) async throws {
+        let database = CKContainer.default().privateCloudDatabase
+        let found = try await database.records(for: [CKRecord.ID(recordName: "a")])
+        #expect(throws: CKError.self) { try found.values.first?.get() }
+        try await database.save(note("a"))
+        #expect(try Stratus.current.accounts().count == 1)
+        #expect(try Stratus.current.signedInAccount?.externalID == StratusTrait.externalID)
+    }
+
+    @Test("nobody is signed in where the test wants it so", .stratus(signedInAs: nil))
+    func nobody() async throws {
+        #expect(try await CKContainer.default().accountStatus() == .noAccount)
+    }
+
+    @Test("options are the test's own", .stratus(options: { .tested { $0.requestItemCount = 2 } }))
+    func options() async throws {
+        let error = try await #require(throws: CKError.self) {
+            try await CKContainer.default().privateCloudDatabase.modifyRecords(
+                saving: [note("a"), note("b"), note("c")], deleting: [])
+        }
+        #expect(error.code == .limitExceeded)
+    }
+}

@@ -1,0 +1,49 @@
+// What the tests of the host API share.
+
+import Foundation
+import StratusKit
+
+/// A directory that is removed with the object.
+final class HostDirectory: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-host-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// A path for a store, not there yet.
+    var store: URL { url.appendingPathComponent("store") }
+}
+
+extension Stratus.Options {
+    /// Options of a store that a test moves and seeds by hand.
+    static func tested(_ change: (inout Stratus.Options) -> Void = { _ in }) -> Stratus.Options {
+        var options = Stratus.Options()
+        options.logger = nil
+        options.identifiers = .seeded(1)
+        options.upkeepIntervalSeconds = nil
+        change(&options)
+        return options
+    }
+}
+
+extension Stratus {
+    /// A store in memory with one account.
+    static func tested(
+        _ change: (inout Stratus.Options) -> Void = { _ in }
+    ) throws -> (store: Stratus, account: Stratus.Account) {
+        let store = try inMemory(options: .tested(change))
+        return (store, try store.createAccount(.init(emails: ["test@example.com"]), externalID: "test"))
+    }
+}
+
+/// A record of the default zone, or of another.
+func note(_ name: String, in zone: String? = nil, text: String = "text") -> CKRecord {
+    let zoneID = zone.map { CKRecordZone.ID(zoneName: $0) } ?? .default
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zoneID))
+    record["text"] = text
+    return record
+}

@@ -1,0 +1,229 @@
+// Opening, emptying and closing stores.
+
+import Foundation
+import StratusKit
+import StratusLevelDB
+import Testing
+
+@Suite("Stores")
+struct HostStoreTests {
+    @Test("what was saved is there when the store is opened again")
+    func reopening() async throws {
+        let directory = try HostDirectory()
+        do {
+            let store = try Stratus.open(at: directory.store, options: .tested())
+            let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["alice@example.com"]))
+            try await store.container("iCloud.test", signedInAs: alice).privateCloudDatabase.save(note("a"))
+            store.close()
+        }
+        let store = try Stratus.open(at: directory.store, options: .tested())
+        defer { store.close() }
+        let alice = try #require(try store.account(email: "ALICE@example.com"))
+        #expect(alice.externalID == "alice")
+        let database = store.container("iCloud.test", signedInAs: alice).privateCloudDatabase
+        let record = try await database.record(for: CKRecord.ID(recordName: "a"))
+        #expect(record["text"] as? String == "text")
+    }
+
+    @Test("[X-28] one directory opened twice, by whatever path, is one store until it is closed")
+    func shared() throws {
+        let directory = try HostDirectory()
+        let first = try Stratus.open(at: directory.store, options: .tested())
+        let link = directory.url.appendingPathComponent("link")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: directory.store)
+        let detour = directory.url.appendingPathComponent("x/../store")
+        #expect(try Stratus.open(at: directory.store) === first)
+        #expect(try Stratus.open(at: link) === first)
+        #expect(try Stratus.open(at: detour) === first)
+        first.close()
+        let second = try Stratus.open(at: directory.store, options: .tested())
+        #expect(second !== first)
+        first.close()
+        #expect(try Stratus.open(at: directory.store) === second)
+        second.close()
+    }
+
+    @Test("many threads that open one directory get one store")
+    func openedAtOnce() async throws {
+        let directory = try HostDirectory()
+        let stores = try await withThrowingTaskGroup(of: Stratus.self) { group in
+            for _ in 0..<8 { group.addTask { try Stratus.open(at: directory.store, options: .tested()) } }
+            return try await group.reduce(into: [Stratus]()) { $0.append($1) }
+        }
+        #expect(stores.allSatisfy { $0 === stores[0] })
+        stores[0].close()
+    }
+
+    @Test("a directory that holds something else is refused, untouched, with the remedy")
+    func foreign() throws {
+        let directory = try HostDirectory()
+        let file = directory.url.appendingPathComponent("letter.txt")
+        try Data("Dear".utf8).write(to: file)
+        let error = try #require(throws: StratusError.self) { try Stratus.open(at: directory.url) }
+        #expect(error.code == .notAStore)
+        #expect(!error.message.isEmpty)
+        #expect(error.fields["path"] == directory.url.resolvingSymlinksInPath().path)
+        #expect(try Data(contentsOf: file) == Data("Dear".utf8))
+    }
+
+    @Test("a directory that somebody else holds is refused with the holder")
+    func held() throws {
+        let directory = try HostDirectory()
+        let holder = try LevelDBStore.open(at: directory.store.path)
+        let error = try #require(throws: StratusError.self) { try Stratus.open(at: directory.store) }
+        #expect(error.code == .held)
+        #expect(error.fields["holderProcessID"] == "\(ProcessInfo.processInfo.processIdentifier)")
+        #expect(error.description.contains("held: "))
+        holder.close()
+        // The refusal has left nothing behind.
+        try Stratus.open(at: directory.store, options: .tested()).close()
+    }
+
+    @Test("closing refuses later requests with serviceUnavailable, and host calls with closed or unavailable")
+    func closing() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        try await database.save(note("a"))
+        try await onThread { store.close() }
+        try await onThread { store.close() }
+        await #expect {
+            try await database.save(note("b"))
+        } throws: { error in
+            (error as? CKError)?.code == .serviceUnavailable
+        }
+        let error = try #require(throws: StratusError.self) { try store.accounts() }
+        #expect(error.code == .unavailable)
+        #expect(throws: StratusError.self) { try store.reset() }
+    }
+
+    @Test("closing finishes what was accepted: every operation's last block has been called, every save is durable")
+    func closingFinishes() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested())
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let results = Collected<Bool>()
+        for index in 0..<40 {
+            let operation = CKModifyRecordsOperation(recordsToSave: [note("n\(index)")])
+            operation.modifyRecordsResultBlock = { results.append((try? $0.get()) != nil) }
+            database.add(operation)
+        }
+        try await onThread { store.close() }
+        #expect(results.values == [Bool](repeating: true, count: 40))
+
+        let again = try Stratus.open(at: directory.store, options: .tested())
+        let ids = (0..<40).map { CKRecord.ID(recordName: "n\($0)") }
+        let found = try await again.container("iCloud.test", signedInAs: account).privateCloudDatabase.records(for: ids)
+        #expect(found.values.count { (try? $0.get()) != nil } == 40)
+        try await onThread { again.close() }
+    }
+
+    @Test("emptying a store forgets accounts, records, faults and who is signed in", arguments: [false, true])
+    func reset(isOnDisk: Bool) async throws {
+        let directory = try HostDirectory()
+        let store =
+            isOnDisk
+            ? try Stratus.open(at: directory.store, options: .tested()) : try Stratus.inMemory(options: .tested())
+        let alice = try store.createAccount(.init(), externalID: "alice")
+        try store.signIn(alice)
+        let container = store.container("iCloud.test", signedInAs: alice)
+        try await container.privateCloudDatabase.save(note("a"))
+        store.faults.fail(.everything, with: .zoneBusy, lasting: .untilCancelled)
+        try await onThread { try store.reset() }
+        #expect(try store.accounts() == [])
+        #expect(try store.signedInAccount == nil)
+        #expect(store.faults.count == 0)
+        #expect(try await container.accountStatus() == .noAccount)
+
+        let again = try store.createAccount(.init(), externalID: "alice")
+        #expect(again.id != alice.id)
+        let database = store.container("iCloud.test", signedInAs: again).privateCloudDatabase
+        await #expect {
+            try await database.record(for: CKRecord.ID(recordName: "a"))
+        } throws: { error in
+            (error as? CKError)?.code == .unknownItem
+        }
+        try await database.save(note("a"))
+        try await onThread { store.close() }
+    }
+
+    @Test("emptying a store in memory takes milliseconds")
+    func resetTime() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        for batch in 0..<5 {
+            try await database.modifyRecords(saving: (0..<400).map { note("n\(batch)-\($0)") }, deleting: [])
+        }
+        let clock = ContinuousClock()
+        let times = try (0..<9).map { _ in try clock.measure { try store.reset() } }.sorted()
+        #expect(times[4] < .milliseconds(50))
+    }
+
+    @Test("settling waits for the last block of every operation and for every notification")
+    func settling() async throws {
+        let (store, account) = try Stratus.tested()
+        let container = store.container("iCloud.test")
+        let blocks = Collected<Int>()
+        try store.signIn(account)
+        for index in 0..<20 {
+            let operation = CKModifyRecordsOperation(recordsToSave: [note("n\(index)")])
+            operation.modifyRecordsResultBlock = { _ in blocks.append(index) }
+            container.privateCloudDatabase.add(operation)
+        }
+        await store.settle()
+        #expect(blocks.values.sorted() == Array(0..<20))
+        await store.settle()
+    }
+
+    @Test("[X-05] a clock moved by hand stamps records, and the same seed gives the same tags")
+    func determinism() async throws {
+        func run() async throws -> [String] {
+            let clock = Stratus.ManualClock(now: Date(timeIntervalSince1970: 1_800_000_000))
+            let (store, account) = try Stratus.tested {
+                $0.clock = .manual(clock)
+                $0.identifiers = .seeded(42)
+            }
+            let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+            let record = try await database.save(note("a"))
+            #expect(record.creationDate == Date(timeIntervalSince1970: 1_800_000_000))
+            let first = record.modificationDate
+            record["text"] = "more"
+            let second = try await database.save(record)
+            #expect(try #require(second.modificationDate) > #require(first))
+            clock.advance(by: 3_600)
+            record["text"] = "still more"
+            let third = try await database.save(record)
+            #expect(third.modificationDate == Date(timeIntervalSince1970: 1_800_003_600))
+            return [account.id, account.userRecordName, third.recordChangeTag ?? ""]
+        }
+        let first = try await run()
+        #expect(try await run() == first)
+        #expect(first[2] != "")
+    }
+}
+
+/// Runs what blocks on a thread that may wait.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
+    }
+}
+
+/// Values that blocks append from any thread.
+final class Collected<Value: Sendable>: @unchecked Sendable {
+    // Because the lock guards the array.
+    private let lock = NSLock()
+    private var collected: [Value] = []
+
+    func append(_ value: Value) {
+        lock.lock()
+        collected.append(value)
+        lock.unlock()
+    }
+
+    var values: [Value] {
+        lock.lock()
+        defer { lock.unlock() }
+        return collected
+    }
+}
