@@ -107,6 +107,15 @@ extension RecordSave {
 }
 
 extension ClientValue {
+    /// Whether the value says of an asset what only the server knows.
+    var claimsContent: Bool {
+        switch self {
+        case .asset(.content), .asset(.missing): true
+        case .list(let items): items.contains { $0.claimsContent }
+        default: false
+        }
+    }
+
     fileprivate var filePaths: [String] {
         switch self {
         case .asset(.file(let path)): [path]

@@ -8,6 +8,8 @@ struct JudgedSave {
     let record: Record
     /// The record as it lies in the store; nil for a new one, and for a user record that nobody has saved.
     let old: StoredRecord?
+    /// When and by whom a user record was created that nobody has saved.
+    var created: Stamp?
 }
 
 extension RecordSave {
@@ -42,6 +44,8 @@ extension RecordSave {
                 record.fields[fieldKey] = nil
                 continue
             }
+            // What the client has neither set nor holds the content of stays as it is stored (S-06, S-07).
+            if stored != nil, !changedKeys.contains(key), sent.value.claimsContent { continue }
             let value = try claims.value(sent.value, key: key, stored: stored?.fields[fieldKey]?.value)
             record.fields[fieldKey] = Field(value, isEncrypted: sent.isEncrypted)
         }

@@ -30,11 +30,4 @@ enum UserRecords {
             record: Record(name: RecordName(account.userName.text), type: AccessVerdict.usersType),
             system: SystemFields(changeTag: firstTag, changeSequence: 0, created: stamp, modified: stamp))
     }
-
-    /// Stores the record as it was, so that a save finds it with the dates it was shown with.
-    static func store(of account: Account, in zone: ZoneID, _ transaction: RecordTransaction) throws {
-        let record = unsaved(of: account)
-        try transaction.apply(
-            MutationRequest([.save(record.record)], stamp: record.system.created, tagSalt: 0), in: zone)
-    }
 }

@@ -22,7 +22,7 @@ extension ZoneBatch {
             + removed.map { RecordMutation.delete($0.stored.record.name) }
         let plan: MutationPlan
         do {
-            plan = try transaction.plan(mutationRequest(mutations), in: request.zone.id)
+            plan = try transaction.plan(mutationRequest(mutations, saves), in: request.zone.id)
         } catch let refused as RequestRefused {
             let structure = itemErrors(refused, removed: removed)
             failures.merge(structure) { own, _ in own }
@@ -65,8 +65,10 @@ extension ZoneBatch {
         return found
     }
 
-    private func mutationRequest(_ mutations: [RecordMutation]) -> MutationRequest {
-        MutationRequest(mutations, stamp: outset.stamp, tagSalt: outset.tagSalt)
+    private func mutationRequest(_ mutations: [RecordMutation], _ saves: [JudgedSave] = []) -> MutationRequest {
+        var request = MutationRequest(mutations, stamp: outset.stamp, tagSalt: outset.tagSalt)
+        for save in saves { request.creations[save.name] = save.created }
+        return request
     }
 
     /// Refusals as the errors of items: that of a record deleted by a cascade is its cause's.

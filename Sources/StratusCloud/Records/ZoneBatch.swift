@@ -109,8 +109,8 @@ struct ZoneBatch {
         case .write(let keys, let parent):
             let record = try save.merged(
                 into: before?.record, keys: keys, parent: parent, claims, service.options)
-            if stored == nil, let owner { try UserRecords.store(of: owner, in: request.zone.id, transaction) }
-            return JudgedSave(name: item.name, record: record, old: stored)
+            return JudgedSave(
+                name: item.name, record: record, old: stored, created: stored == nil ? before?.system.created : nil)
         }
     }
 

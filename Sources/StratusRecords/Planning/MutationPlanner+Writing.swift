@@ -125,7 +125,7 @@ extension MutationPlanner {
         return SystemFields(
             changeTag: ChangeTag.text(sequence: draft.sequence, salt: request.tagSalt),
             changeSequence: draft.sequence,
-            created: draft.oldLive?.header.system.created ?? modified,
+            created: draft.oldLive?.header.system.created ?? request.creations[draft.name] ?? modified,
             modified: modified)
     }
 }

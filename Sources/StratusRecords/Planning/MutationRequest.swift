@@ -26,6 +26,8 @@ package struct MutationRequest: Sendable {
     package var stamp: Stamp
     /// Makes change tags differ between stores that were copied from one another.
     package var tagSalt: UInt32
+    /// When and by whom records that are new to the store were created, where that was before this request.
+    package var creations: [RecordName: Stamp] = [:]
 
     package init(_ mutations: [RecordMutation], stamp: Stamp, tagSalt: UInt32) {
         self.mutations = mutations

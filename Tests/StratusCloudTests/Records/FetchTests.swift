@@ -104,6 +104,11 @@ struct FetchTests {
         #expect(server?.fields["photo"] == ClientField(.asset(.missing)))
         #expect(server?.fields["photos"] == ClientField(.list([.asset(.missing)])))
         #expect(server?.fields["n"] == ClientField(.int64(1)))
+        // Merging into that record and saving all of it leaves the assets as they are.
+        let before = try bench.fetch(.note("a")).get()
+        let merged = try bench.save(.change(try #require(server), ["n": .int64(2)]), policy: .allKeys)[0]
+        #expect(merged.fields["photo"] == before.fields["photo"])
+        #expect(merged.fields["photos"] == before.fields["photos"])
     }
 
     @Test("[X-22] content that the stored field does not hold is a claim that counts nothing; missing files fail")
