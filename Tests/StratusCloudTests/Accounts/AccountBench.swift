@@ -94,10 +94,14 @@ final class AccountBench: Sendable {
     private static func service(over store: any OrderedStore, _ bench: AccountBench) throws -> CloudService {
         let engine = try RecordEngine(store: store, incarnation: bench.identifiers.makeUUID())
         let events = bench.events
+        // Nothing is made on the disk before the first asset.
+        let assets = AssetStore(
+            directory: bench.directory.appendingPathComponent("assets").path, session: bench.identifiers.makeUUID(),
+            clock: bench.clock)
         let environment = CloudEnvironment(
             clock: bench.clock, identifiers: bench.identifiers, faults: bench.faults,
             onEvent: { event in events.withLock { $0.append(event) } })
-        return CloudService(engine: engine, environment: environment, options: bench.options)
+        return CloudService(engine: engine, environment: environment, options: bench.options, assets: assets)
     }
 
     var service: CloudService {
@@ -108,6 +112,20 @@ final class AccountBench: Sendable {
     var store: any OrderedStore {
         guard let opened = opened.value else { preconditionFailure("The bench opens its store when it is made.") }
         return opened.store
+    }
+
+    /// Writes a file for a client to save as an asset; gives its path.
+    func makeFile(_ name: String, _ content: String) throws -> String {
+        let file = directory.appendingPathComponent(name)
+        try Data(content.utf8).write(to: file)
+        return file.path
+    }
+
+    /// The names of the directories that hold assets of somebody.
+    func assetDirectories() throws -> [String] {
+        let path = directory.appendingPathComponent("assets/content").path
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
     func caller(_ account: Account?) -> Caller { Caller(container: Self.container, account: account?.id) }
