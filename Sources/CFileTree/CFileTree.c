@@ -120,6 +120,8 @@ int cfiletree_rename(const uint8_t *path, size_t count, const uint8_t *new_path,
     return rename(from.text, to.text) == 0 ? 0 : -errno;
 }
 
+void cfiletree_begin_sync(int descriptor) { (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }
+
 int cfiletree_sync(int descriptor) {
     int result;
     do {

@@ -67,6 +67,9 @@ int cfiletree_rename(
     const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count,
     const uint8_t *CFILETREE_COUNTED(new_count) new_path CFILETREE_SCOPED, size_t new_count);
 
+/* Lets the disk begin to write a file, without waiting. */
+void cfiletree_begin_sync(int descriptor);
+
 /* Returns when an open file or directory is on the disk: 0, or below zero. */
 int cfiletree_sync(int descriptor);
 

@@ -69,6 +69,8 @@ package protocol AssetFiles: Sendable {
     func read(_ descriptor: Int32, into buffer: inout [UInt8]) throws(FileFailure) -> Int
     /// Writes the first `count` bytes of `buffer`, all of them.
     func write(_ descriptor: Int32, _ buffer: [UInt8], count: Int) throws(FileFailure)
+    /// Lets the disk begin to write what was written; a hint.
+    func beginSync(_ descriptor: Int32)
     /// Returns when the file's content is on the disk; its name is when its directory has been synced.
     func sync(_ descriptor: Int32) throws(FileFailure)
     func close(_ descriptor: Int32)

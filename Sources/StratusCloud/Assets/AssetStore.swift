@@ -16,9 +16,6 @@ import Synchronization
 package final class AssetStore: Sendable {
     /// Bytes read and written at once.
     static let bufferByteCount = 256 << 10
-    /// Bytes a directory's name may have.
-    private static let maximumOwnerByteCount = 255
-
     let files: any AssetFiles
     let directory: AssetDirectory
     let leases: AssetLeases
@@ -57,72 +54,11 @@ package final class AssetStore: Sendable {
         try takeIn(paths: [path], owner: owner)[0].get()
     }
 
-    /// Takes several files in at once, which costs fewer syncs. Each succeeds or fails in its place.
-    package func takeIn(paths: [String], owner: UserName) -> [Result<AssetDescriptor, CloudError>] {
-        var folders: Set<String> = []
-        var results = paths.map { path -> Result<AssetDescriptor, CloudError> in
-            do throws(CloudError) {
-                let descriptor = try store(path, owner)
-                folders.insert(self.directory.folder(of: AssetKey(owner: owner, digest: descriptor.digest)))
-                return .success(descriptor)
-            } catch { return .failure(error) }
-        }
-        for folder in folders.sorted() {
-            do throws(FileFailure) { try files.syncDirectory(folder) } catch {
-                for (index, result) in results.enumerated() {
-                    guard case .success(let descriptor) = result else { continue }
-                    let key = AssetKey(owner: owner, digest: descriptor.digest)
-                    guard self.directory.folder(of: key) == folder else { continue }
-                    leases.release(key)
-                    results[index] = .failure(Self.unavailable(error))
-                }
-            }
-        }
-        return results
-    }
-
     /// Ends the leases of contents that `takeIn` returned, one for each: their commit is made, or never will be.
     ///
     /// Not called when it is unknown whether the commit was made; the leases then end by themselves.
     package func release(_ descriptors: some Sequence<AssetDescriptor>, owner: UserName) {
         for descriptor in descriptors { leases.release(AssetKey(owner: owner, digest: descriptor.digest)) }
-    }
-
-    /// Everything but the sync of the directory that the content's name is in.
-    private func store(_ path: String, _ owner: UserName) throws(CloudError) -> AssetDescriptor {
-        guard !owner.text.isEmpty, AssetDirectory.escaped(owner.text).utf8.count <= Self.maximumOwnerByteCount else {
-            throw CloudError(.internalError, "The name of an owner of assets is empty or too long.")
-        }
-        let source = try openSource(path)
-        defer { files.close(source.descriptor) }
-        let incoming: (path: String, descriptor: Int32)
-        do throws(FileFailure) {
-            let name = directory.incomingFile(nextFileNumber())
-            let descriptor = try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
-                try files.createFile(name)
-            }
-            incoming = (name, descriptor)
-        } catch { throw Self.unavailable(error) }
-        var isInPlace = false
-        defer {
-            files.close(incoming.descriptor)
-            if !isInPlace { try? files.removeFile(incoming.path) }
-        }
-        let digest = try copy(source, path: path, to: incoming.descriptor)
-        let key = AssetKey(owner: owner, digest: digest)
-        leases.acquire(key)
-        do throws(FileFailure) {
-            try files.sync(incoming.descriptor)
-            let folder = directory.folder(of: key)
-            try inDirectories([directory.content, directory.owner(owner), folder]) { () throws(FileFailure) in
-                try files.rename(incoming.path, to: directory.file(of: key))
-            }
-        } catch {
-            leases.release(key)
-            throw Self.unavailable(error)
-        }
-        isInPlace = true
-        return AssetDescriptor(digest: digest, byteCount: source.facts.byteCount)
     }
 
     /// Does something in directories, which are made first, each in the one before or in one that is there.

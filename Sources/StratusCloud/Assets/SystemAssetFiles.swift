@@ -40,6 +40,8 @@ package struct SystemAssetFiles: AssetFiles {
         }
     }
 
+    package func beginSync(_ descriptor: Int32) { cfiletree_begin_sync(descriptor) }
+
     package func sync(_ descriptor: Int32) throws(FileFailure) { _ = try Self.checked(cfiletree_sync(descriptor)) }
 
     package func close(_ descriptor: Int32) { cfiletree_close(descriptor) }

@@ -38,6 +38,7 @@ struct MeddlingFiles: AssetFiles {
     func write(_ descriptor: Int32, _ buffer: [UInt8], count: Int) throws(FileFailure) {
         try files.write(descriptor, buffer, count: count)
     }
+    func beginSync(_ descriptor: Int32) { files.beginSync(descriptor) }
     func sync(_ descriptor: Int32) throws(FileFailure) { try files.sync(descriptor) }
     func close(_ descriptor: Int32) { files.close(descriptor) }
     func rename(_ path: String, to newPath: String) throws(FileFailure) { try files.rename(path, to: newPath) }
@@ -194,5 +195,16 @@ struct AssetIntakeTests {
         #expect(assets[0] == assets[3])
         #expect(assets[0] != assets[2])
         #expect(assets[2] != nil)
+    }
+
+    @Test("more files than are open at once are all taken in")
+    func many() throws {
+        let paths = try (0..<100).map { try scratch.write([UInt8($0), 1], to: "many\($0)") }
+        let results = fixture.store.takeIn(paths: paths + ["/none"] + paths, owner: AssetFixture.owner)
+        let assets = try results.indices.filter { $0 != 100 }.map { try results[$0].get() }
+        #expect(Set(assets).count == 100)
+        #expect(assets[..<100] == assets[100...])
+        try fixture.settle(adding: assets)
+        #expect(try fixture.verifier.findings().isEmpty)
     }
 }

@@ -168,6 +168,8 @@ final class MemoryFiles: AssetFiles {
         }
     }
 
+    func beginSync(_ descriptor: Int32) {}
+
     func sync(_ descriptor: Int32) throws(FileFailure) {
         try call { state throws(FileFailure) in
             let node = try state.handle(descriptor).node
