@@ -43,7 +43,7 @@ extension CKRecord {
         state.withLock { state in
             state.absorbSystemFields(saved, account: account)
             state.edits = state.edits.filter { $0.value.number > state.sentEditNumber }
-            if let number = state.parentEditNumber, number <= state.sentEditNumber {
+            if state.parentEditNumber ?? 0 <= state.sentEditNumber {
                 state.parentEditNumber = nil
                 state.parent = saved.parent.map(CKReference.init)
             }

@@ -25,3 +25,5 @@ extension CKReference {
 /// The name of `CKRecord.ReferenceAction` between two versions of Swift.
 @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
 public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+
+extension CKRecord: StratusFormatArgument {}

@@ -120,3 +120,5 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
             encryptionScope: coder.decodeNumber(forKey: CoderKey.encryptionScope) == 1 ? .perZone : .perRecord)
     }
 }
+
+extension CKRecordZone: StratusFormatArgument {}

@@ -1,0 +1,224 @@
+// What records send and take over: the seam to the operations, which no client sees.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+import Testing
+
+@testable import StratusKit
+
+@Suite struct ExchangeTests {
+    private let recordID = CKRecord.ID(recordName: "n1", zoneID: CKRecordZone.ID(zoneName: "Notes"))
+    private let account = AccountID("a1")
+    private let content = AssetDescriptor(digest: [UInt8](repeating: 7, count: 32), byteCount: 5)
+
+    private func answer(tag: String = "t1", fields: [String: ClientField] = [:]) -> ClientRecord {
+        ClientRecord(
+            address: recordID.address, type: "Note", changeTag: tag, creationDate: Date(timeIntervalSince1970: 1),
+            modificationDate: Date(timeIntervalSince1970: 2), creatorUserName: "__defaultOwner__",
+            lastModifiedUserName: "_other", fields: fields)
+    }
+
+    @Test("[C-04] after a save the same record has the server's fields, its values, and no changed keys")
+    func absorb() {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        record["title"] = "a"
+        record.encryptedValues["secret"] = "s"
+        record.setParent(CKRecord.ID(recordName: "f", zoneID: recordID.zoneID))
+        let save = record.makeSave()
+        #expect(save.changedKeys == ["title", "secret"])
+        #expect(
+            save.fields == ["title": ClientField(.string("a")), "secret": ClientField(.string("s"), isEncrypted: true)])
+        #expect(save.isParentChanged)
+        #expect(save.baseTag == nil)
+        #expect(save.fetchedBy == nil)
+
+        var saved = answer()
+        saved.parent = save.parent
+        saved.share = ClientReference(target: RecordAddress(recordName: "s"), action: .none)
+        record.absorb(saved, account: account)
+        #expect(record.recordChangeTag == "t1")
+        #expect(record.creationDate == Date(timeIntervalSince1970: 1))
+        #expect(record.modificationDate == Date(timeIntervalSince1970: 2))
+        #expect(record.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
+        #expect(record.lastModifiedUserRecordID?.recordName == "_other")
+        #expect(record.share?.recordID.recordName == "s")
+        #expect(record.parent?.recordID.recordName == "f")
+        #expect(record["title"] as? String == "a")
+        #expect(record.changedKeys().isEmpty)
+        #expect(record.encryptedValues.changedKeys().isEmpty)
+
+        let next = record.makeSave()
+        #expect(next.baseTag == "t1")
+        #expect(next.changedKeys.isEmpty)
+        #expect(!next.isParentChanged)
+        #expect(next.fetchedBy == account)
+    }
+
+    @Test("what is set while a save is under way is still changed when it is done")
+    func edits() {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        record["title"] = "a"
+        record["body"] = "b"
+        _ = record.makeSave()
+        record["title"] = "c"
+        record.setParent(CKRecord.ID(recordName: "f", zoneID: recordID.zoneID))
+        record.absorb(answer(), account: account)
+        #expect(record.changedKeys() == ["title"])
+        #expect(record["title"] as? String == "c")
+        #expect(record.parent != nil)
+        #expect(record.makeSave().isParentChanged)
+    }
+
+    @Test("[X-25] a misuse is remembered with its text, the first one of many, also through copies and archives")
+    func misuse() throws {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        #expect(record.makeSave().misuse == nil)
+        record["a b"] = 1
+        record[""] = 1
+        #expect(record.makeSave().misuse == "recordKey (a b) contains invalid characters")
+        let copy = try #require(record.copy() as? CKRecord)
+        #expect(copy.makeSave().misuse == record.makeSave().misuse)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        let decoded = try StratusArchive.decode(CKRecord.self, from: data)
+        #expect(decoded.makeSave().misuse == record.makeSave().misuse)
+    }
+
+    @Test(
+        "[X-25][C-07][C-08][C-09] every mistake is remembered",
+        arguments: [
+            { $0.setValue(URL(fileURLWithPath: "/"), forKey: "x") }, { $0["x"] = UInt64.max }, { $0["x"] = [["a"]] },
+            { $0[""] = 1 }, { $0.encryptedValues["x"] = CKAsset(fileURL: URL(fileURLWithPath: "/")) },
+            { $0.encryptedValues["x"] = CKRecord.Reference(record: $0, action: .none) },
+            { $0.parent = CKRecord.Reference(record: $0, action: .deleteSelf) },
+        ] as [@Sendable (CKRecord) -> Void])
+    func mistakes(make: @Sendable (CKRecord) -> Void) {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        make(record)
+        #expect(record.makeSave().misuse != nil)
+        #expect(record.makeSave().fields.isEmpty)
+        #expect(record.makeSave().parent == nil)
+    }
+
+    @Test("[S-05] the ancestor has the values as they were fetched, and none for a record that was never saved")
+    func ancestor() {
+        let fetched = CKRecord(answer(fields: ["title": ClientField(.string("old"))]), account: account)
+        fetched["title"] = "new"
+        fetched["more"] = 1
+        let ancestor = fetched.makeAncestor()
+        #expect(ancestor["title"] as? String == "old")
+        #expect(ancestor.allKeys() == ["title"])
+        #expect(ancestor.recordChangeTag == "t1")
+        #expect(ancestor.changedKeys().isEmpty)
+        let fresh = CKRecord(recordType: "Note", recordID: recordID)
+        fresh["title"] = "new"
+        #expect(fresh.makeAncestor().allKeys().isEmpty)
+    }
+
+    @Test("[S-05][S-07] a conflict has three records, and the server's assets have no files")
+    func conflict() {
+        let client = CKRecord(answer(fields: ["title": ClientField(.string("old"))]), account: account)
+        client["title"] = "mine"
+        let server = answer(
+            tag: "t2",
+            fields: ["title": ClientField(.string("theirs")), "file": ClientField(.asset(.content(content)))])
+        let error = CKError(
+            CloudError(
+                .serverRecordChanged, inner: 2004, "client oplock error updating record", retryAfterSeconds: 1.5,
+                serverRecord: server), client: client, account: account)
+        #expect(error.code == .serverRecordChanged)
+        #expect(error.clientRecord === client)
+        #expect(error.serverRecord?["title"] as? String == "theirs")
+        #expect(error.serverRecord?.recordChangeTag == "t2")
+        #expect(error.serverRecord?["file"] is CKAsset)
+        #expect((error.serverRecord?["file"] as? CKAsset)?.fileURL == nil)
+        #expect(error.ancestorRecord?["title"] as? String == "old")
+        #expect(error.retryAfterSeconds == 1.5)
+        #expect(error.localizedDescription == "client oplock error updating record")
+        #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 2004)
+        #expect("\(error)".contains("14/2004"))
+        #expect(error.serverRecord?.makeSave().fetchedBy == account)
+    }
+
+    @Test("[X-23] a fetched record remembers its account; what was decoded is nobody's")
+    func rememberedAccount() throws {
+        let record = CKRecord(answer(), account: account)
+        #expect(record.makeSave().fetchedBy == account)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        #expect(data.range(of: Data(account.text.utf8 + [0x5F])) == nil)
+        let decoded = try StratusArchive.decode(CKRecord.self, from: data)
+        #expect(decoded.makeSave().fetchedBy == nil)
+    }
+
+    @Test("[X-27] a fetched asset is copied the first time its file is asked for, and once")
+    func download() {
+        let count = Locked(0)
+        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), account: account) { _ in
+            count.withLock { $0 += 1 }
+            return URL(fileURLWithPath: "/copy")
+        }
+        #expect(count.value == 0)
+        let asset = record["file"] as? CKAsset
+        #expect(asset?.fileURL?.path == "/copy")
+        #expect(asset?.fileURL?.path == "/copy")
+        #expect(count.value == 1)
+    }
+
+    @Test("[R-14] an asset that stays in its field is named by its content, elsewhere it is another upload")
+    func claims() {
+        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), account: account) { _ in
+            URL(fileURLWithPath: "/copy")
+        }
+        #expect(record.makeSave().fields["file"] == ClientField(.asset(.content(content))))
+        record["other"] = record["file"] as? CKAsset
+        record["file"] = record["file"] as? CKAsset
+        #expect(record.makeSave().fields["file"] == ClientField(.asset(.content(content))))
+        #expect(record.makeSave().fields["other"] == ClientField(.asset(.file(path: "/copy"))))
+
+        record["new"] = CKAsset(fileURL: URL(fileURLWithPath: "/new"))
+        #expect(record.makeSave().fields["new"] == ClientField(.asset(.file(path: "/new"))))
+        record.absorb(answer(tag: "t2", fields: ["new": ClientField(.asset(.content(content)))]), account: account)
+        #expect(record.makeSave().fields["new"] == ClientField(.asset(.content(content))))
+        record["new"] = record["new"] as? CKAsset
+        #expect(record.makeSave().fields["new"] == ClientField(.asset(.file(path: "/new"))))
+    }
+
+    @Test("[X-27] a decoded asset claims its content where it has been, and no path")
+    func decodedAsset() throws {
+        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), account: account)
+        record["upload"] = CKAsset(fileURL: URL(fileURLWithPath: "/etc/passwd"))
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        let fields = try StratusArchive.decode(CKRecord.self, from: data).makeSave().fields
+        #expect(fields["file"] == ClientField(.asset(.content(content))))
+        #expect(fields["upload"] == ClientField(.asset(.missing)))
+    }
+
+    @Test("[C-21] what is sent has the server's types")
+    func types() {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        record["flag"] = true
+        record["integer"] = UInt8(5)
+        record["single"] = Float(0.5)
+        record["list"] = [1, 2]
+        record["reference"] = CKRecord.Reference(recordID: recordID, action: .deleteSelf)
+        #expect(
+            record.makeSave().fields.mapValues(\.value) == [
+                "flag": .int64(1), "integer": .int64(5), "single": .double(0.5), "list": .list([.int64(1), .int64(2)]),
+                "reference": .reference(ClientReference(target: recordID.address, action: .deleteSelf)),
+            ])
+    }
+
+    @Test("[Z-02] a zone from the server has its capabilities, share and scope; a save sends name and scope")
+    func zones() {
+        let share = ClientReference(target: RecordAddress(recordName: CKRecordNameZoneWideShare), action: .none)
+        let zone = CKRecordZone(
+            ClientZone(
+                address: ZoneAddress(zoneName: "Notes"), capabilities: [.atomic, .zoneWideSharing], share: share,
+                encryptionScope: .perZone))
+        #expect(zone.capabilities == [.atomic, .zoneWideSharing])
+        #expect(zone.share?.recordID.recordName == CKRecordNameZoneWideShare)
+        #expect(zone.encryptionScope == .perZone)
+        #expect(zone.makeSave() == ClientZone(address: ZoneAddress(zoneName: "Notes"), encryptionScope: .perZone))
+    }
+}
