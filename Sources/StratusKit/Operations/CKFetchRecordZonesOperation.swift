@@ -67,6 +67,17 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         return FetchRecordZonesJob(inputs, blocks)
     }
 
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return ["ids": NSArray(array: inputs.zoneIDs ?? []), "isForAll": NSNumber(value: inputs.isForAll)]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordZoneIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
+        let isForAll = (archive["isForAll"] as? NSNumber)?.boolValue ?? false
+        configure { inputs.isForAll = isForAll }
+    }
+
     override func dropBlocks() {
         super.dropBlocks()
         blocks = Blocks()
@@ -75,11 +86,10 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
 /// What a `CKFetchRecordZonesOperation` does.
 final class FetchRecordZonesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because `run` and what it delivers never overlap with one another, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private let request: FetchZonesRequest?
     private let blocks: CKFetchRecordZonesOperation.Blocks
-    private var fetched: [CKRecordZone.ID: CKRecordZone] = [:]
-    private var errors: [AnyHashable: any Error] = [:]
+    private var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
 
     init(_ inputs: CKFetchRecordZonesOperation.Inputs, _ blocks: CKFetchRecordZonesOperation.Blocks) {
         let zoneIDs = (inputs.zoneIDs ?? []).withoutRepetitions()
@@ -87,35 +97,25 @@ final class FetchRecordZonesJob: OperationJob, @unchecked Sendable {
         self.blocks = blocks
     }
 
-    func run(_ context: RequestContext) throws {
+    func send(_ context: RequestContext) throws {
         guard let request else { return }
-        let answers = try context.server.fetchZones(request, as: context.caller, in: context.database)
-        context.deliver { [self] in
-            for (address, result) in answers { deliver(CKRecordZone.ID(address), result, context) }
+        let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
+        answers.items = zones.map { address, result in
+            (CKRecordZone.ID(address), result.map { CKRecordZone($0) }.mapError { context.clientError($0) })
         }
+    }
+
+    func deliver() {
+        for (id, result) in answers.items { blocks.zone?(id, result.mapError { $0 }) }
     }
 
     func conclude(_ result: Result<Void, CKError>) {
         blocks.result?(result.mapError { $0 })
-        guard let oldResult = blocks.oldResult else { return }
-        switch result {
-        case .failure(let error): oldResult(fetched, error)
-        case .success where errors.isEmpty: oldResult(fetched, nil)
-        case .success: oldResult(fetched, CKError.partialFailure(errors, "Failed to fetch some record zones"))
-        }
+        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some record zones"))
     }
+}
 
-    private func deliver(_ zoneID: CKRecordZone.ID, _ result: Result<ClientZone, CloudError>, _ context: RequestContext)
-    {
-        switch result {
-        case .success(let answer):
-            let zone = CKRecordZone(answer)
-            fetched[zoneID] = zone
-            blocks.zone?(zoneID, .success(zone))
-        case .failure(let error):
-            let error = context.clientError(error)
-            errors[zoneID] = error
-            blocks.zone?(zoneID, .failure(error))
-        }
-    }
+extension FetchRecordZonesJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

@@ -99,6 +99,22 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return FetchRecordsJob(inputs, blocks)
     }
 
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return [
+            "ids": NSArray(array: inputs.recordIDs ?? []),
+            "keys": inputs.desiredKeys.map { NSArray(array: $0.map { $0 as NSString }) } ?? NSNull(),
+            "isForCurrentUser": NSNumber(value: inputs.isForCurrentUser),
+        ]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
+        desiredKeys = (archive["keys"] as? NSArray)?.compactMap { $0 as? String }
+        let isForCurrentUser = (archive["isForCurrentUser"] as? NSNumber)?.boolValue ?? false
+        configure { inputs.isForCurrentUser = isForCurrentUser }
+    }
+
     override func dropBlocks() {
         super.dropBlocks()
         blocks = Blocks()
@@ -107,13 +123,12 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
 /// What a `CKFetchRecordsOperation` does.
 final class FetchRecordsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because `run` and what it delivers never overlap with one another, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private let recordIDs: [CKRecord.ID]
     private let desiredKeys: Set<String>?
     private let isForCurrentUser: Bool
     private let blocks: CKFetchRecordsOperation.Blocks
-    private var fetched: [CKRecord.ID: CKRecord] = [:]
-    private var errors: [AnyHashable: any Error] = [:]
+    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
 
     init(_ inputs: CKFetchRecordsOperation.Inputs, _ blocks: CKFetchRecordsOperation.Blocks) {
         recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
@@ -122,49 +137,36 @@ final class FetchRecordsJob: OperationJob, @unchecked Sendable {
         self.blocks = blocks
     }
 
-    func run(_ context: RequestContext) throws {
+    func send(_ context: RequestContext) throws {
         let recordIDs =
             isForCurrentUser
             ? [CKRecord.ID(recordName: try context.server.userName(of: context.caller).text)] : recordIDs
         guard !recordIDs.isEmpty else { return }
         let request = FetchRecordsRequest(addresses: recordIDs.map(\.address), desiredKeys: desiredKeys)
         let response = try context.server.fetchRecords(request, as: context.caller, in: context.database)
-        context.deliver { [self] in
-            for (recordID, result) in zip(recordIDs, response.records) { deliver(recordID, result, context) }
+        answers.items = zip(recordIDs, response.records).map { recordID, result in
+            (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (id, result) in answers.items {
+            blocks.progress?(id, 1)
+            if let block = blocks.record {
+                block(id, result.mapError { $0 })
+            } else {
+                blocks.oldRecord?(try? result.get(), id, result.error)
+            }
         }
     }
 
     func conclude(_ result: Result<Void, CKError>) {
         blocks.result?(result.mapError { $0 })
-        guard let oldResult = blocks.oldResult else { return }
-        switch result {
-        case .failure(let error): oldResult(fetched, error)
-        case .success where errors.isEmpty: oldResult(fetched, nil)
-        case .success: oldResult(fetched, CKError.partialFailure(errors, "Failed to fetch some records"))
-        }
+        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some records"))
     }
+}
 
-    private func deliver(
-        _ recordID: CKRecord.ID, _ result: Result<ClientRecord, CloudError>, _ context: RequestContext
-    ) {
-        blocks.progress?(recordID, 1)
-        switch result {
-        case .success(let answer):
-            let record = context.record(answer)
-            fetched[recordID] = record
-            if let block = blocks.record {
-                block(recordID, .success(record))
-            } else {
-                blocks.oldRecord?(record, recordID, nil)
-            }
-        case .failure(let error):
-            let error = context.clientError(error)
-            errors[recordID] = error
-            if let block = blocks.record {
-                block(recordID, .failure(error))
-            } else {
-                blocks.oldRecord?(nil, recordID, error)
-            }
-        }
-    }
+extension FetchRecordsJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

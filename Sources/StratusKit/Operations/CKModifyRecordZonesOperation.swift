@@ -74,6 +74,19 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         return ModifyRecordZonesJob(inputs, blocks)
     }
 
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return [
+            "zones": NSArray(array: inputs.zonesToSave ?? []),
+            "deletions": NSArray(array: inputs.zoneIDsToDelete ?? []),
+        ]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordZonesToSave = (archive["zones"] as? NSArray)?.compactMap { $0 as? CKRecordZone }
+        recordZoneIDsToDelete = (archive["deletions"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
+    }
+
     override func dropBlocks() {
         super.dropBlocks()
         blocks = Blocks()
@@ -82,14 +95,12 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
 /// What a `CKModifyRecordZonesOperation` does.
 final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because `run` and what it delivers never overlap with one another, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private let zones: [CKRecordZone]
     private let deletions: [CKRecordZone.ID]
     private let request: ModifyZonesRequest
     private let blocks: CKModifyRecordZonesOperation.Blocks
-    private var saved: [CKRecordZone] = []
-    private var deleted: [CKRecordZone.ID] = []
-    private var errors: [AnyHashable: any Error] = [:]
+    private var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
 
     init(_ inputs: CKModifyRecordZonesOperation.Inputs, _ blocks: CKModifyRecordZonesOperation.Blocks) {
         zones = inputs.zonesToSave ?? []
@@ -98,48 +109,28 @@ final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
         self.blocks = blocks
     }
 
-    func run(_ context: RequestContext) throws {
+    func send(_ context: RequestContext) throws {
         guard !zones.isEmpty || !deletions.isEmpty else { return }
         let response = try context.server.modifyZones(request, as: context.caller, in: context.database)
-        context.deliver { [self] in
-            for (zone, result) in zip(zones, response.saves) { deliver(zone.zoneID, result, context) }
-            for (zoneID, result) in zip(deletions, response.deletes) { deliver(zoneID, result, context) }
+        answers.items = zip(zones, response.saves).map { zone, result in
+            (zone.zoneID, result.map { CKRecordZone($0) }.mapError { context.clientError($0) })
         }
+        answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
+    }
+
+    func deliver() {
+        for (id, result) in answers.items { blocks.save?(id, result.mapError { $0 }) }
+        for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
     }
 
     func conclude(_ result: Result<Void, CKError>) {
         blocks.result?(result.mapError { $0 })
-        guard let oldResult = blocks.oldResult else { return }
-        switch result {
-        case .failure(let error): oldResult(saved, deleted, error)
-        case .success where errors.isEmpty: oldResult(saved, deleted, nil)
-        case .success: oldResult(saved, deleted, CKError.partialFailure(errors, "Failed to modify some record zones"))
-        }
+        blocks.oldResult?(
+            answers.successes, answers.deletedIDs, answers.error(result, "Failed to modify some record zones"))
     }
+}
 
-    private func deliver(_ zoneID: CKRecordZone.ID, _ result: Result<ClientZone, CloudError>, _ context: RequestContext)
-    {
-        switch result {
-        case .success(let answer):
-            let zone = CKRecordZone(answer)
-            saved.append(zone)
-            blocks.save?(zoneID, .success(zone))
-        case .failure(let error):
-            let error = context.clientError(error)
-            errors[zoneID] = error
-            blocks.save?(zoneID, .failure(error))
-        }
-    }
-
-    private func deliver(_ zoneID: CKRecordZone.ID, _ result: Result<Void, CloudError>, _ context: RequestContext) {
-        switch result {
-        case .success:
-            deleted.append(zoneID)
-            blocks.delete?(zoneID, .success(()))
-        case .failure(let error):
-            let error = context.clientError(error)
-            errors[zoneID] = error
-            blocks.delete?(zoneID, .failure(error))
-        }
-    }
+extension ModifyRecordZonesJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

@@ -131,6 +131,22 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return ModifyRecordsJob(inputs, blocks)
     }
 
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return [
+            "records": NSArray(array: inputs.recordsToSave ?? []),
+            "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
+            "policy": NSNumber(value: inputs.savePolicy.rawValue), "atomic": NSNumber(value: inputs.isAtomic),
+        ]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordsToSave = (archive["records"] as? NSArray)?.compactMap { $0 as? CKRecord }
+        recordIDsToDelete = (archive["deletions"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
+        savePolicy = (archive["policy"] as? NSNumber).flatMap { RecordSavePolicy(rawValue: $0.intValue) } ?? savePolicy
+        isAtomic = (archive["atomic"] as? NSNumber)?.boolValue ?? isAtomic
+    }
+
     override func dropBlocks() {
         super.dropBlocks()
         blocks = Blocks()
@@ -139,14 +155,12 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
 /// What a `CKModifyRecordsOperation` does.
 final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because `run` and what it delivers never overlap with one another, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private let records: [CKRecord]
     private let deletions: [CKRecord.ID]
     private let request: ModifyRecordsRequest
     private let blocks: CKModifyRecordsOperation.Blocks
-    private var saved: [CKRecord] = []
-    private var deleted: [CKRecord.ID] = []
-    private var errors: [AnyHashable: any Error] = [:]
+    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
 
     init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks) {
         records = inputs.recordsToSave ?? []
@@ -158,48 +172,46 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         self.blocks = blocks
     }
 
-    func run(_ context: RequestContext) throws {
+    func send(_ context: RequestContext) throws {
         guard !records.isEmpty || !deletions.isEmpty else { return }
         let response = try context.server.modifyRecords(request, as: context.caller, in: context.database)
-        context.deliver { [self] in
-            for (record, result) in zip(records, response.saves) { deliver(record, result, context) }
-            for (recordID, result) in zip(deletions, response.deletes) { deliver(recordID, result, context) }
+        answers.items = zip(records, response.saves).map { record, result in
+            (
+                record.recordID,
+                result.map { absorb($0, into: record, context) }.mapError {
+                    context.clientError($0, record: record)
+                }
+            )
         }
+        answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
+    }
+
+    private func absorb(_ saved: ClientRecord, into record: CKRecord, _ context: RequestContext) -> CKRecord {
+        record.absorb(saved, account: context.caller.account)
+        return record
+    }
+
+    func deliver() {
+        for (index, item) in answers.items.enumerated() {
+            let record = (try? item.result.get()) ?? records[index]
+            blocks.progress?(record, 1)
+            if let save = blocks.save {
+                save(item.id, item.result.mapError { $0 })
+            } else {
+                blocks.oldSave?(record, item.result.error)
+            }
+        }
+        for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
     }
 
     func conclude(_ result: Result<Void, CKError>) {
         blocks.result?(result.mapError { $0 })
-        guard let oldResult = blocks.oldResult else { return }
-        switch result {
-        case .failure(let error): oldResult(saved, deleted, error)
-        case .success where errors.isEmpty: oldResult(saved, deleted, nil)
-        case .success: oldResult(saved, deleted, CKError.partialFailure(errors, "Failed to modify some records"))
-        }
+        blocks.oldResult?(
+            answers.successes, answers.deletedIDs, answers.error(result, "Failed to modify some records"))
     }
+}
 
-    private func deliver(_ record: CKRecord, _ result: Result<ClientRecord, CloudError>, _ context: RequestContext) {
-        blocks.progress?(record, 1)
-        switch result {
-        case .success(let answer):
-            record.absorb(answer, account: context.caller.account)
-            saved.append(record)
-            if let save = blocks.save { save(record.recordID, .success(record)) } else { blocks.oldSave?(record, nil) }
-        case .failure(let error):
-            let error = context.clientError(error, record: record)
-            errors[record.recordID] = error
-            if let save = blocks.save { save(record.recordID, .failure(error)) } else { blocks.oldSave?(record, error) }
-        }
-    }
-
-    private func deliver(_ recordID: CKRecord.ID, _ result: Result<Void, CloudError>, _ context: RequestContext) {
-        switch result {
-        case .success:
-            deleted.append(recordID)
-            blocks.delete?(recordID, .success(()))
-        case .failure(let error):
-            let error = context.clientError(error)
-            errors[recordID] = error
-            blocks.delete?(recordID, .failure(error))
-        }
-    }
+extension ModifyRecordsJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

@@ -111,6 +111,12 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// The job of the operation as it is now; nil where there is nothing to do. Called when the operation starts.
     func makeJob() -> (any OperationJob)? { nil }
 
+    /// The inputs as a long-lived operation keeps them; nil where it cannot be one (O-14).
+    func archiveInputs() -> [String: Any]? { nil }
+
+    /// Takes the inputs of a kept operation.
+    func adoptInputs(_ archive: [String: Any]) {}
+
     /// Lets go of blocks, which often refer to the operation. Called when it has finished; the lock is held.
     func dropBlocks() { persistedBlock = nil }
 
@@ -182,8 +188,16 @@ extension CKOperation {
             callbacks: CallbackQueue(isInline: isInline))
         let made = OperationRunner(
             makeJob() ?? IdleJob(), context: context, configuration: configuration,
+            longLived: configuration.isLongLived ? makeLongLived(context) : nil,
             onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
         locked { if runner == nil { runner = made } }
+    }
+
+    private func makeLongLived(_ context: RequestContext) -> LongLivedRun? {
+        guard let inputs = archiveInputs() else { return nil }
+        return LongLivedRun(
+            operation: self, inputs: inputs, database: selector, caller: context.caller,
+            onPersisted: longLivedOperationWasPersistedBlock)
     }
 
     private func handle(_ event: OperationEvent) {
@@ -224,7 +238,8 @@ extension CKOperation {
 
 /// What a bare operation does.
 private final class IdleJob: OperationJob {
-    func run(_ context: RequestContext) {}
+    func send(_ context: RequestContext) {}
+    func deliver() {}
     func conclude(_ result: Result<Void, CKError>) {}
 }
 

@@ -4,15 +4,24 @@
 import Foundation
 import StratusCloud
 
-/// What one operation does. `run` and `conclude` never overlap, and blocks are called through `RequestContext.deliver`
-/// and in `conclude` only: one after another, on the operation's own queue (O-03).
+/// What one operation does. `send` and what follows never overlap: a job is used by one thread at a time.
 protocol OperationJob: AnyObject, Sendable {
-    /// Makes the operation's requests on a thread that may block, and delivers what is known of single items.
+    /// Makes the operation's request on a thread that may block, and keeps the answer.
     ///
-    /// Called again when a request failed in a way that is tried again. Throws what fails the operation as a whole.
-    func run(_ context: RequestContext) throws
-    /// Calls the blocks that end the operation (O-04). Comes after everything that was delivered.
+    /// Called again when the request failed in a way that is tried again. Throws what fails the operation as a whole.
+    func send(_ context: RequestContext) throws
+    /// Calls the blocks for single items, on the operation's own queue (O-03, O-04).
+    func deliver()
+    /// Calls the blocks that end the operation (O-04), on the same queue, after everything that was delivered.
     func conclude(_ result: Result<Void, CKError>)
+}
+
+/// A job whose answer can be kept and replayed (O-14).
+protocol LongLivedJob: OperationJob {
+    /// The answer, after `send`.
+    var archivedAnswer: [String: Any] { get }
+    /// Takes a kept answer in the place of `send`.
+    func adopt(_ archivedAnswer: [String: Any])
 }
 
 /// What a job needs to make requests.

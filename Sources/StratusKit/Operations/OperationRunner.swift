@@ -18,6 +18,12 @@ final class OperationRunner: Sendable {
         var ticket: PoolTicket?
         var retry: SessionTimers.Token?
         var retryCount = 0
+        /// Whether the client was told that the operation is kept.
+        var isPersisted = false
+        /// Whether another object's answer is waited for.
+        var isWaiting = false
+        /// Whether that answer came before the wait began.
+        var isWoken = false
         var requestTimer: SessionTimers.Token?
         var resourceTimer: SessionTimers.Token?
         var failure: CKError?
@@ -26,17 +32,20 @@ final class OperationRunner: Sendable {
     let context: RequestContext
     let configuration: EffectiveConfiguration
     private let job: any OperationJob
+    private let longLived: LongLivedRun?
     private let onWorkEnd: @Sendable () -> Void
     private let onTimeOut: @Sendable () -> Void
     private let state = Locked(State())
 
     init(
         _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
+        longLived: LongLivedRun?,
         onWorkEnd: @escaping @Sendable () -> Void, onTimeOut: @escaping @Sendable () -> Void
     ) {
         self.job = job
         self.context = context
         self.configuration = configuration
+        self.longLived = longLived
         self.onWorkEnd = onWorkEnd
         self.onTimeOut = onTimeOut
     }
@@ -54,11 +63,11 @@ final class OperationRunner: Sendable {
 
     /// Asks the work to end early. A request that is being answered is waited for: what it does on the server stays.
     func stop() {
-        let (ticket, retry) = state.withLock { state in
-            state.isStopped = true
-            return (state.ticket, state.retry)
+        let (ticket, retry, isWaiting) = state.withLock { state in
+            defer { (state.isStopped, state.isWaiting) = (true, false) }
+            return (state.ticket, state.retry, state.isWaiting)
         }
-        if ticket?.withdraw() == true {
+        if isWaiting || ticket?.withdraw() == true {
             end()
         } else if let retry, session.timers.cancel(retry) {
             resumeActivity()
@@ -74,8 +83,9 @@ final class OperationRunner: Sendable {
             case .cancelled: .operationWasCancelled
             case .timedOut: .operationTimedOut
             }
-        context.deliver { [job] in
+        context.deliver { [self] in
             job.conclude(failure.map { .failure($0) } ?? .success(()))
+            leave()
             completion()
         }
     }
@@ -115,14 +125,19 @@ final class OperationRunner: Sendable {
 
     private func work() {
         do {
-            try job.run(context)
+            guard try answer() else { return }
+            context.deliver { [job] in job.deliver() }
             state.withLock { $0.failure = nil }
         } catch {
-            let failure = (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
+            let failure = clientError(error)
             if mayRetry(failure) { return waitAndRetry(failure) }
             state.withLock { $0.failure = failure }
         }
         end()
+    }
+
+    private func clientError(_ error: any Error) -> CKError {
+        (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
     }
 
     private func end() {
@@ -165,5 +180,69 @@ extension OperationRunner {
 
     private func resumeActivity() {
         if session.timers.isMovedByHand { session.activity.begin() }
+    }
+}
+
+// MARK: Long-lived operations
+
+extension OperationRunner {
+    /// Gets the answer; false when another object has sent the request and its answer is waited for.
+    private func answer() throws -> Bool {
+        guard let longLived, let job = job as? any LongLivedJob else {
+            try job.send(context)
+            return true
+        }
+        let step = try session.longLived.join(try longLived.entry(), as: ObjectIdentifier(self)) { [self] in wake() }
+        switch step {
+        case .send:
+            let isFirst = state.withLock { state in
+                defer { state.isPersisted = true }
+                return !state.isPersisted
+            }
+            if isFirst, let onPersisted = longLived.onPersisted { context.deliver(onPersisted) }
+            try send(longLived, job)
+            return true
+        case .replay(let data):
+            let archive = try LongLivedArchive.root(of: data)
+            if let error = LongLivedArchive.error(archive["failure"]) { throw error }
+            job.adopt((archive["answer"] as? NSDictionary) as? [String: Any] ?? [:])
+            return true
+        case .wait:
+            let wait = state.withLock { state in
+                defer { (state.isWoken, state.isWaiting) = (false, !state.isWoken && !state.isStopped) }
+                return (isOver: state.isWoken, isStopped: state.isStopped)
+            }
+            if wait.isOver { return try answer() }
+            // Stopped before it could wait: there is no answer, and the work is over.
+            return wait.isStopped
+        }
+    }
+
+    private func wake() {
+        let goesOn = state.withLock { state in
+            defer { (state.isWoken, state.isWaiting) = (!state.isWaiting, false) }
+            return state.isWaiting
+        }
+        if goesOn { submit() }
+    }
+
+    private func send(_ longLived: LongLivedRun, _ job: any LongLivedJob) throws {
+        var archive: [String: Any] = [:]
+        do {
+            try job.send(context)
+            archive["answer"] = job.archivedAnswer as NSDictionary
+        } catch {
+            let failure = clientError(error)
+            if mayRetry(failure) { throw failure }
+            archive["failure"] = LongLivedArchive.object(of: failure)
+            try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+            throw failure
+        }
+        try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+    }
+
+    private func leave() {
+        // What could not be dropped is found again, which does no harm, and is dropped after a day.
+        if let longLived { try? session.longLived.leave(longLived.id, as: ObjectIdentifier(self)) }
     }
 }

@@ -13,6 +13,7 @@ package final class CloudSession: Sendable {
     package let pool: BlockingPool
     package let timers: SessionTimers
     package let activity = SessionActivity()
+    package let longLived: LongLivedRegistry
     /// The container that `CKContainer.default()` means in this session.
     package let defaultContainerIdentifier: String
     /// Whether the single-item call that deletes a zone that does not exist succeeds.
@@ -27,12 +28,13 @@ package final class CloudSession: Sendable {
     package init(
         server: any CloudServer, clock: any CloudClock, account: AccountID? = nil,
         defaultContainerIdentifier: String = "iCloud.default", unknownZoneDeletionSucceeds: Bool = false,
-        threadCount: Int = 16
+        threadCount: Int = 16, longLivedStore: any LongLivedStore = MemoryLongLivedStore()
     ) {
         self.server = server
         self.clock = clock
         self.pool = BlockingPool(threadCount: threadCount)
         self.timers = SessionTimers(clock: clock)
+        self.longLived = LongLivedRegistry(store: longLivedStore, clock: clock)
         self.defaultContainerIdentifier = defaultContainerIdentifier
         self.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
         self.signedIn = Locked(account)
