@@ -90,3 +90,15 @@ extension CKContainer {
         try await applicationPermissionStatus(for: applicationPermission)
     }
 }
+
+/// An earlier name.
+@available(*, deprecated, renamed: "CKContainer.ApplicationPermissions")
+public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions
+
+/// An earlier name.
+@available(*, deprecated, renamed: "CKContainer.ApplicationPermissionStatus")
+public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
+
+/// An earlier name.
+@available(*, deprecated, renamed: "CKContainer.ApplicationPermissionBlock")
+public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock

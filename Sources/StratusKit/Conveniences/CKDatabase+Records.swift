@@ -69,11 +69,6 @@ extension CKDatabase {
 // MARK: Batches
 
 extension CKDatabase {
-    /// The answers of a batch, item by item.
-    public typealias ModifiedRecords = (
-        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
-    )
-
     /// Fetches records.
     /// - Parameters:
     ///   - recordIDs: The records' identifiers. One that stands twice is answered once.
@@ -109,7 +104,15 @@ extension CKDatabase {
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
-        completionHandler: @escaping @Sendable (Result<ModifiedRecords, any Error>) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+                        deleteResults: [CKRecord.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
     ) {
         scope.begin(modifying(recordsToSave, recordIDsToDelete, savePolicy, atomically, completionHandler))
     }
@@ -126,7 +129,9 @@ extension CKDatabase {
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
-    ) async throws -> ModifiedRecords {
+    ) async throws -> (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
         try await scope.await { modifying(recordsToSave, recordIDsToDelete, savePolicy, atomically, $0) }
     }
 }
@@ -134,6 +139,11 @@ extension CKDatabase {
 // MARK: The operations behind them
 
 extension CKDatabase {
+    /// The answers of a batch, item by item.
+    private typealias ModifiedRecords = (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    )
+
     private func fetching(
         _ recordID: CKRecord.ID, _ completion: @escaping @Sendable (Result<CKRecord, any Error>) -> Void
     ) -> CKOperation {

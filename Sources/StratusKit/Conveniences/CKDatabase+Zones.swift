@@ -88,12 +88,6 @@ extension CKDatabase {
 // MARK: Batches
 
 extension CKDatabase {
-    /// The answers of a batch, item by item.
-    public typealias ModifiedRecordZones = (
-        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
-        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
-    )
-
     /// Fetches zones.
     /// - Parameters:
     ///   - zoneIDs: The zones' identifiers. One that stands twice is answered once.
@@ -123,7 +117,15 @@ extension CKDatabase {
     ///   - completionHandler: Given an answer for every zone, or the error of the request.
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
-        completionHandler: @escaping @Sendable (Result<ModifiedRecordZones, any Error>) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+                        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
     ) {
         scope.begin(modifying(recordZonesToSave, recordZoneIDsToDelete, completionHandler))
     }
@@ -137,7 +139,10 @@ extension CKDatabase {
     @discardableResult
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
-    ) async throws -> ModifiedRecordZones {
+    ) async throws -> (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    ) {
         try await scope.await { modifying(recordZonesToSave, recordZoneIDsToDelete, $0) }
     }
 }
@@ -145,6 +150,12 @@ extension CKDatabase {
 // MARK: The operations behind them
 
 extension CKDatabase {
+    /// The answers of a batch, item by item.
+    private typealias ModifiedRecordZones = (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    )
+
     private func fetchingAll(
         _ completion: @escaping @Sendable (Result<[CKRecordZone], any Error>) -> Void
     ) -> CKOperation {
