@@ -1,6 +1,6 @@
 // Properties that moved to the configuration. Setting one sets it there.
 
-import Foundation
+public import Foundation
 
 extension CKOperation {
     /// The container; nil for the default one.
