@@ -1,8 +1,9 @@
 // The server as the client's side sees it: requests that block, and a server that refuses everything.
 
 package import StratusCloud
+package import StratusModel
 
-/// Requests of records and zones. Each blocks its thread until it is answered, and throws `CloudError` when it fails as
+/// Requests of records, zones and people. Each blocks its thread until it is answered, and throws `CloudError` when it fails as
 /// a whole. `CloudService` is the server; tests put others in its place.
 package protocol CloudServer: Sendable {
     func modifyRecords(
@@ -17,6 +18,17 @@ package protocol CloudServer: Sendable {
     func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)]
+
+    /// How the caller's account stands.
+    func accountStatus(of caller: Caller) throws -> AccountStatus
+    /// The name of the caller's user record; throws `notAuthenticated` without an account (O-17).
+    func userName(of caller: Caller) throws -> UserName
+    /// The people that were looked for, in order; nil for those who are not found or do not want to be.
+    func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?]
+    /// The path of a fresh private copy of an asset's content, of a record of this zone.
+    func copyAsset(
+        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+    ) throws -> String
 }
 
 /// A server that answers every request with one error: a store that could not be opened.
@@ -40,4 +52,16 @@ package struct RefusingServer: CloudServer {
     package func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] { throw error }
+
+    package func accountStatus(of caller: Caller) throws -> AccountStatus { throw error }
+
+    package func userName(of caller: Caller) throws -> UserName { throw error }
+
+    package func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
+        throw error
+    }
+
+    package func copyAsset(
+        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+    ) throws -> String { throw error }
 }

@@ -13,24 +13,30 @@ package final class CloudSession: Sendable {
     package let pool: BlockingPool
     package let timers: SessionTimers
     package let activity = SessionActivity()
+    package let longLived: LongLivedRegistry
     /// The container that `CKContainer.default()` means in this session.
     package let defaultContainerIdentifier: String
+    /// Whether the single-item call that deletes a zone that does not exist succeeds.
+    package let unknownZoneDeletionSucceeds: Bool
 
     private let signedIn: Locked<AccountID?>
-    /// Objects made once per session, by type and key: see `object(for:make:)`.
-    private let objects = Locked<[String: any AnyObject & Sendable]>([:])
+    /// Objects that there is one of as long as somebody refers to it: see `object(for:make:)`.
+    private let objects = Locked<[String: WeakObject]>([:])
     private let notifications = DispatchQueue(label: "StratusKit.notifications")
 
     /// A session. `threadCount` requests at most wait for the server at a time.
     package init(
         server: any CloudServer, clock: any CloudClock, account: AccountID? = nil,
-        defaultContainerIdentifier: String = "iCloud.default", threadCount: Int = 16
+        defaultContainerIdentifier: String = "iCloud.default", unknownZoneDeletionSucceeds: Bool = false,
+        threadCount: Int = 16, longLivedStore: any LongLivedStore = MemoryLongLivedStore()
     ) {
         self.server = server
         self.clock = clock
         self.pool = BlockingPool(threadCount: threadCount)
         self.timers = SessionTimers(clock: clock)
+        self.longLived = LongLivedRegistry(store: longLivedStore, clock: clock)
         self.defaultContainerIdentifier = defaultContainerIdentifier
+        self.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
         self.signedIn = Locked(account)
     }
 
@@ -48,7 +54,7 @@ package final class CloudSession: Sendable {
 
     /// Tells observers that the status of an account may have changed: also when a host suspends or restores one.
     package func postAccountChange() {
-        post(Notification.Name("CKAccountChangedNotification"))
+        post(.CKAccountChanged)
     }
 
     /// Posts a notification from a queue of the session, never from the caller's thread.
@@ -60,16 +66,24 @@ package final class CloudSession: Sendable {
         }
     }
 
-    /// An object that the session keeps one of under this key, such as the default container.
-    package func object<Kept: AnyObject & Sendable>(for key: String, make: () -> Kept) -> Kept {
+    /// The object under this key, such as the default container: the same one as long as somebody refers to it. The
+    /// session does not, because the object refers to the session.
+    package func object<Shared: AnyObject & Sendable>(for key: String, make: @Sendable () -> Shared) -> Shared {
         objects.withLock { objects in
-            if let kept = objects[key] as? Kept { return kept }
+            if let shared = objects[key]?.object as? Shared { return shared }
             let made = make()
-            objects[key] = made
+            objects[key] = WeakObject(object: made)
             return made
         }
     }
 
     /// Refuses new requests; what was accepted is finished.
-    package func close() { pool.close() }
+    package func close() {
+        pool.close()
+        timers.close()
+    }
+}
+
+private struct WeakObject: Sendable {
+    weak let object: (any AnyObject & Sendable)?
 }

@@ -17,6 +17,7 @@ package final class SessionTimers: Sendable {
 
     private struct Entry {
         let deadline: Double
+        let firesAtClose: Bool
         let body: @Sendable () -> Void
     }
 
@@ -28,7 +29,8 @@ package final class SessionTimers: Sendable {
     }
 
     private let clock: any CloudClock
-    private let isMovedByHand: Bool
+    /// Whether time stands still until somebody moves it.
+    package let isMovedByHand: Bool
     private let state = Locked(State())
 
     package init(clock: any CloudClock) {
@@ -38,12 +40,15 @@ package final class SessionTimers: Sendable {
         handMoved?.onMove { [weak self] in self?.fireDue() }
     }
 
-    /// Calls `body` once when `seconds` have passed, on a thread of no meaning; it must be quick.
-    package func schedule(afterSeconds seconds: Double, _ body: @escaping @Sendable () -> Void) -> Token {
+    /// Calls `body` once when `seconds` have passed, on a thread of no meaning; it must be quick. `firesAtClose` is for
+    /// what must not hold up the end of the session.
+    package func schedule(
+        afterSeconds seconds: Double, firesAtClose: Bool = false, _ body: @escaping @Sendable () -> Void
+    ) -> Token {
         let deadline = clock.uptimeSeconds + max(seconds, 0)
         let (number, wantsWakeUp) = state.withLock { state in
             state.lastNumber += 1
-            state.entries[state.lastNumber] = Entry(deadline: deadline, body: body)
+            state.entries[state.lastNumber] = Entry(deadline: deadline, firesAtClose: firesAtClose, body: body)
             let wantsWakeUp = !isMovedByHand && deadline < state.wakeUp
             if wantsWakeUp { state.wakeUp = deadline }
             return (state.lastNumber, wantsWakeUp)
@@ -52,9 +57,10 @@ package final class SessionTimers: Sendable {
         return Token(number: number)
     }
 
-    /// Cancels a timer. One that is being fired may still call its body.
-    package func cancel(_ token: Token) {
-        state.withLock { $0.entries[token.number] = nil }
+    /// Cancels a timer. False when it has fired: its body was called, or is about to be.
+    @discardableResult
+    package func cancel(_ token: Token) -> Bool {
+        state.withLock { $0.entries.removeValue(forKey: token.number) != nil }
     }
 
     /// How many timers wait.
@@ -76,10 +82,17 @@ package final class SessionTimers: Sendable {
         if next < .infinity { askForWakeUp(afterSeconds: next - now) }
     }
 
+    /// Fires at once what was scheduled to fire at the end.
+    package func close() { fire { $0.firesAtClose } }
+
     private func fireDue() {
         let now = clock.uptimeSeconds
+        fire { $0.deadline <= now }
+    }
+
+    private func fire(_ isDue: @Sendable (Entry) -> Bool) {
         let due = state.withLock { state in
-            let due = state.entries.filter { $0.value.deadline <= now }
+            let due = state.entries.filter { isDue($0.value) }
             for number in due.keys { state.entries[number] = nil }
             return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
         }

@@ -1,0 +1,37 @@
+// A database of a container. What can be done with it is in the extensions of the folders above.
+
+public import Foundation
+import StratusCloud
+
+/// One of a container's databases.
+public final class CKDatabase: NSObject, Sendable {
+    /// Which of a container's databases.
+    public enum Scope: Int, Sendable {
+        case `public` = 1
+        case `private` = 2
+        case shared = 3
+    }
+
+    /// Which of its container's databases this is.
+    public let databaseScope: CKDatabase.Scope
+    let scope: ContainerScope
+
+    init(_ scope: ContainerScope, _ databaseScope: Scope) {
+        self.scope = scope
+        self.databaseScope = databaseScope
+        super.init()
+    }
+
+    /// The same database in the server's words.
+    var selector: DatabaseSelector {
+        switch databaseScope {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
+        }
+    }
+
+    public override var description: String {
+        "<CKDatabase: \(databaseScope) of \(scope.identifier ?? "the default container")>"
+    }
+}

@@ -1,0 +1,69 @@
+// What a container and its databases have in common: which store, which container in it, for whom. Databases outlive
+// the container object they were taken from, so they refer to this and not to the container.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Configuration that everything done through a container or database inherits; made by `configuredWith`.
+protocol OperationDefaults: Sendable {}
+
+/// A container of a store, as one account sees it.
+struct ContainerScope: Sendable {
+    /// Whose account is meant.
+    enum Person: Sendable {
+        /// Whoever is signed in when a request is made.
+        case signedIn
+        case account(AccountID)
+    }
+
+    /// The session that was current when the container was made; nil when none was, and one is found when it is needed.
+    let captured: CloudSession?
+    /// Nil for the default container.
+    let identifier: String?
+    let account: Person
+    var defaults: (any OperationDefaults)?
+    let added = AddedOperations()
+
+    /// The default container of the session that is current now.
+    init() {
+        self.init(captured: CurrentSession.captured(), identifier: nil, account: .signedIn)
+    }
+
+    init(captured: CloudSession?, identifier: String?, account: Person) {
+        self.captured = captured
+        self.identifier = identifier
+        self.account = account
+    }
+
+    /// The session to use now. Opens the embedded store where nothing else is set.
+    var session: CloudSession { CurrentSession.resolved(captured) }
+
+    /// Who asks, as the server is told.
+    func caller(in session: CloudSession) -> Caller {
+        let account =
+            switch account {
+            case .signedIn: session.account
+            case .account(let id): id
+            }
+        return Caller(
+            container: ContainerName(identifier ?? session.defaultContainerIdentifier), account: account)
+    }
+}
+
+/// The queue that runs operations which were added, made when the first one is.
+final class AddedOperations: Sendable {
+    private let made = Locked<OperationQueue?>(nil)
+
+    /// Many at a time, since none of them blocks the queue's threads.
+    var queue: OperationQueue {
+        made.withLock { made in
+            if let made { return made }
+            let queue = OperationQueue()
+            queue.name = "StratusKit.operations"
+            made = queue
+            return queue
+        }
+    }
+}

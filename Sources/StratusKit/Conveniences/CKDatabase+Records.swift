@@ -1,0 +1,215 @@
+// Records without making an operation: single ones and batches, with a completion handler and awaited.
+//
+// Single calls throw the error of their item. Batch calls answer every item, and fail only when the request as a
+// whole failed.
+
+import Foundation
+
+// MARK: Single records
+
+extension CKDatabase {
+    /// Fetches a record.
+    /// - Parameters:
+    ///   - recordID: The record's identifier.
+    ///   - completionHandler: Given the record, or the error.
+    public func fetch(
+        withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        scope.begin(fetching(recordID) { $0.call(completionHandler) })
+    }
+
+    /// Fetches a record.
+    /// - Parameter recordID: The record's identifier.
+    /// - Returns: The record.
+    /// - Throws: `CKError`, `unknownItem` where there is none.
+    public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
+        try await scope.await { fetching(recordID, $0) }
+    }
+
+    /// Saves a record if nobody else has saved it meanwhile (S-01).
+    /// - Parameters:
+    ///   - record: The record. It takes over what the server makes of it (C-04).
+    ///   - completionHandler: Given the same record, or the error.
+    public func save(
+        _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        scope.begin(saving(record) { $0.call(completionHandler) })
+    }
+
+    /// Saves a record if nobody else has saved it meanwhile (S-01).
+    /// - Parameter record: The record. It takes over what the server makes of it (C-04).
+    /// - Returns: The same record.
+    /// - Throws: `CKError`, `serverRecordChanged` where somebody else was faster.
+    @discardableResult
+    public func save(_ record: CKRecord) async throws -> CKRecord {
+        try await scope.await { saving(record, $0) }
+    }
+
+    /// Deletes a record.
+    /// - Parameters:
+    ///   - recordID: The record's identifier.
+    ///   - completionHandler: Given the same identifier, or the error.
+    public func delete(
+        withRecordID recordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
+    ) {
+        scope.begin(deleting(recordID) { $0.call(completionHandler) })
+    }
+
+    /// Deletes a record.
+    /// - Parameter recordID: The record's identifier.
+    /// - Returns: The same identifier.
+    /// - Throws: `CKError`.
+    @discardableResult
+    public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
+        try await scope.await { deleting(recordID, $0) }
+    }
+}
+
+// MARK: Batches
+
+extension CKDatabase {
+    /// Fetches records.
+    /// - Parameters:
+    ///   - recordIDs: The records' identifiers. One that stands twice is answered once.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - completionHandler: Given an answer for every record, or the error of the request.
+    public func fetch(
+        withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
+    ) {
+        scope.begin(fetching(recordIDs, desiredKeys, completionHandler))
+    }
+
+    /// Fetches records.
+    /// - Parameters:
+    ///   - ids: The records' identifiers. One that stands twice is answered once.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    /// - Returns: An answer for every record.
+    /// - Throws: `CKError` when the request as a whole failed.
+    public func records(
+        for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        try await scope.await { fetching(ids, desiredKeys, $0) }
+    }
+
+    /// Saves and deletes records in one request.
+    /// - Parameters:
+    ///   - recordsToSave: The records to save; they take over what the server makes of them (C-04).
+    ///   - recordIDsToDelete: The identifiers of the records to delete.
+    ///   - savePolicy: How the server treats what it has.
+    ///   - atomically: Whether a zone that can is changed whole or not at all.
+    ///   - completionHandler: Given an answer for every record, or the error of the request.
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+                        deleteResults: [CKRecord.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(modifying(recordsToSave, recordIDsToDelete, savePolicy, atomically, completionHandler))
+    }
+
+    /// Saves and deletes records in one request.
+    /// - Parameters:
+    ///   - recordsToSave: The records to save; they take over what the server makes of them (C-04).
+    ///   - recordIDsToDelete: The identifiers of the records to delete.
+    ///   - savePolicy: How the server treats what it has.
+    ///   - atomically: Whether a zone that can is changed whole or not at all.
+    /// - Returns: An answer for every record.
+    /// - Throws: `CKError` when the request as a whole failed.
+    @discardableResult
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) async throws -> (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
+        try await scope.await { modifying(recordsToSave, recordIDsToDelete, savePolicy, atomically, $0) }
+    }
+}
+
+// MARK: The operations behind them
+
+extension CKDatabase {
+    /// The answers of a batch, item by item.
+    private typealias ModifiedRecords = (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    )
+
+    private func fetching(
+        _ recordID: CKRecord.ID, _ completion: @escaping @Sendable (Result<CKRecord, any Error>) -> Void
+    ) -> CKOperation {
+        fetching([recordID], nil) { completion($0.item(recordID)) }
+    }
+
+    private func fetching(
+        _ recordIDs: [CKRecord.ID], _ desiredKeys: [CKRecord.FieldKey]?,
+        _ completion: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchRecordsOperation(recordIDs: recordIDs)
+        operation.database = self
+        operation.desiredKeys = desiredKeys
+        let answers = Gathered<[CKRecord.ID: Result<CKRecord, any Error>]>([:])
+        operation.perRecordResultBlock = { answers.value[$0] = $1 }
+        operation.fetchRecordsResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+
+    private func saving(
+        _ record: CKRecord, _ completion: @escaping @Sendable (Result<CKRecord, any Error>) -> Void
+    ) -> CKOperation {
+        let recordID = record.recordID
+        return modifying([record], [], .ifServerRecordUnchanged, true) { result in
+            completion(result.map(\.saveResults).item(recordID))
+        }
+    }
+
+    private func deleting(
+        _ recordID: CKRecord.ID, _ completion: @escaping @Sendable (Result<CKRecord.ID, any Error>) -> Void
+    ) -> CKOperation {
+        modifying([], [recordID], .ifServerRecordUnchanged, true) { result in
+            completion(result.map(\.deleteResults).item(recordID).map { recordID })
+        }
+    }
+
+    private func modifying(
+        _ records: [CKRecord], _ recordIDs: [CKRecord.ID], _ savePolicy: CKModifyRecordsOperation.RecordSavePolicy,
+        _ atomically: Bool, _ completion: @escaping @Sendable (Result<ModifiedRecords, any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: recordIDs)
+        operation.database = self
+        operation.savePolicy = savePolicy
+        operation.isAtomic = atomically
+        let answers = Gathered<ModifiedRecords>(([:], [:]))
+        operation.perRecordSaveBlock = { answers.value.saveResults[$0] = $1 }
+        operation.perRecordDeleteBlock = { answers.value.deleteResults[$0] = $1 }
+        operation.modifyRecordsResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+}
+
+extension Result where Failure == any Error {
+    /// Calls a handler that takes a value or an error.
+    func call(_ handler: (Success?, (any Error)?) -> Void) {
+        switch self {
+        case .success(let value): handler(value, nil)
+        case .failure(let error): handler(nil, error)
+        }
+    }
+
+    /// The answer for one item, as if it had been asked for alone.
+    func item<Key: Hashable, Item>(_ key: Key) -> Result<Item, any Error>
+    where Success == [Key: Result<Item, any Error>] {
+        flatMap { answers in
+            answers[key] ?? .failure(CKError(.internalError, userInfo: ["item": "\(key)"]))
+        }
+    }
+}

@@ -1,0 +1,210 @@
+// Zones without making an operation: single ones and batches, with a completion handler and awaited.
+//
+// Single calls throw the error of their item. Batch calls answer every item, and fail only when the request as a
+// whole failed.
+
+import Foundation
+
+// MARK: Single zones
+
+extension CKDatabase {
+    /// Fetches all zones of the database (Z-05).
+    /// - Parameter completionHandler: Given the zones, or the error.
+    public func fetchAllRecordZones(
+        completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void
+    ) {
+        scope.begin(fetchingAll { $0.call(completionHandler) })
+    }
+
+    /// Fetches all zones of the database (Z-05).
+    /// - Throws: `CKError`.
+    public func allRecordZones() async throws -> [CKRecordZone] {
+        try await scope.await { fetchingAll($0) }
+    }
+
+    /// Fetches a zone.
+    /// - Parameters:
+    ///   - zoneID: The zone's identifier.
+    ///   - completionHandler: Given the zone, or the error.
+    public func fetch(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        scope.begin(fetching([zoneID]) { $0.item(zoneID).call(completionHandler) })
+    }
+
+    /// Fetches a zone.
+    /// - Parameter zoneID: The zone's identifier.
+    /// - Returns: The zone.
+    /// - Throws: `CKError`, `zoneNotFound` where there is none.
+    public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
+        try await scope.await { completion in fetching([zoneID]) { completion($0.item(zoneID)) } }
+    }
+
+    /// Saves a zone. One that exists stays as it is (Z-03).
+    /// - Parameters:
+    ///   - zone: The zone.
+    ///   - completionHandler: Given the zone as the server has it, or the error.
+    public func save(
+        _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        let zoneID = zone.zoneID
+        scope.begin(modifying([zone], []) { $0.map(\.saveResults).item(zoneID).call(completionHandler) })
+    }
+
+    /// Saves a zone. One that exists stays as it is (Z-03).
+    /// - Parameter zone: The zone.
+    /// - Returns: The zone as the server has it.
+    /// - Throws: `CKError`.
+    @discardableResult
+    public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
+        let zoneID = zone.zoneID
+        return try await scope.await { completion in
+            modifying([zone], []) { completion($0.map(\.saveResults).item(zoneID)) }
+        }
+    }
+
+    /// Deletes a zone and everything in it.
+    /// - Parameters:
+    ///   - zoneID: The zone's identifier.
+    ///   - completionHandler: Given the same identifier, or the error.
+    public func delete(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
+    ) {
+        scope.begin(deleting(zoneID) { $0.call(completionHandler) })
+    }
+
+    /// Deletes a zone and everything in it.
+    /// - Parameter zoneID: The zone's identifier.
+    /// - Returns: The same identifier.
+    /// - Throws: `CKError`, `zoneNotFound` where there is none, unless the host has it succeed.
+    @discardableResult
+    public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+        try await scope.await { deleting(zoneID, $0) }
+    }
+}
+
+// MARK: Batches
+
+extension CKDatabase {
+    /// Fetches zones.
+    /// - Parameters:
+    ///   - zoneIDs: The zones' identifiers. One that stands twice is answered once.
+    ///   - completionHandler: Given an answer for every zone, or the error of the request.
+    public func fetch(
+        withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+    ) {
+        scope.begin(fetching(zoneIDs, completionHandler))
+    }
+
+    /// Fetches zones.
+    /// - Parameter ids: The zones' identifiers. One that stands twice is answered once.
+    /// - Returns: An answer for every zone.
+    /// - Throws: `CKError` when the request as a whole failed.
+    public func recordZones(
+        for ids: [CKRecordZone.ID]
+    ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+        try await scope.await { fetching(ids, $0) }
+    }
+
+    /// Saves and deletes zones in one request.
+    /// - Parameters:
+    ///   - recordZonesToSave: The zones to save.
+    ///   - recordZoneIDsToDelete: The identifiers of the zones to delete.
+    ///   - completionHandler: Given an answer for every zone, or the error of the request.
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+                        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(modifying(recordZonesToSave, recordZoneIDsToDelete, completionHandler))
+    }
+
+    /// Saves and deletes zones in one request.
+    /// - Parameters:
+    ///   - recordZonesToSave: The zones to save.
+    ///   - recordZoneIDsToDelete: The identifiers of the zones to delete.
+    /// - Returns: An answer for every zone.
+    /// - Throws: `CKError` when the request as a whole failed.
+    @discardableResult
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+    ) async throws -> (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    ) {
+        try await scope.await { modifying(recordZonesToSave, recordZoneIDsToDelete, $0) }
+    }
+}
+
+// MARK: The operations behind them
+
+extension CKDatabase {
+    /// The answers of a batch, item by item.
+    private typealias ModifiedRecordZones = (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    )
+
+    private func fetchingAll(
+        _ completion: @escaping @Sendable (Result<[CKRecordZone], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        operation.database = self
+        let zones = Gathered<[CKRecordZone]>([])
+        operation.perRecordZoneResultBlock = { _, result in
+            if let zone = try? result.get() { zones.value.append(zone) }
+        }
+        operation.fetchRecordZonesResultBlock = { completion($0.map { zones.value }) }
+        return operation
+    }
+
+    private func fetching(
+        _ zoneIDs: [CKRecordZone.ID],
+        _ completion:
+            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
+        operation.database = self
+        let answers = Gathered<[CKRecordZone.ID: Result<CKRecordZone, any Error>]>([:])
+        operation.perRecordZoneResultBlock = { answers.value[$0] = $1 }
+        operation.fetchRecordZonesResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+
+    private func deleting(
+        _ zoneID: CKRecordZone.ID, _ completion: @escaping @Sendable (Result<CKRecordZone.ID, any Error>) -> Void
+    ) -> CKOperation {
+        let session = scope.session
+        return modifying([], [zoneID]) { result in
+            let item = result.map(\.deleteResults).item(zoneID).map { zoneID }
+            guard session.unknownZoneDeletionSucceeds, case .failure(let error as CKError) = item,
+                error.code == .zoneNotFound
+            else { return completion(item) }
+            completion(.success(zoneID))
+        }
+    }
+
+    private func modifying(
+        _ zones: [CKRecordZone], _ zoneIDs: [CKRecordZone.ID],
+        _ completion: @escaping @Sendable (Result<ModifiedRecordZones, any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKModifyRecordZonesOperation(recordZonesToSave: zones, recordZoneIDsToDelete: zoneIDs)
+        operation.database = self
+        let answers = Gathered<ModifiedRecordZones>(([:], [:]))
+        operation.perRecordZoneSaveBlock = { answers.value.saveResults[$0] = $1 }
+        operation.perRecordZoneDeleteBlock = { answers.value.deleteResults[$0] = $1 }
+        operation.modifyRecordZonesResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+}

@@ -1,0 +1,106 @@
+// Running operations in a container.
+
+import Foundation
+
+extension CKContainer {
+    /// Runs an operation in this container, at once or when what it depends on has finished (O-01).
+    /// - Parameter operation: One that was not added before and is in no other queue.
+    public func add(_ operation: CKOperation) {
+        scope.run(operation)
+    }
+
+    /// Runs `body` with a container whose operations inherit a configuration and a group.
+    /// - Parameters:
+    ///   - configuration: What operations use where they have no value of their own.
+    ///   - group: The group of operations that have none.
+    ///   - body: What to do with the container.
+    /// - Returns: What `body` returns.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKContainer) throws -> R
+    ) rethrows -> R {
+        try body(CKContainer(scope.inheriting(configuration, group)))
+    }
+
+    /// Runs `body` with a container whose operations inherit a configuration and a group.
+    /// - Parameters:
+    ///   - configuration: What operations use where they have no value of their own.
+    ///   - group: The group of operations that have none.
+    ///   - body: What to do with the container.
+    /// - Returns: What `body` returns.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: @Sendable (CKContainer) async throws -> R
+    ) async rethrows -> R {
+        try await body(CKContainer(scope.inheriting(configuration, group)))
+    }
+}
+
+extension CKDatabase {
+    /// Runs an operation on this database, at once or when what it depends on has finished (O-01).
+    /// - Parameter operation: One that was not added before and is in no other queue.
+    public func add(_ operation: CKDatabaseOperation) {
+        operation.database = self
+        scope.run(operation)
+    }
+
+    /// Runs `body` with this database, with operations that inherit a configuration and a group.
+    /// - Parameters:
+    ///   - configuration: What operations use where they have no value of their own.
+    ///   - group: The group of operations that have none.
+    ///   - body: What to do with the database.
+    /// - Returns: What `body` returns.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKDatabase) throws -> R
+    ) rethrows -> R {
+        try body(CKDatabase(scope.inheriting(configuration, group), databaseScope))
+    }
+
+    /// Runs `body` with this database, with operations that inherit a configuration and a group.
+    /// - Parameters:
+    ///   - configuration: What operations use where they have no value of their own.
+    ///   - group: The group of operations that have none.
+    ///   - body: What to do with the database.
+    /// - Returns: What `body` returns.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: @Sendable (CKDatabase) async throws -> R
+    ) async rethrows -> R {
+        try await body(CKDatabase(scope.inheriting(configuration, group), databaseScope))
+    }
+}
+
+extension ContainerScope {
+    /// The same container with other defaults; what is not given stays as it was.
+    func inheriting(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> ContainerScope {
+        var configured = self
+        let outer = defaults as? ConfiguredDefaults
+        let copy = configuration.map { CKOperation.Configuration($0.explicit) }
+        configured.defaults = ConfiguredDefaults(
+            configuration: copy ?? outer?.configuration, group: group ?? outer?.group)
+        return configured
+    }
+
+    /// Runs an operation on the queue of those that were added.
+    func run(_ operation: CKOperation) {
+        operation.place { $0.scope = self }
+        // One that has run stays as it is: operations are single use (O-07).
+        guard !operation.isExecuting, !operation.isFinished, operation.count() else { return }
+        added.queue.addOperation(operation)
+    }
+
+    /// Starts an operation of a convenience call, which waits for nothing and is urgent for the user (O-11).
+    func start(_ operation: CKOperation, isInline: Bool) {
+        operation.place {
+            $0.scope = self
+            $0.qualityOfService = .userInitiated
+            $0.isInline = isInline
+        }
+        operation.start()
+    }
+}

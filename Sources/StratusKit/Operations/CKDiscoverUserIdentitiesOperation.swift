@@ -1,0 +1,153 @@
+// Looks for other people, by what is known of them.
+
+import Foundation
+import StratusCloud
+import StratusModel
+
+/// Looks for people by e-mail address, telephone number or user record. Only those are found who want to be.
+@available(*, deprecated, message: "Use CKContainer.shareParticipants(for:).")
+open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var lookupInfos: [CKUserIdentity.LookupInfo] = []
+    private var blocks = DiscoveryBlocks()
+
+    /// An operation that looks for nobody.
+    public required override init() { super.init() }
+
+    /// An operation that looks for these.
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    /// Who to look for.
+    public final var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] {
+        get { locked { lookupInfos } }
+        set { configure { lookupInfos = newValue } }
+    }
+
+    /// Called for everybody who was found.
+    public final var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
+        get { locked { blocks.discovered } }
+        set { configure { blocks.discovered = newValue } }
+    }
+
+    /// Called last, once.
+    public final var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure { blocks.result = newValue } }
+    }
+
+    /// Called last, once.
+    public final var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure { blocks.oldResult = newValue } }
+    }
+
+    override func makeJob() -> (any OperationJob)? {
+        let (lookupInfos, blocks) = locked { (self.lookupInfos, self.blocks) }
+        return DiscoveryJob(lookupInfos, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        blocks = DiscoveryBlocks()
+    }
+}
+
+/// Looks for the people in the address book. There is none here, so nobody is found.
+@available(*, deprecated, message: "There is no address book to look in.")
+open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var discovered: ((CKUserIdentity) -> Void)?
+    private var blocks = DiscoveryBlocks()
+
+    /// An operation that looks for everybody in the address book.
+    public required override init() { super.init() }
+
+    /// Called for everybody who was found.
+    public final var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
+        get { locked { discovered } }
+        set { configure { discovered = newValue } }
+    }
+
+    /// Called last, once.
+    public final var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure { blocks.result = newValue } }
+    }
+
+    /// Called last, once.
+    public final var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure { blocks.oldResult = newValue } }
+    }
+
+    override func makeJob() -> (any OperationJob)? {
+        DiscoveryJob([], locked { blocks })
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        discovered = nil
+        blocks = DiscoveryBlocks()
+    }
+}
+
+/// The blocks of both operations.
+struct DiscoveryBlocks {
+    var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+    var oldResult: (((any Error)?) -> Void)?
+}
+
+/// Looks for people.
+final class DiscoveryJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let lookupInfos: [CKUserIdentity.LookupInfo]
+    private let blocks: DiscoveryBlocks
+    private var found: [DiscoveredIdentity?] = []
+
+    init(_ lookupInfos: [CKUserIdentity.LookupInfo], _ blocks: DiscoveryBlocks) {
+        self.lookupInfos = lookupInfos
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !lookupInfos.isEmpty else { return }
+        found = try context.server.discover(lookupInfos.map(\.lookup), as: context.caller)
+    }
+
+    func deliver() {
+        for (lookupInfo, found) in zip(lookupInfos, found) {
+            guard let found else { continue }
+            blocks.discovered?(CKUserIdentity(found, lookupInfo: lookupInfo), lookupInfo)
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        switch result {
+        case .success: blocks.oldResult?(nil)
+        case .failure(let error): blocks.oldResult?(error)
+        }
+    }
+}
+
+extension CKUserIdentity.LookupInfo {
+    /// The same in the server's words.
+    var lookup: IdentityLookup {
+        if let emailAddress { return .email(emailAddress) }
+        if let phoneNumber { return .phone(phoneNumber) }
+        return .userRecord(userRecordID?.recordName ?? "")
+    }
+}
+
+extension CKUserIdentity {
+    /// A person whom the server has found.
+    convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
+        self.init(
+            userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
+            nameComponents: PersonNameComponents(found.name), hasiCloudAccount: true)
+    }
+}

@@ -1,0 +1,121 @@
+// Fetches zones by their identifiers, or all of a database.
+
+import Foundation
+import StratusCloud
+
+/// Fetches zones by their identifiers, or all zones of a database.
+open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var zoneIDs: [CKRecordZone.ID]?
+        var isForAll = false
+    }
+
+    struct Blocks {
+        var zone: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldResult: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation without items.
+    public required override init() { super.init() }
+
+    /// An operation that fetches these.
+    public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+    }
+
+    /// An operation that fetches all zones of its database (Z-05).
+    open class func fetchAllRecordZonesOperation() -> Self {
+        let operation = self.init()
+        operation.configure { operation.inputs.isForAll = true }
+        return operation
+    }
+
+    /// The zones to fetch.
+    public final var recordZoneIDs: [CKRecordZone.ID]? {
+        get { locked { inputs.zoneIDs } }
+        set { configure { inputs.zoneIDs = newValue } }
+    }
+
+    /// Called for every zone.
+    public final var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
+        get { locked { blocks.zone } }
+        set { configure { blocks.zone = newValue } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure { blocks.result = newValue } }
+    }
+
+    /// Called last, once, with what was found; zones that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
+    public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure { blocks.oldResult = newValue } }
+    }
+
+    override func makeJob() -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        return FetchRecordZonesJob(inputs, blocks)
+    }
+
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return ["ids": NSArray(array: inputs.zoneIDs ?? []), "isForAll": NSNumber(value: inputs.isForAll)]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordZoneIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
+        let isForAll = (archive["isForAll"] as? NSNumber)?.boolValue ?? false
+        configure { inputs.isForAll = isForAll }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        blocks = Blocks()
+    }
+}
+
+/// What a `CKFetchRecordZonesOperation` does.
+final class FetchRecordZonesJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let request: FetchZonesRequest?
+    private let blocks: CKFetchRecordZonesOperation.Blocks
+    private var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
+
+    init(_ inputs: CKFetchRecordZonesOperation.Inputs, _ blocks: CKFetchRecordZonesOperation.Blocks) {
+        let zoneIDs = (inputs.zoneIDs ?? []).withoutRepetitions()
+        request = inputs.isForAll ? .all : zoneIDs.isEmpty ? nil : .named(zoneIDs.map(\.address))
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard let request else { return }
+        let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
+        answers.items = zones.map { address, result in
+            (CKRecordZone.ID(address), result.map { CKRecordZone($0) }.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (id, result) in answers.items { blocks.zone?(id, result.mapError { $0 }) }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some record zones"))
+    }
+}
+
+extension FetchRecordZonesJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+}

@@ -1,0 +1,172 @@
+// Fetches records by their identifiers, or the record of the user who asks.
+
+import Foundation
+import StratusCloud
+import StratusModel
+
+/// Fetches records by their identifiers. An identifier that stands twice is fetched once.
+open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var recordIDs: [CKRecord.ID]?
+        var desiredKeys: [CKRecord.FieldKey]?
+        var isForCurrentUser = false
+    }
+
+    struct Blocks {
+        var progress: ((CKRecord.ID, Double) -> Void)?
+        var record: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldRecord: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
+        var oldResult: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation without items.
+    public required override init() { super.init() }
+
+    /// An operation that fetches these.
+    public convenience init(recordIDs: [CKRecord.ID]) {
+        self.init()
+        self.recordIDs = recordIDs
+    }
+
+    /// An operation that fetches the record of the user who asks; without an account it fails with `notAuthenticated`
+    /// (O-17).
+    open class func fetchCurrentUserRecordOperation() -> Self {
+        let operation = self.init()
+        operation.configure { operation.inputs.isForCurrentUser = true }
+        return operation
+    }
+
+    // MARK: Inputs
+
+    /// The records to fetch.
+    public final var recordIDs: [CKRecord.ID]? {
+        get { locked { inputs.recordIDs } }
+        set { configure { inputs.recordIDs = newValue } }
+    }
+
+    /// The fields to fetch: nil for all, none for system fields alone (T-14).
+    public final var desiredKeys: [CKRecord.FieldKey]? {
+        get { locked { inputs.desiredKeys } }
+        set { configure { inputs.desiredKeys = newValue } }
+    }
+
+    // MARK: Blocks
+
+    /// Called with how much of a record has come, at last with 1.0 (O-05).
+    public final var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
+        get { locked { blocks.progress } }
+        set { configure { blocks.progress = newValue } }
+    }
+
+    /// Called for every record that was asked for.
+    public final var perRecordResultBlock:
+        ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    {
+        get { locked { blocks.record } }
+        set { configure { blocks.record = newValue } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure { blocks.result = newValue } }
+    }
+
+    /// Called for every record that was asked for, unless `perRecordResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perRecordResultBlock.")
+    public final var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldRecord } }
+        set { configure { blocks.oldRecord = newValue } }
+    }
+
+    /// Called last, once, with what was found; items that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
+    public final var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure { blocks.oldResult = newValue } }
+    }
+
+    // MARK: Running
+
+    override func makeJob() -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        return FetchRecordsJob(inputs, blocks)
+    }
+
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return [
+            "ids": NSArray(array: inputs.recordIDs ?? []),
+            "keys": inputs.desiredKeys.map { NSArray(array: $0.map { $0 as NSString }) } ?? NSNull(),
+            "isForCurrentUser": NSNumber(value: inputs.isForCurrentUser),
+        ]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
+        desiredKeys = (archive["keys"] as? NSArray)?.compactMap { $0 as? String }
+        let isForCurrentUser = (archive["isForCurrentUser"] as? NSNumber)?.boolValue ?? false
+        configure { inputs.isForCurrentUser = isForCurrentUser }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        blocks = Blocks()
+    }
+}
+
+/// What a `CKFetchRecordsOperation` does.
+final class FetchRecordsJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let recordIDs: [CKRecord.ID]
+    private let desiredKeys: Set<String>?
+    private let isForCurrentUser: Bool
+    private let blocks: CKFetchRecordsOperation.Blocks
+    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
+
+    init(_ inputs: CKFetchRecordsOperation.Inputs, _ blocks: CKFetchRecordsOperation.Blocks) {
+        recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
+        desiredKeys = inputs.desiredKeys.map(Set.init)
+        isForCurrentUser = inputs.isForCurrentUser
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        let recordIDs =
+            isForCurrentUser
+            ? [CKRecord.ID(recordName: try context.server.userName(of: context.caller).text)] : recordIDs
+        guard !recordIDs.isEmpty else { return }
+        let request = FetchRecordsRequest(addresses: recordIDs.map(\.address), desiredKeys: desiredKeys)
+        let response = try context.server.fetchRecords(request, as: context.caller, in: context.database)
+        answers.items = zip(recordIDs, response.records).map { recordID, result in
+            (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (id, result) in answers.items {
+            blocks.progress?(id, 1)
+            if let block = blocks.record {
+                block(id, result.mapError { $0 })
+            } else {
+                blocks.oldRecord?(try? result.get(), id, result.error)
+            }
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some records"))
+    }
+}
+
+extension FetchRecordsJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+}

@@ -1,0 +1,217 @@
+// Saves and deletes records: one request, answered item by item.
+
+public import Foundation
+import StratusCloud
+
+/// Saves and deletes records of one database, in one request.
+///
+/// A request has a limit of items and bytes (L-01); over it the operation fails whole with `limitExceeded`, and the
+/// client sends halves. A saved record is the object that was passed in, with the server's fields (C-04).
+open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    /// Which values of a record a save writes, and whether the server compares change tags.
+    public enum RecordSavePolicy: Int, Sendable {
+        /// Writes changed keys, if nobody else has saved the record meanwhile (S-01).
+        case ifServerRecordUnchanged = 0
+        /// Writes changed keys whatever the server has (S-02).
+        case changedKeys = 1
+        /// Writes all keys the client has; others that the server has stay (S-02).
+        case allKeys = 2
+    }
+
+    struct Inputs {
+        var recordsToSave: [CKRecord]?
+        var recordIDsToDelete: [CKRecord.ID]?
+        var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
+        var clientChangeTokenData: Data?
+        var isAtomic = true
+    }
+
+    struct Blocks {
+        var progress: ((CKRecord, Double) -> Void)?
+        var save: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+        var delete: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldSave: ((CKRecord, (any Error)?) -> Void)?
+        var oldResult: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation without items.
+    public required override init() { super.init() }
+
+    /// An operation that saves and deletes these.
+    public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
+        self.init()
+        self.recordsToSave = recordsToSave
+        self.recordIDsToDelete = recordIDsToDelete
+    }
+
+    // MARK: Inputs
+
+    /// The records to save. A record that stands twice fails the operation (S-11).
+    public final var recordsToSave: [CKRecord]? {
+        get { locked { inputs.recordsToSave } }
+        set { configure { inputs.recordsToSave = newValue } }
+    }
+
+    /// The records to delete.
+    public final var recordIDsToDelete: [CKRecord.ID]? {
+        get { locked { inputs.recordIDsToDelete } }
+        set { configure { inputs.recordIDsToDelete = newValue } }
+    }
+
+    /// How the server treats what it has.
+    public final var savePolicy: RecordSavePolicy {
+        get { locked { inputs.savePolicy } }
+        set { configure { inputs.savePolicy = newValue } }
+    }
+
+    /// Data by which a client recognises its own change in the zone's feed (T-11).
+    public final var clientChangeTokenData: Data? {
+        get { locked { inputs.clientChangeTokenData } }
+        set { configure { inputs.clientChangeTokenData = newValue } }
+    }
+
+    /// Whether a zone that can is changed whole or not at all.
+    public final var isAtomic: Bool {
+        get { locked { inputs.isAtomic } }
+        set { configure { inputs.isAtomic = newValue } }
+    }
+
+    // MARK: Blocks
+
+    /// Called with how much of a record has been sent, at last with 1.0 (O-05).
+    public final var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
+        get { locked { blocks.progress } }
+        set { configure { blocks.progress = newValue } }
+    }
+
+    /// Called for every record that was to be saved.
+    public final var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)?
+    {
+        get { locked { blocks.save } }
+        set { configure { blocks.save = newValue } }
+    }
+
+    /// Called for every record that was to be deleted.
+    public final var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
+    {
+        get { locked { blocks.delete } }
+        set { configure { blocks.delete = newValue } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure { blocks.result = newValue } }
+    }
+
+    /// Called for every record that was to be saved, unless `perRecordSaveBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perRecordSaveBlock.")
+    public final var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
+        get { locked { blocks.oldSave } }
+        set { configure { blocks.oldSave = newValue } }
+    }
+
+    /// Called last, once, with what was saved and deleted; items that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
+    public final var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure { blocks.oldResult = newValue } }
+    }
+
+    // MARK: Running
+
+    override func makeJob() -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        return ModifyRecordsJob(inputs, blocks)
+    }
+
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return [
+            "records": NSArray(array: inputs.recordsToSave ?? []),
+            "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
+            "policy": NSNumber(value: inputs.savePolicy.rawValue), "atomic": NSNumber(value: inputs.isAtomic),
+        ]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordsToSave = (archive["records"] as? NSArray)?.compactMap { $0 as? CKRecord }
+        recordIDsToDelete = (archive["deletions"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
+        savePolicy = (archive["policy"] as? NSNumber).flatMap { RecordSavePolicy(rawValue: $0.intValue) } ?? savePolicy
+        isAtomic = (archive["atomic"] as? NSNumber)?.boolValue ?? isAtomic
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        blocks = Blocks()
+    }
+}
+
+/// What a `CKModifyRecordsOperation` does.
+final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let records: [CKRecord]
+    private let deletions: [CKRecord.ID]
+    private let request: ModifyRecordsRequest
+    private let blocks: CKModifyRecordsOperation.Blocks
+    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
+
+    init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks) {
+        records = inputs.recordsToSave ?? []
+        deletions = inputs.recordIDsToDelete ?? []
+        request = ModifyRecordsRequest(
+            saves: records.map { $0.makeSave() }, deletes: deletions.map(\.address),
+            policy: SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged,
+            isAtomic: inputs.isAtomic)
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !records.isEmpty || !deletions.isEmpty else { return }
+        let response = try context.server.modifyRecords(request, as: context.caller, in: context.database)
+        answers.items = zip(records, response.saves).map { record, result in
+            (
+                record.recordID,
+                result.map { absorb($0, into: record, context) }.mapError {
+                    context.clientError($0, record: record)
+                }
+            )
+        }
+        answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
+    }
+
+    private func absorb(_ saved: ClientRecord, into record: CKRecord, _ context: RequestContext) -> CKRecord {
+        record.absorb(saved, account: context.caller.account)
+        return record
+    }
+
+    func deliver() {
+        for (index, item) in answers.items.enumerated() {
+            let record = (try? item.result.get()) ?? records[index]
+            blocks.progress?(record, 1)
+            if let save = blocks.save {
+                save(item.id, item.result.mapError { $0 })
+            } else {
+                blocks.oldSave?(record, item.result.error)
+            }
+        }
+        for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(
+            answers.successes, answers.deletedIDs, answers.error(result, "Failed to modify some records"))
+    }
+}
+
+extension ModifyRecordsJob: LongLivedJob {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+}

@@ -1,0 +1,123 @@
+// What a request was answered, item by item: for blocks, and archived for the replay of long-lived operations (O-14).
+
+import Foundation
+
+/// The answers for the items of one operation, in the order in which blocks are told of them.
+struct ItemAnswers<ID: NSObject, Item: NSObject> {
+    /// Items that were saved or fetched.
+    var items: [(id: ID, result: Result<Item, CKError>)] = []
+    /// Items that were deleted.
+    var deletions: [(id: ID, result: Result<Void, CKError>)] = []
+
+    /// The items that were saved or fetched.
+    var successes: [Item] { items.compactMap { try? $0.result.get() } }
+
+    /// The items that were fetched, by identifier.
+    var successesByID: [ID: Item] {
+        Dictionary(
+            items.compactMap { item in (try? item.result.get()).map { (item.id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    var deletedIDs: [ID] { deletions.filter { (try? $0.result.get()) != nil }.map(\.id) }
+
+    /// What a deprecated completion block is told: the operation's own error, or that items failed.
+    func error(_ result: Result<Void, CKError>, _ message: String) -> CKError? {
+        if case .failure(let error) = result { return error }
+        var errors: [AnyHashable: any Error] = [:]
+        for (id, result) in items { if case .failure(let error) = result { errors[id] = error } }
+        for (id, result) in deletions { if case .failure(let error) = result { errors[id] = error } }
+        return errors.isEmpty ? nil : CKError.partialFailure(errors, message)
+    }
+}
+
+// MARK: Archiving
+
+/// The values an archive of a long-lived operation may hold.
+enum LongLivedArchive {
+    private static let classes: [AnyClass] = [
+        NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSNull.self, CKRecord.self, CKRecordID.self,
+        CKRecordZone.self, CKRecordZoneID.self, CKOperationGroup.self,
+    ]
+
+    static func data(_ root: [String: Any]) throws -> Data {
+        try NSKeyedArchiver.archivedData(withRootObject: root as NSDictionary, requiringSecureCoding: true)
+    }
+
+    static func root(of data: Data) throws -> [String: Any] {
+        let root = try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data)
+        return (root as? NSDictionary) as? [String: Any] ?? [:]
+    }
+
+    /// An error without what cannot be archived: records and causes.
+    static func object(of error: CKError) -> NSDictionary {
+        let inner = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code
+        return [
+            "code": NSNumber(value: error.errorCode), "text": error.localizedDescription as NSString,
+            "retry": error.retryAfterSeconds.map { NSNumber(value: $0) } ?? NSNull(),
+            "inner": inner.map { NSNumber(value: $0) } ?? NSNull(), "server": error.serverRecord ?? NSNull(),
+        ] as NSDictionary
+    }
+
+    static func error(_ object: Any?) -> CKError? {
+        guard let values = (object as? NSDictionary) as? [String: Any], let code = values["code"] as? NSNumber else {
+            return nil
+        }
+        var info: [String: Any] = [:]
+        info[NSLocalizedDescriptionKey] = values["text"] as? String
+        info[CKErrorRetryAfterKey] = values["retry"] as? NSNumber
+        info[CKRecordChangedErrorServerRecordKey] = values["server"] as? CKRecord
+        info[NSUnderlyingErrorKey] = (values["inner"] as? NSNumber).map {
+            NSError(domain: CKError.innerDomain, code: $0.intValue)
+        }
+        return CKError(CKError.Code(rawValue: code.intValue) ?? .internalError, userInfo: info)
+    }
+}
+
+extension ItemAnswers {
+    var archive: [String: Any] {
+        [
+            "ids": NSArray(array: items.map(\.id)),
+            "items": NSArray(
+                array: items.map { item -> Any in
+                    switch item.result {
+                    case .success(let value): value
+                    case .failure(let error): LongLivedArchive.object(of: error)
+                    }
+                }),
+            "deletedIDs": NSArray(array: deletions.map(\.id)),
+            "deletions": NSArray(
+                array: deletions.map { deletion -> Any in
+                    switch deletion.result {
+                    case .success: NSNull()
+                    case .failure(let error): LongLivedArchive.object(of: error)
+                    }
+                }),
+        ]
+    }
+
+    init(archive: [String: Any]) {
+        let ids = (archive["ids"] as? NSArray).map(Array.init) ?? []
+        let values = (archive["items"] as? NSArray).map(Array.init) ?? []
+        for (id, value) in zip(ids, values) {
+            guard let id = id as? ID else { continue }
+            if let item = value as? Item, !(value is NSDictionary) {
+                items.append((id, .success(item)))
+            } else {
+                items.append((id, .failure(LongLivedArchive.error(value) ?? CKError(.internalError))))
+            }
+        }
+        let deletedIDs = (archive["deletedIDs"] as? NSArray).map(Array.init) ?? []
+        let outcomes = (archive["deletions"] as? NSArray).map(Array.init) ?? []
+        for (id, value) in zip(deletedIDs, outcomes) {
+            guard let id = id as? ID else { continue }
+            deletions.append((id, LongLivedArchive.error(value).map { .failure($0) } ?? .success(())))
+        }
+    }
+}
+
+extension Result {
+    /// The error of a failure.
+    var error: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

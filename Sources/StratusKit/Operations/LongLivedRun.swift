@@ -1,0 +1,79 @@
+// A long-lived operation as an entry, and an entry as an operation again (O-14).
+
+import Foundation
+import StratusCloud
+import StratusModel
+
+/// What is kept of a long-lived operation that runs.
+struct LongLivedRun: @unchecked Sendable {
+    // Unchecked because the inputs are only read, and the block is called on the operation's own queue.
+    let id: String
+    let onPersisted: (() -> Void)?
+    private let kind: String
+    private let caller: Caller
+    private let archive: [String: Any]
+
+    init(
+        operation: CKOperation, inputs: [String: Any], database: DatabaseSelector, caller: Caller,
+        onPersisted: (() -> Void)?
+    ) {
+        id = operation.operationID
+        kind = Kind(operation)?.rawValue ?? ""
+        self.caller = caller
+        self.onPersisted = onPersisted
+        // A group is what carries a configuration through an archive.
+        let carrier = CKOperationGroup()
+        carrier.defaultConfiguration = operation.configuration
+        archive = [
+            "inputs": inputs as NSDictionary, "database": NSNumber(value: database.rawValue),
+            "configuration": carrier, "group": operation.group ?? NSNull(),
+        ]
+    }
+
+    func entry() throws -> LongLivedEntry {
+        LongLivedEntry(
+            id: id, container: caller.container.text, account: caller.account?.text, kind: kind,
+            request: try LongLivedArchive.data(archive))
+    }
+
+    /// The operations that can be kept. The raw values are stored: they never change.
+    private enum Kind: String {
+        case modifyRecords
+        case fetchRecords
+        case modifyZones
+        case fetchZones
+
+        init?(_ operation: CKOperation) {
+            switch operation {
+            case is CKModifyRecordsOperation: self = .modifyRecords
+            case is CKFetchRecordsOperation: self = .fetchRecords
+            case is CKModifyRecordZonesOperation: self = .modifyZones
+            case is CKFetchRecordZonesOperation: self = .fetchZones
+            default: return nil
+            }
+        }
+
+        var operation: CKDatabaseOperation {
+            switch self {
+            case .modifyRecords: CKModifyRecordsOperation()
+            case .fetchRecords: CKFetchRecordsOperation()
+            case .modifyZones: CKModifyRecordZonesOperation()
+            case .fetchZones: CKFetchRecordZonesOperation()
+            }
+        }
+    }
+
+    /// A kept operation, ready to be added again, in a container of the same account; nil for one of an unknown kind.
+    static func operation(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
+        guard let operation = Kind(rawValue: entry.kind)?.operation else { return nil }
+        let archive = try LongLivedArchive.root(of: entry.request)
+        operation.operationID = entry.id
+        operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
+        operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
+        operation.configuration.isLongLived = true
+        operation.group = archive["group"] as? CKOperationGroup
+        let number = (archive["database"] as? NSNumber)?.intValue ?? 0
+        operation.database = CKDatabase.Scope(rawValue: number).map { CKDatabase(scope, $0) }
+        return operation
+    }
+}

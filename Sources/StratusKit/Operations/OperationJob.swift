@@ -1,0 +1,106 @@
+// What an operation does once it has started: its request, and the blocks it calls. Inputs and blocks are fixed when the
+// job is made, so that later changes of the operation are ignored (O-07).
+
+import Foundation
+import StratusCloud
+
+/// What one operation does. `send` and what follows never overlap: a job is used by one thread at a time.
+protocol OperationJob: AnyObject, Sendable {
+    /// Makes the operation's request on a thread that may block, and keeps the answer.
+    ///
+    /// Called again when the request failed in a way that is tried again. Throws what fails the operation as a whole.
+    func send(_ context: RequestContext) throws
+    /// Calls the blocks for single items, on the operation's own queue (O-03, O-04).
+    func deliver()
+    /// Calls the blocks that end the operation (O-04), on the same queue, after everything that was delivered.
+    func conclude(_ result: Result<Void, CKError>)
+}
+
+/// A job whose answer can be kept and replayed (O-14).
+protocol LongLivedJob: OperationJob {
+    /// The answer, after `send`.
+    var archivedAnswer: [String: Any] { get }
+    /// Takes a kept answer in the place of `send`.
+    func adopt(_ archivedAnswer: [String: Any])
+}
+
+/// What a job needs to make requests.
+struct RequestContext: Sendable {
+    let session: CloudSession
+    let caller: Caller
+    let database: DatabaseSelector
+    let callbacks: CallbackQueue
+
+    var server: any CloudServer { session.server }
+
+    /// Calls blocks on the operation's own queue, after those that were delivered before.
+    func deliver(_ body: @escaping () -> Void) { callbacks.async(body) }
+
+    /// A record as clients see it. Contents of assets are copied when they are asked for.
+    func record(_ answer: ClientRecord) -> CKRecord {
+        CKRecord(answer, account: caller.account) { [server, caller, database] asset in
+            let path = try server.copyAsset(asset, of: answer.address.zone, as: caller, in: database)
+            return URL(fileURLWithPath: path)
+        }
+    }
+
+    /// A server's error as clients see it.
+    func clientError(_ error: CloudError, record: CKRecord? = nil) -> CKError {
+        CKError(error, client: record, account: caller.account)
+    }
+}
+
+/// The private serial queue on which one operation calls its blocks (O-03).
+final class CallbackQueue: Sendable {
+    /// Nil where no block of a client's is called: then there is nothing to leave the thread for.
+    private let queue: DispatchQueue?
+
+    init(isInline: Bool) {
+        queue = isInline ? nil : DispatchQueue(label: "StratusKit.callbacks")
+    }
+
+    func async(_ body: @escaping () -> Void) {
+        guard let queue else { return body() }
+        let callback = Callback(body: body)
+        queue.async { callback.body() }
+    }
+}
+
+/// A client's block on its way to the operation's queue.
+private struct Callback: @unchecked Sendable {
+    // Because it is called once, on the serial queue it is handed to. Clients' blocks are not sendable, as on Apple's
+    // systems.
+    let body: () -> Void
+}
+
+extension CKError {
+    /// The operation was cancelled (O-08).
+    static var operationWasCancelled: CKError {
+        CKError(CloudError(.operationCancelled, "The operation was cancelled."))
+    }
+
+    /// The operation's time was over (O-10). What its request has done on the server stays.
+    static var operationTimedOut: CKError {
+        CKError(
+            CloudError(
+                .networkFailure,
+                "The request took too long: try again, or raise the time-outs of the operation's configuration."))
+    }
+
+    /// Whatever a request has thrown.
+    static func of(_ error: any Error) -> CKError {
+        switch error {
+        case let error as CKError: error
+        case let error as CloudError: CKError(error)
+        default: CKError(CloudError(.internalError, "The request failed unexpectedly.", cause: "\(error)"))
+        }
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements in their order, each once.
+    func withoutRepetitions() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

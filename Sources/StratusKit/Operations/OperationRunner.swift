@@ -1,0 +1,248 @@
+// Carries out a started operation: its request on a thread of the session's pool, its time-outs, its repetitions, its
+// blocks. The operation's state machine decides what happens; this does it.
+//
+// Invariants:
+//   1. `onWorkEnd` is called once the request is over, or was taken back before it began, and never while it runs.
+//   2. After `stop` no request begins.
+//   3. Timers are cancelled when the work is over.
+
+import Foundation
+import StratusCloud
+import StratusOperations
+import StratusStore
+
+/// One started operation's work.
+final class OperationRunner: Sendable {
+    private struct State {
+        var isStopped = false
+        var ticket: PoolTicket?
+        var retry: SessionTimers.Token?
+        var retryCount = 0
+        /// Whether the client was told that the operation is kept.
+        var isPersisted = false
+        /// Whether another object's answer is waited for.
+        var isWaiting = false
+        /// Whether that answer came before the wait began.
+        var isWoken = false
+        var requestTimer: SessionTimers.Token?
+        var resourceTimer: SessionTimers.Token?
+        var failure: CKError?
+    }
+
+    let context: RequestContext
+    let configuration: EffectiveConfiguration
+    private let job: any OperationJob
+    private let longLived: LongLivedRun?
+    private let onWorkEnd: @Sendable () -> Void
+    private let onTimeOut: @Sendable () -> Void
+    private let state = Locked(State())
+
+    init(
+        _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
+        longLived: LongLivedRun?,
+        onWorkEnd: @escaping @Sendable () -> Void, onTimeOut: @escaping @Sendable () -> Void
+    ) {
+        self.job = job
+        self.context = context
+        self.configuration = configuration
+        self.longLived = longLived
+        self.onWorkEnd = onWorkEnd
+        self.onTimeOut = onTimeOut
+    }
+
+    private var session: CloudSession { context.session }
+
+    /// Begins the work.
+    func begin() {
+        if let seconds = configuration.resourceSeconds {
+            let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
+            state.withLock { $0.resourceTimer = timer }
+        }
+        submit()
+    }
+
+    /// Asks the work to end early. A request that is being answered is waited for: what it does on the server stays.
+    func stop() {
+        let (ticket, retry, isWaiting) = state.withLock { state in
+            defer { (state.isStopped, state.isWaiting) = (true, false) }
+            return (state.ticket, state.retry, state.isWaiting)
+        }
+        if isWaiting || ticket?.withdraw() == true {
+            end()
+        } else if let retry, session.timers.cancel(retry) {
+            resumeActivity()
+            end()
+        }
+    }
+
+    /// Calls the blocks that end the operation, then `completion`.
+    func conclude(_ outcome: OperationOutcome, then completion: @escaping @Sendable () -> Void) {
+        let failure: CKError? =
+            switch outcome {
+            case .workEnded: state.withLock { $0.failure }
+            case .cancelled: .operationWasCancelled
+            case .timedOut: .operationTimedOut
+            }
+        context.deliver { [self] in
+            job.conclude(failure.map { .failure($0) } ?? .success(()))
+            leave()
+            completion()
+        }
+    }
+
+    // MARK: Helpers
+
+    private func submit() {
+        // For those who try again, a slow request is waited for until the whole time is over (O-10).
+        if let seconds = configuration.requestSeconds, !configuration.retriesNetworkErrors {
+            let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
+            state.withLock { $0.requestTimer = timer }
+        }
+        do {
+            let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
+            let isStopped = state.withLock { state in
+                state.ticket = ticket
+                state.retry = nil
+                return state.isStopped
+            }
+            if isStopped, ticket.withdraw() { end() }
+        } catch {
+            state.withLock { $0.failure = Self.refusal(error) }
+            end()
+        }
+    }
+
+    private static func refusal(_ refusal: BlockingPool.Refusal) -> CKError {
+        switch refusal {
+        case .closed: CKError(CloudError(.serviceUnavailable, "The store was closed: open it again."))
+        case .full:
+            CKError(
+                CloudError(
+                    .requestRateLimited, "Too many operations wait for the store: try again later.",
+                    retryAfterSeconds: 1))
+        }
+    }
+
+    private func work() {
+        do {
+            guard try answer() else { return }
+            context.deliver { [job] in job.deliver() }
+            state.withLock { $0.failure = nil }
+        } catch {
+            let failure = clientError(error)
+            if mayRetry(failure) { return waitAndRetry(failure) }
+            state.withLock { $0.failure = failure }
+        }
+        end()
+    }
+
+    private func clientError(_ error: any Error) -> CKError {
+        (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
+    }
+
+    private func end() {
+        let timers = state.withLock { state in
+            defer { (state.requestTimer, state.resourceTimer) = (nil, nil) }
+            return [state.requestTimer, state.resourceTimer]
+        }
+        for timer in timers { if let timer { session.timers.cancel(timer) } }
+        onWorkEnd()
+    }
+}
+
+// MARK: Trying again
+
+extension OperationRunner {
+    private func mayRetry(_ failure: CKError) -> Bool {
+        guard configuration.retriesNetworkErrors else { return false }
+        return failure.code == .networkUnavailable || failure.code == .networkFailure
+    }
+
+    private func waitAndRetry(_ failure: CKError) {
+        let count = state.withLock { state in
+            state.failure = failure
+            state.ticket = nil
+            state.retryCount += 1
+            return state.retryCount
+        }
+        let pauseSeconds = failure.retryAfterSeconds ?? min(pow(2, Double(count - 1)), 60)
+        // Nobody can wait for a clock that stands still: a pause on it is not under way.
+        if session.timers.isMovedByHand { session.activity.end() }
+        let isStopped = state.withLock { state in
+            state.retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
+                resumeActivity()
+                submit()
+            }
+            return state.isStopped
+        }
+        if isStopped { stop() }
+    }
+
+    private func resumeActivity() {
+        if session.timers.isMovedByHand { session.activity.begin() }
+    }
+}
+
+// MARK: Long-lived operations
+
+extension OperationRunner {
+    /// Gets the answer; false when another object has sent the request and its answer is waited for.
+    private func answer() throws -> Bool {
+        guard let longLived, let job = job as? any LongLivedJob else {
+            try job.send(context)
+            return true
+        }
+        let step = try session.longLived.join(try longLived.entry(), as: ObjectIdentifier(self)) { [self] in wake() }
+        switch step {
+        case .send:
+            let isFirst = state.withLock { state in
+                defer { state.isPersisted = true }
+                return !state.isPersisted
+            }
+            if isFirst, let onPersisted = longLived.onPersisted { context.deliver(onPersisted) }
+            try send(longLived, job)
+            return true
+        case .replay(let data):
+            let archive = try LongLivedArchive.root(of: data)
+            if let error = LongLivedArchive.error(archive["failure"]) { throw error }
+            job.adopt((archive["answer"] as? NSDictionary) as? [String: Any] ?? [:])
+            return true
+        case .wait:
+            let wait = state.withLock { state in
+                defer { (state.isWoken, state.isWaiting) = (false, !state.isWoken && !state.isStopped) }
+                return (isOver: state.isWoken, isStopped: state.isStopped)
+            }
+            if wait.isOver { return try answer() }
+            // Stopped before it could wait: there is no answer, and the work is over.
+            return wait.isStopped
+        }
+    }
+
+    private func wake() {
+        let goesOn = state.withLock { state in
+            defer { (state.isWoken, state.isWaiting) = (!state.isWaiting, false) }
+            return state.isWaiting
+        }
+        if goesOn { submit() }
+    }
+
+    private func send(_ longLived: LongLivedRun, _ job: any LongLivedJob) throws {
+        var archive: [String: Any] = [:]
+        do {
+            try job.send(context)
+            archive["answer"] = job.archivedAnswer as NSDictionary
+        } catch {
+            let failure = clientError(error)
+            if mayRetry(failure) { throw failure }
+            archive["failure"] = LongLivedArchive.object(of: failure)
+            try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+            throw failure
+        }
+        try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+    }
+
+    private func leave() {
+        // What could not be dropped is found again, which does no harm, and is dropped after a day.
+        if let longLived { try? session.longLived.leave(longLived.id, as: ObjectIdentifier(self)) }
+    }
+}

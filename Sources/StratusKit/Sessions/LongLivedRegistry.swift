@@ -1,0 +1,126 @@
+// The long-lived operations of a session (O-14): which are kept, which are under way, who waits for their answer.
+//
+// Invariants:
+//   1. A request is sent by one operation object alone: others of the same identity wait for its answer.
+//   2. The answer is kept before any block is told of it.
+//   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled; one
+//      that was answered and that nobody asks for is dropped after a day.
+// Blocks threads, as the store does: used on the pool's threads only.
+
+package import Foundation
+package import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Long-lived operations by their identity. An object that runs one is known by its own identity.
+package final class LongLivedRegistry: Sendable {
+    /// What an operation object has to do.
+    package enum Step: Sendable {
+        /// Send the request: it is kept now.
+        case send
+        /// Replay the answer without sending anything.
+        case replay(Data)
+        /// Wait: another object has sent the request. What was handed to `join` will be called, then join again.
+        case wait
+    }
+
+    private struct Running {
+        var members: Set<ObjectIdentifier> = []
+        var sender: ObjectIdentifier?
+        var waiters: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    }
+
+    /// The most operations that are kept; one more is refused.
+    static let limit = 10_000
+    private static let keptSeconds: TimeInterval = 86_400
+
+    private let store: any LongLivedStore
+    private let clock: any CloudClock
+    private let running = Locked<[String: Running]>([:])
+
+    package init(store: any LongLivedStore, clock: any CloudClock) {
+        self.store = store
+        self.clock = clock
+    }
+
+    /// Joins the operation of this identity, or keeps a new one.
+    ///
+    /// Throws what the store throws, and `requestRateLimited` where too many are kept.
+    package func join(
+        _ entry: LongLivedEntry, as member: ObjectIdentifier, whenAnswered: @escaping @Sendable () -> Void
+    ) throws -> Step {
+        try running.withLock { running in
+            let kept = try store.entry(entry.id)
+            if kept == nil { try keep(entry) }
+            var state = running[entry.id] ?? Running()
+            defer { running[entry.id] = state }
+            state.members.insert(member)
+            if let answer = kept?.answer { return .replay(answer) }
+            if state.sender == nil { state.sender = member }
+            guard state.sender != member else { return .send }
+            state.waiters[member] = whenAnswered
+            return .wait
+        }
+    }
+
+    /// Keeps the answer, then wakes those who wait for it.
+    package func answer(_ entry: LongLivedEntry, with answer: Data) throws {
+        var answered = entry
+        answered.answer = answer
+        answered.answered = clock.now
+        let waiters = try running.withLock { running in
+            try store.save(answered)
+            defer { running[entry.id]?.waiters = [:] }
+            return Array((running[entry.id]?.waiters ?? [:]).values)
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    /// An object has called its last block. The last one drops the operation; where the one that was to send leaves
+    /// without an answer, another does.
+    package func leave(_ id: String, as member: ObjectIdentifier) throws {
+        let next = try running.withLock { running -> (@Sendable () -> Void)? in
+            var state = running[id] ?? Running()
+            state.members.remove(member)
+            state.waiters[member] = nil
+            guard !state.members.isEmpty else {
+                running[id] = nil
+                try store.remove(id)
+                return nil
+            }
+            defer { running[id] = state }
+            guard state.sender == member, try store.entry(id)?.answer == nil else { return nil }
+            state.sender = state.waiters.keys.first
+            return state.sender.flatMap { state.waiters.removeValue(forKey: $0) }
+        }
+        next?()
+    }
+
+    /// The operations that are kept for an account in a container.
+    package func entries(of caller: Caller) throws -> [LongLivedEntry] {
+        try running.withLock { _ in
+            try collect()
+            return try store.entries().filter {
+                $0.container == caller.container.text && $0.account == caller.account?.text
+            }
+        }
+    }
+
+    private func keep(_ entry: LongLivedEntry) throws {
+        try collect()
+        guard try store.entries().count < Self.limit else {
+            throw CloudError(
+                .requestRateLimited, "Too many long-lived operations are kept: let some of them end.",
+                retryAfterSeconds: 60)
+        }
+        try store.save(entry)
+    }
+
+    /// Drops what was answered a day ago.
+    private func collect() throws {
+        let horizon = clock.now.addingTimeInterval(-Self.keptSeconds)
+        for entry in try store.entries() {
+            if let answered = entry.answered, answered <= horizon { try store.remove(entry.id) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// Where long-lived operations are kept until their last block was called (O-14): the seam, and the store in memory.
+
+package import Foundation
+import StratusStore
+
+/// A long-lived operation as it is kept. Request and answer are archives whose form is the operations' business.
+package struct LongLivedEntry: Hashable, Sendable {
+    package var id: String
+    /// Who may find it again: the container and the account it was made for.
+    package var container: String
+    package var account: String?
+    /// The class of the operation.
+    package var kind: String
+    package var request: Data
+    /// Nil while the request has not been answered.
+    package var answer: Data?
+    package var answered: Date?
+
+    package init(
+        id: String, container: String, account: String?, kind: String, request: Data, answer: Data? = nil,
+        answered: Date? = nil
+    ) {
+        self.id = id
+        self.container = container
+        self.account = account
+        self.kind = kind
+        self.request = request
+        self.answer = answer
+        self.answered = answered
+    }
+}
+
+/// Keeps long-lived operations. What `save` was given is there until it is removed, as durable as the store is.
+package protocol LongLivedStore: Sendable {
+    func save(_ entry: LongLivedEntry) throws
+    func entry(_ id: String) throws -> LongLivedEntry?
+    func entries() throws -> [LongLivedEntry]
+    func remove(_ id: String) throws
+}
+
+/// Keeps long-lived operations as long as the process lives.
+package final class MemoryLongLivedStore: LongLivedStore {
+    private let kept = Locked<[String: LongLivedEntry]>([:])
+
+    package init() {}
+
+    package func save(_ entry: LongLivedEntry) { kept.withLock { $0[entry.id] = entry } }
+    package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0[id] } }
+    package func entries() -> [LongLivedEntry] { kept.withLock { Array($0.values) } }
+    package func remove(_ id: String) { kept.withLock { $0[id] = nil } }
+}
