@@ -50,6 +50,7 @@ extension RecordSave {
     /// The keys whose values the save writes: those set by the client; with `allKeys`, and of a record that was never
     /// saved, all it holds (S-01, S-02).
     package func sentKeys(_ policy: SavePolicy) -> Set<String> {
-        policy == .allKeys || baseTag == nil ? changedKeys.union(fields.keys) : changedKeys
+        guard policy == .allKeys || baseTag == nil else { return changedKeys }
+        return fields.keys.allSatisfy(changedKeys.contains) ? changedKeys : changedKeys.union(fields.keys)
     }
 }

@@ -5,9 +5,12 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A record that a request deletes, asked for or by a cascade.
+/// A record that a request deletes, asked for or by a cascade. Its values are not kept: a cascade may be long.
 struct RemovedRecord {
-    let stored: StoredRecord
+    let name: RecordName
+    /// What it costs its owner.
+    let byteCount: Int64
+    let assets: [AssetDescriptor: Int]
     /// The record whose deletion was asked for and that leads to this one; the record itself when it was asked for.
     let cause: RecordName
 }
@@ -41,7 +44,10 @@ extension ZoneReader {
             guard let stored = try record(name) else { continue }
             // A user record stays whatever it points at (S-15).
             if name != cause, stored.record.type == AccessVerdict.usersType { continue }
-            removed.append(RemovedRecord(stored: stored, cause: cause))
+            removed.append(
+                RemovedRecord(
+                    name: name, byteCount: QuotaLedger.byteCount(of: stored.record), assets: stored.record.assets,
+                    cause: cause))
             guard removed.count <= limit else {
                 throw CloudError(
                     .limitExceeded, inner: CloudError.InnerCode.limit,

@@ -16,10 +16,10 @@ extension ZoneBatch {
         let removed = try zone.removed(
             with: deletes, keeping: kept, limit: service.engine.options.limits.requestItemCount)
         var failures = try OwnedRecordLimit(zone: zone, limit: service.options.owningReferenceCount)
-            .errors(saves: saves, removed: Set(removed.map(\.stored.record.name)))
+            .errors(saves: saves, removed: Set(removed.map(\.name)))
         let mutations =
             saves.map { RecordMutation.save($0.record) }
-            + removed.map { RecordMutation.delete($0.stored.record.name) }
+            + removed.map { RecordMutation.delete($0.name) }
         let plan: MutationPlan
         do {
             plan = try transaction.plan(mutationRequest(mutations, saves), in: request.zone.id)
@@ -74,7 +74,7 @@ extension ZoneBatch {
     /// Refusals as the errors of items: that of a record deleted by a cascade is its cause's.
     private func itemErrors(_ refused: RequestRefused, removed: [RemovedRecord]) -> [RecordName: CloudError] {
         var causes: [RecordName: RecordName] = [:]
-        for record in removed { causes[record.stored.record.name] = record.cause }
+        for record in removed { causes[record.name] = record.cause }
         var errors: [RecordName: CloudError] = [:]
         for (name, refusal) in refused.refusals.sorted(by: { $0.key < $1.key }) {
             let item = causes[name] ?? name
@@ -98,7 +98,7 @@ extension ZoneBatch {
             change += QuotaLedger.byteCount(of: save.record)
             if let old = save.old { change -= QuotaLedger.byteCount(of: old.record) }
         }
-        for record in removed { change -= QuotaLedger.byteCount(of: record.stored.record) }
+        for record in removed { change -= record.byteCount }
         do {
             try QuotaLedger.charge(
                 byteCount: change, to: account.userName, zone: zone, limit: service.quotaLimit(of: account),
@@ -116,7 +116,7 @@ extension ZoneBatch {
             added.merge(save.record.assets, uniquingKeysWith: +)
             if let old = save.old { gone.merge(old.record.assets, uniquingKeysWith: +) }
         }
-        for record in removed { gone.merge(record.stored.record.assets, uniquingKeysWith: +) }
+        for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
         guard !added.isEmpty || !gone.isEmpty else { return }
         try service.assetLedger.settle(
             adding: added, removing: gone, owner: outset.assetOwner, in: transaction)

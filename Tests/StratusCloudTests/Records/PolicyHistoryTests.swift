@@ -73,6 +73,8 @@ struct PolicyHistoryTests {
             }
             let report = try bench.service.engine.verify()
             if !report.isClean { fail("indexes: \(report)") }
+            let usage = try bench.service.engine.read { try QuotaLedger.verify(bench.alice.userName, in: $0) }
+            if !usage.isExact { fail("usage: \(usage)") }
         }
 
         private func step(_ fail: (String) -> Void) throws {
