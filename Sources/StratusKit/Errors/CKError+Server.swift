@@ -17,6 +17,7 @@ extension CKError {
         var info: [String: Any] = error.fields
         info[NSLocalizedDescriptionKey] = error.message
         info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
+        if error.didResetEncryptedData { info[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
         if let inner = error.innerCode {
             let text = error.cause.map { "\(error.message) (\($0))" } ?? error.message
             info[NSUnderlyingErrorKey] = NSError(

@@ -40,7 +40,7 @@ struct AtomicityTests {
 
     @Test("[A-05] without atomicity each record of a custom zone stands alone, in one commit")
     func standingAlone() throws {
-        let bench = try RecordBench(runsBodiesTwice: true)
+        let bench = try RecordBench()
         try bench.makeNotes()
         try bench.save(.new("a"))
         let commits = bench.commitCount

@@ -60,7 +60,7 @@ struct PolicyHistoryTests {
             self.isBroken = isBroken
             let limit = 2 + Int(random.seed % 2)
             bench = try RecordBench(
-                inMemory: true, seed: random.seed, runsBodiesTwice: random.seed % 3 == 0
+                inMemory: true, seed: random.seed
             ) { $0.owningReferenceCount = limit }
             zone = random.seed % 4 == 0 ? .defaultZone : RecordBench.notes
             oracle = PolicyOracle(ownerLimit: limit)

@@ -57,9 +57,10 @@ final class RecordBench: Sendable {
     let alice: Account
     let bob: Account
 
+    /// The bodies of transactions run twice, unless their cost is counted or is too much for a test.
     init(
-        inMemory: Bool = false, seed: UInt64 = 1, runsBodiesTwice: Bool = false, store given: (any OrderedStore)? = nil,
-        _ change: (inout CloudOptions) -> Void = { _ in }
+        inMemory: Bool = false, seed: UInt64 = 1, runsBodiesTwice: Bool = true, store given: (any OrderedStore)? = nil,
+        requestItemCount: Int? = nil, _ change: (inout CloudOptions) -> Void = { _ in }
     ) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -71,16 +72,18 @@ final class RecordBench: Sendable {
             ?? (inMemory
                 ? MemoryStore(options: .init(runsBodiesTwice: runsBodiesTwice))
                 : LevelDBStore.open(at: directory.appendingPathComponent("store").path))
-        store = runsBodiesTwice && !inMemory ? TwiceRunningStore(plain) : plain
+        store = runsBodiesTwice && !inMemory && given == nil ? TwiceRunningStore(plain) : plain
         let events = events
         let environment = CloudEnvironment(
             clock: clock, identifiers: identifiers, faults: faults,
             onEvent: { event in events.withLock { $0.append(event) } })
         let assets = AssetStore(
             directory: directory.appendingPathComponent("assets").path, session: identifiers.makeUUID(), clock: clock)
+        var engineOptions = RecordEngineOptions()
+        if let requestItemCount { engineOptions.limits.requestItemCount = requestItemCount }
         service = CloudService(
-            engine: try RecordEngine(store: store, incarnation: identifiers.makeUUID()), environment: environment,
-            options: options, assets: assets)
+            engine: try RecordEngine(store: store, options: engineOptions, incarnation: identifiers.makeUUID()),
+            environment: environment, options: options, assets: assets)
         alice = try service.createAccount(AccountDraft(externalID: "alice"))
         bob = try service.createAccount(AccountDraft(externalID: "bob"))
     }
@@ -91,6 +94,16 @@ final class RecordBench: Sendable {
     }
 
     func caller(_ account: Account?) -> Caller { Caller(container: Self.container, account: account?.id) }
+
+    /// Another server over what this bench has left on the disk; the bench itself is closed.
+    func reopened() throws -> CloudService {
+        store.close()
+        let identifiers = BenchIdentifiers(seed: 99)
+        let reopened = try LevelDBStore.open(at: directory.appendingPathComponent("store").path)
+        return CloudService(
+            engine: try RecordEngine(store: reopened, incarnation: identifiers.makeUUID()),
+            environment: CloudEnvironment(clock: clock, identifiers: identifiers))
+    }
 
     /// A file of the bench's directory.
     func file(_ name: String, _ content: [UInt8]) throws -> String {

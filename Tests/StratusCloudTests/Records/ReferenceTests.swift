@@ -179,9 +179,26 @@ struct ReferenceTests {
         #expect(swap.saves[0].error == nil)
     }
 
+    @Test(
+        "[R-03] a cascade over the engine's largest request is limitExceeded with nothing written",
+        arguments: [true, false])
+    func longCascade(isAtomic: Bool) throws {
+        let bench = try RecordBench(inMemory: true, requestItemCount: 10)
+        try bench.makeNotes()
+        try bench.save(.new("r0"))
+        for index in 1..<12 { try bench.save(.new("r\(index)", ["owner": .owned(by: "r\(index - 1)")])) }
+        let commits = bench.commitCount
+        let error = try thrown { _ = try bench.modify([.new("other")], deleting: [.note("r0")], atomic: isAtomic) }
+        #expect(error.code == .limitExceeded && error.innerCode == 2023)
+        #expect(bench.commitCount == commits)
+        try bench.delete(.note("r2"))
+        try bench.delete(.note("r0"))
+        #expect(try !bench.exists(.note("r1")) && !bench.exists(.note("r11")))
+    }
+
     @Test("[R-03] a cascade over the store's largest transaction is limitExceeded with nothing written")
     func hugeCascade() throws {
-        let bench = try RecordBench { $0.owningReferenceCount = 100_000 }
+        let bench = try RecordBench(runsBodiesTwice: false) { $0.owningReferenceCount = 100_000 }
         try bench.makeNotes()
         let name = String(repeating: "\u{8A9E}", count: 240)
         try bench.save(.new("top"))

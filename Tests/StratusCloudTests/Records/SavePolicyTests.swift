@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusModel
+import StratusRecords
 import StratusStore
 import Testing
 
@@ -158,7 +159,7 @@ struct SavePolicyTests {
         #expect(try strict.modify(deleting: [.note("nothing")]).deletes[0].code == .unknownItem)
     }
 
-    @Test("[S-10] where the host wants it, saving a child gives its parent a new tag; switched off it does not")
+    @Test("[S-10][T-16] where the host wants it, saving a child gives its parent a new tag; switched off it does not")
     func touching() throws {
         let touching = try RecordBench { $0.childSaveTouchesParent = true }
         try touching.makeNotes()
@@ -166,6 +167,12 @@ struct SavePolicyTests {
         try touching.save(.new("c", parent: "p"))
         let touched = try touching.fetch(.note("p")).get()
         #expect(touched.changeTag != parent.changeTag)
+        let id = ZoneID(
+            database: DatabaseID(container: RecordBench.container, owner: touching.alice.userName, scope: .private),
+            name: "Notes")
+        let feed = try touching.service.engine.read { try $0.existingZone(id).changes(after: 0).map(\.name.text) }
+        #expect(feed == ["p", "c"])
+        #expect(try touching.service.engine.verify().isClean)
         #expect(touched.modificationDate == parent.modificationDate)
         #expect(touched.fields == parent.fields)
         #expect(try touching.modify([.change(parent)]).saves[0].code == .serverRecordChanged)

@@ -97,7 +97,7 @@ struct StandingTests {
 
     @Test("[S-15] a user record is there unasked, changed by its person alone, and neither created nor deleted")
     func userRecords() throws {
-        let bench = try RecordBench(runsBodiesTwice: true)
+        let bench = try RecordBench()
         let own = RecordAddress(recordName: bench.alice.userName.text)
         for database in [DatabaseSelector.private, .public] {
             let commits = bench.commitCount

@@ -90,7 +90,7 @@ struct ZoneTests {
 
     @Test("[Z-06] the encryption scope is kept, fixed when the zone is made, and forgotten with the zone")
     func encryptionScope() throws {
-        let bench = try RecordBench(runsBodiesTwice: true)
+        let bench = try RecordBench()
         let plain = ClientZone(address: ZoneAddress(zoneName: "Plain"))
         let sealed = ClientZone(address: RecordBench.notes, encryptionScope: .perZone)
         let saved = try modify(bench, saving: [sealed, plain]).saves.map { try $0.get() }
@@ -176,6 +176,26 @@ struct ZoneTests {
             try thrown {
                 try bench.service.purgeZone(reset, of: bench.alice.id, in: RecordBench.container, reason: .purged)
             }.code == .zoneNotFound)
+    }
+
+    @Test("records, scopes and reasons are there after the store was closed and opened again")
+    func reopening() throws {
+        let bench = try RecordBench()
+        let gone = ZoneAddress(zoneName: "Gone")
+        _ = try modify(
+            bench,
+            saving: [ClientZone(address: RecordBench.notes, encryptionScope: .perZone), ClientZone(address: gone)])
+        let saved = try bench.save(.new("a", ["n": .int64(1)]), .new("b", parent: "a"))
+        try bench.service.purgeZone(gone, of: bench.alice.id, in: RecordBench.container, reason: .purged)
+        let service = try bench.reopened()
+        defer { service.engine.store.close() }
+        let caller = bench.caller(bench.alice)
+        let fetch = FetchRecordsRequest(addresses: [.note("a"), .note("b"), RecordAddress(recordName: "a", zone: gone)])
+        let records = try service.fetchRecords(fetch, as: caller, in: .private).records
+        #expect(try records.prefix(2).map { try $0.get() } == saved)
+        #expect(records[2].code == .userDeletedZone)
+        let zones = try service.fetchZones(.named([RecordBench.notes]), as: caller, in: .private)
+        #expect(try zones[0].1.get().encryptionScope == .perZone)
     }
 
     @Test("planned errors of zones come up in their places")
