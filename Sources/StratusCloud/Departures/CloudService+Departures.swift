@@ -34,9 +34,18 @@ extension CloudService {
         try answering {
             let departures = try engine.read { try accountDirectory.departures(in: $0) }
             guard !departures.isEmpty else { return 0 }
-            for departure in departures { try runner(departure).removeContent() }
-            _ = try engine.purgeDeletedZones(pause: pause, rest: rest, shouldContinue: shouldContinue)
-            return try departures.filter { try !runner($0).finish() }.count
+            for departure in departures {
+                guard shouldContinue(PurgeProgress()) else { return departures.count }
+                try runner(departure).removeContent()
+            }
+            let progress = try engine.purgeDeletedZones(pause: pause, rest: rest, shouldContinue: shouldContinue)
+            var finishedCount = 0
+            for departure in departures {
+                guard shouldContinue(progress) else { break }
+                if try runner(departure).finish() { finishedCount += 1 }
+                rest()
+            }
+            return departures.count - finishedCount
         }
     }
 

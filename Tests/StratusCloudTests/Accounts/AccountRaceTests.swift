@@ -76,6 +76,7 @@ struct AccountRaceTests {
             #expect(owners.count <= 1)
             #expect(try bench.service.account(handle: handle) == owners.first)
         }
+        #expect(try AccountVerifier(engine: bench.service.engine).findings() == [])
     }
 
     @Test("a reader of any snapshot never sees an account as it was not then, cached or not")

@@ -95,6 +95,8 @@ struct DepartureTests {
             guard try service.account(handle: .email("bob@example.com")) == bob else { return "Bob is gone" }
             let usage = try service.verifyUsage(of: bob.userName)
             guard usage.isExact, usage.total.foundByteCount > 0, usage.zones.count == 4 else { return "\(usage)" }
+            let findings = try AccountVerifier(engine: service.engine).findings()
+            if !findings.isEmpty { return "\(findings)" }
             let report = try service.engine.verify()
             return report.isClean ? nil : "\(report.findings)"
         }
@@ -235,9 +237,8 @@ struct DepartureTests {
                     throw ConformanceFailure("no error came of \(fault)")
                 }
                 try bench.reopen()
-                if let problem = try AccountCheck.problem(in: bench.service) {
-                    throw ConformanceFailure("after \(fault): \(problem)")
-                }
+                let findings = try AccountVerifier(engine: bench.service.engine).findings()
+                guard findings.isEmpty else { throw ConformanceFailure("after \(fault): \(findings)") }
             })
         #expect(report.runCounts[.commitApplied] == 2 && report.runCounts[.write, default: 0] > 4)
     }
@@ -248,29 +249,4 @@ private final class KeptOpenStore: StoreWrapper {
     let wrapped: any OrderedStore
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
     func close() {}
-}
-
-/// Whether accounts and identities agree.
-enum AccountCheck {
-    /// What is wrong, or nil.
-    static func problem(in service: CloudService) throws -> String? {
-        try service.engine.read { reader in
-            var expected: [[UInt8]: AccountID] = [:]
-            for account in try service.accountDirectory.accounts(after: nil, limit: 1_000, in: reader).accounts {
-                for handle in account.handles { expected[GlobalKeys.identity(handle)] = account.id }
-                expected[GlobalKeys.identity(.userRecord, account.userName.text)] = account.id
-                if let externalID = account.externalID {
-                    expected[GlobalKeys.identity(.externalID, externalID)] = account.id
-                }
-            }
-            var found: [[UInt8]: AccountID] = [:]
-            let range = KeyRange(from: GlobalKeys.identities.lower, upTo: GlobalKeys.identities.upper)
-            try reader.store.scan(range) { key, value in
-                found[[UInt8](copying: key)] = try IdentityEntry(decoding: value).account
-                return .next
-            }
-            guard found == expected else { return "identities \(found.count), expected \(expected.count)" }
-            return nil
-        }
-    }
 }

@@ -87,6 +87,7 @@ struct ConcurrentCallerTests {
         for _ in 0..<2 {
             for tally in crowd.tallies { #expect(try crowd.problem(of: tally) == nil) }
             #expect(try crowd.bench.service.engine.verify().isClean)
+            #expect(try AccountVerifier(engine: crowd.bench.service.engine).findings() == [])
             // And again after a restart.
             try crowd.bench.reopen()
         }
@@ -99,13 +100,19 @@ struct ConcurrentCallerTests {
         let seed = SplitMix64.announced("departing callers")
         let leaving = crowd.tallies.prefix(4).map(\.account)
         let gone = Locked<Set<AccountID>>([])
-        try TestThreads.run(33) { thread in
-            guard thread < 32 else {
+        try TestThreads.run(34) { thread in
+            guard thread != 32 else {
                 for account in leaving {
                     try service.deleteAccount(account.id)
                     gone.withLock { _ = $0.insert(account.id) }
                 }
                 guard try service.finishDepartures() == 0 else { throw WrongAnswer("departures are not finished") }
+                return
+            }
+            guard thread != 33 else {
+                // Upkeep that runs at the same time.
+                while gone.value.count < leaving.count { try service.finishDepartures() }
+                try service.finishDepartures()
                 return
             }
             var workload = crowd.workload(of: thread % 8, seed.generator(forCase: thread))
@@ -126,6 +133,7 @@ struct ConcurrentCallerTests {
         }
         for tally in crowd.tallies.dropFirst(4) { #expect(try crowd.problem(of: tally) == nil) }
         #expect(try service.engine.verify().isClean)
+        #expect(try AccountVerifier(engine: service.engine).findings() == [])
     }
 
     @Test("a standing that changes under its callers lets each request through whole or refuses it")

@@ -1,0 +1,62 @@
+// The verifier of accounts finds what is planted, and nothing else.
+
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("verifying accounts")
+struct AccountVerifierTests {
+    @Test("every planted fault is found as what it is")
+    func planted() throws {
+        let bench = try AccountBench()
+        let service = bench.service
+        let alice = try service.createAccount(.init(externalID: "alice", handles: [.email("alice@example.com")]))
+        let bob = try service.createAccount(.init(handles: [.phone("+491")]))
+        let zone = AccountBench.zone("Notes", of: alice.userName)
+        try bench.makeZone(zone, by: alice.userName, in: service.engine)
+        try bench.save([Record(name: "a", type: "T")], in: zone, engine: service.engine)
+        let email = GlobalKeys.identity(.email("alice@example.com"))
+        let bobs = IdentityEntry(account: bob.id).encoded()
+        let line = "\(KeyDescription(email))"
+        let faults: [([AccountFinding], (RecordTransaction) throws -> Void)] = [
+            ([.missing(identity: line, alice.id)], { try $0.delete(email) }),
+            ([.dangling(identity: line, bob.id)], { try $0.set(email, to: bobs) }),
+            (
+                [.dangling(identity: "global / identities / kind phone / \"+49\"", bob.id)],
+                { try $0.set(GlobalKeys.identity(.phone("+49")), to: bobs) }
+            ),
+            ([.miscounted(alice.userName)], { try $0.delete(GlobalKeys.usage(of: alice.userName)) }),
+            (
+                [.ownerless("_ghost")],
+                { try $0.set(GlobalKeys.usage(of: "_ghost"), to: UsageEntry(byteCount: 1).encoded()) }
+            ),
+        ]
+        for (expected, plant) in faults {
+            #expect(try AccountVerifier(engine: service.engine).findings() == [])
+            let found = try service.engine.transact { transaction in
+                let before = try faultedKeys.map { ($0(alice), try transaction.store.value(forKey: $0(alice))) }
+                try plant(transaction)
+                return before
+            }
+            #expect(try AccountVerifier(engine: service.engine).findings() == expected)
+            try service.engine.transact { transaction in
+                for (key, value) in found {
+                    if let value { try transaction.set(key, to: value) } else { try transaction.delete(key) }
+                }
+            }
+        }
+        // Without counting, wrong counters stay unseen and everything else is found.
+        try service.engine.transact { try $0.delete(GlobalKeys.usage(of: alice.userName)) }
+        #expect(try AccountVerifier(engine: service.engine).findings(countsRecords: false) == [])
+    }
+
+    /// The keys that faults are planted under.
+    private let faultedKeys: [@Sendable (Account) -> [UInt8]] = [
+        { _ in GlobalKeys.identity(.email("alice@example.com")) }, { _ in GlobalKeys.identity(.phone("+49")) },
+        { GlobalKeys.usage(of: $0.userName) }, { _ in GlobalKeys.usage(of: "_ghost") },
+    ]
+}
