@@ -7,14 +7,6 @@ extension CloudService: CloudServer {
     package func copyAsset(
         _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
     ) throws -> String {
-        guard let assets else {
-            throw CloudError(.assetNotAvailable, "The store keeps no assets: open it with a directory for them.")
-        }
-        if database == .public {
-            return try assets.privateCopy(of: asset, owner: AssetStore.publicOwner(of: caller.container))
-        }
-        let isOwn = zone.ownerName == ZoneAddress.currentUser
-        let owner = isOwn ? try requireAccount(caller).userName : UserName(zone.ownerName)
-        return try assets.privateCopy(of: asset, owner: owner)
+        try privateCopy(of: asset, in: zone, as: caller, database)
     }
 }
