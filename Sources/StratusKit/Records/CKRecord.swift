@@ -70,7 +70,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// A new record with a new name in a zone.
     @available(*, deprecated, message: "Use init(recordType:recordID:) with CKRecord.ID(zoneID:).")
-    public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
+    public convenience init(recordType: RecordType, zoneID: CKRecordZoneID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
     }
 
