@@ -53,8 +53,7 @@ extension CKContainer {
     private func longLived(_ id: CKOperation.ID) -> Question<CKOperation?> {
         let (scope, registry) = (scope, scope.session.longLived)
         return { _, caller in
-            guard let entry = try registry.entries(of: caller).first(where: { $0.id == id }) else { return nil }
-            return try LongLivedRun.operation(entry, in: scope)
+            try registry.found(id, of: caller) { try LongLivedRun.operation($0, in: scope) }
         }
     }
 }

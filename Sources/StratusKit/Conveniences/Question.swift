@@ -10,7 +10,7 @@ extension ContainerScope {
         completion: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
         let session = session
-        let queue = DispatchQueue(label: "StratusKit.answers")
+        let queue = CallbackQueue(pool: session.callbackPool)
         session.activity.begin()
         ask(session, request) { result in
             queue.async {

@@ -45,6 +45,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         var qualityOfService = QualityOfService.default
         /// The session that counts the operation as under way.
         var countedBy: CloudSession?
+        /// Where the operation is held that was found again, so that it is not dropped before it runs (O-14).
+        var holder: LongLivedRegistry?
         /// Whether no block of a client's is called, so that a queue for them is not needed.
         var isInline = false
     }
@@ -53,6 +55,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     public override init() {
         captured = CurrentSession.captured()
         super.init()
+    }
+
+    deinit {
+        surroundings.holder?.release(identity, by: ObjectIdentifier(self))
     }
 
     // MARK: Settings
@@ -185,7 +191,7 @@ extension CKOperation {
         let session = counted ?? scope.session
         let context = RequestContext(
             session: session, caller: scope.caller(in: session), database: selector,
-            callbacks: CallbackQueue(isInline: isInline))
+            callbacks: CallbackQueue(pool: isInline ? nil : session.callbackPool))
         let made = OperationRunner(
             makeJob() ?? IdleJob(), context: context, configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil,

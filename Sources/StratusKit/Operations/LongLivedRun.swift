@@ -8,6 +8,8 @@ import StratusModel
 struct LongLivedRun: @unchecked Sendable {
     // Unchecked because the inputs are only read, and the block is called on the operation's own queue.
     let id: String
+    /// The operation object.
+    let member: ObjectIdentifier
     let onPersisted: (() -> Void)?
     private let kind: String
     private let caller: Caller
@@ -18,6 +20,7 @@ struct LongLivedRun: @unchecked Sendable {
         onPersisted: (() -> Void)?
     ) {
         id = operation.operationID
+        member = ObjectIdentifier(operation)
         kind = Kind(operation)?.rawValue ?? ""
         self.caller = caller
         self.onPersisted = onPersisted
@@ -68,6 +71,7 @@ struct LongLivedRun: @unchecked Sendable {
         guard let operation = Kind(rawValue: entry.kind)?.operation else { return nil }
         let archive = try LongLivedArchive.root(of: entry.request)
         operation.operationID = entry.id
+        operation.place { $0.holder = scope.session.longLived }
         operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
         operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
         operation.configuration.isLongLived = true

@@ -50,29 +50,6 @@ struct RequestContext: Sendable {
     }
 }
 
-/// The private serial queue on which one operation calls its blocks (O-03).
-final class CallbackQueue: Sendable {
-    /// Nil where no block of a client's is called: then there is nothing to leave the thread for.
-    private let queue: DispatchQueue?
-
-    init(isInline: Bool) {
-        queue = isInline ? nil : DispatchQueue(label: "StratusKit.callbacks")
-    }
-
-    func async(_ body: @escaping () -> Void) {
-        guard let queue else { return body() }
-        let callback = Callback(body: body)
-        queue.async { callback.body() }
-    }
-}
-
-/// A client's block on its way to the operation's queue.
-private struct Callback: @unchecked Sendable {
-    // Because it is called once, on the serial queue it is handed to. Clients' blocks are not sendable, as on Apple's
-    // systems.
-    let body: () -> Void
-}
-
 extension CKError {
     /// The operation was cancelled (O-08).
     static var operationWasCancelled: CKError {
@@ -87,9 +64,16 @@ extension CKError {
                 "The request took too long: try again, or raise the time-outs of the operation's configuration."))
     }
 
-    /// Whatever a request has thrown.
+    /// Whatever a request has thrown, or kept from being sent.
     static func of(_ error: any Error) -> CKError {
         switch error {
+        case BlockingPool.Refusal.closed:
+            CKError(CloudError(.serviceUnavailable, "The store was closed: open it again."))
+        case BlockingPool.Refusal.full:
+            CKError(
+                CloudError(
+                    .requestRateLimited, "Too many operations wait for the store: try again later.",
+                    retryAfterSeconds: 1))
         case let error as CKError: error
         case let error as CloudError: CKError(error)
         default: CKError(CloudError(.internalError, "The request failed unexpectedly.", cause: "\(error)"))

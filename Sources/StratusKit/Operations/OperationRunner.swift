@@ -107,19 +107,8 @@ final class OperationRunner: Sendable {
             }
             if isStopped, ticket.withdraw() { end() }
         } catch {
-            state.withLock { $0.failure = Self.refusal(error) }
+            state.withLock { $0.failure = CKError.of(error) }
             end()
-        }
-    }
-
-    private static func refusal(_ refusal: BlockingPool.Refusal) -> CKError {
-        switch refusal {
-        case .closed: CKError(CloudError(.serviceUnavailable, "The store was closed: open it again."))
-        case .full:
-            CKError(
-                CloudError(
-                    .requestRateLimited, "Too many operations wait for the store: try again later.",
-                    retryAfterSeconds: 1))
         }
     }
 
@@ -166,8 +155,6 @@ extension OperationRunner {
             return state.retryCount
         }
         let pauseSeconds = failure.retryAfterSeconds ?? min(pow(2, Double(count - 1)), 60)
-        // Nobody can wait for a clock that stands still: a pause on it is not under way.
-        if session.timers.isMovedByHand { session.activity.end() }
         let isStopped = state.withLock { state in
             state.retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
                 resumeActivity()
@@ -175,6 +162,9 @@ extension OperationRunner {
             }
             return state.isStopped
         }
+        // Nobody can wait for a clock that stands still: a pause on it is not under way. The timer comes first, so that
+        // who finds the session idle can move the clock.
+        if session.timers.isMovedByHand { session.activity.end() }
         if isStopped { stop() }
     }
 
@@ -192,7 +182,7 @@ extension OperationRunner {
             try job.send(context)
             return true
         }
-        let step = try session.longLived.join(try longLived.entry(), as: ObjectIdentifier(self)) { [self] in wake() }
+        let step = try session.longLived.join(try longLived.entry(), as: longLived.member) { [self] in wake() }
         switch step {
         case .send:
             let isFirst = state.withLock { state in
@@ -243,6 +233,6 @@ extension OperationRunner {
 
     private func leave() {
         // What could not be dropped is found again, which does no harm, and is dropped after a day.
-        if let longLived { try? session.longLived.leave(longLived.id, as: ObjectIdentifier(self)) }
+        if let longLived { try? session.longLived.leave(longLived.id, as: longLived.member) }
     }
 }

@@ -10,7 +10,10 @@ import StratusStore
 package final class CloudSession: Sendable {
     package let server: any CloudServer
     package let clock: any CloudClock
+    /// The threads that wait for the server.
     package let pool: BlockingPool
+    /// The threads that call clients' blocks, which may wait for one another.
+    package let callbackPool = BlockingPool(threadCount: 512)
     package let timers: SessionTimers
     package let activity = SessionActivity()
     package let longLived: LongLivedRegistry
@@ -22,7 +25,7 @@ package final class CloudSession: Sendable {
     private let signedIn: Locked<AccountID?>
     /// Objects that there is one of as long as somebody refers to it: see `object(for:make:)`.
     private let objects = Locked<[String: WeakObject]>([:])
-    private let notifications = DispatchQueue(label: "StratusKit.notifications")
+    private let notifications: CallbackQueue
 
     /// A session. `threadCount` requests at most wait for the server at a time.
     package init(
@@ -38,6 +41,7 @@ package final class CloudSession: Sendable {
         self.defaultContainerIdentifier = defaultContainerIdentifier
         self.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
         self.signedIn = Locked(account)
+        self.notifications = CallbackQueue(pool: callbackPool)
     }
 
     /// The account that containers without one of their own act for; nil when nobody is signed in.

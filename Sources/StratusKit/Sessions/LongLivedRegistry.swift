@@ -63,6 +63,14 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
+    /// Lets go for an object that is gone. What it has not run stays kept.
+    package func release(_ id: String, by member: ObjectIdentifier) {
+        running.withLock { running in
+            running[id]?.members.remove(member)
+            if running[id]?.members.isEmpty == true { running[id] = nil }
+        }
+    }
+
     /// Keeps the answer, then wakes those who wait for it.
     package func answer(_ entry: LongLivedEntry, with answer: Data) throws {
         var answered = entry
@@ -94,6 +102,21 @@ package final class LongLivedRegistry: Sendable {
             return state.sender.flatMap { state.waiters.removeValue(forKey: $0) }
         }
         next?()
+    }
+
+    /// An operation that is kept for an account in a container, made into an object by `make`, which is held.
+    package func found<Made: AnyObject>(
+        _ id: String, of caller: Caller, make: (LongLivedEntry) throws -> Made?
+    ) throws -> Made? {
+        guard let entry = try entries(of: caller).first(where: { $0.id == id }), let made = try make(entry) else {
+            return nil
+        }
+        let isKept = try running.withLock { running in
+            guard try store.entry(id) != nil else { return false }
+            running[id, default: Running()].members.insert(ObjectIdentifier(made))
+            return true
+        }
+        return isKept ? made : nil
     }
 
     /// The operations that are kept for an account in a container.
