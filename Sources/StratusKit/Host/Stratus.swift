@@ -41,7 +41,7 @@ public final class Stratus: Sendable {
                 output.tell(event)
                 if event.kind == .modifyZones { upkeep.wake() }
             })
-                server = try HostedServer(
+        server = try HostedServer(
             backing: StoreBacking(directory: directory), environment: environment, options: options.cloudOptions)
         session = CloudSession(
             server: server, clock: clock, unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds)
@@ -70,6 +70,7 @@ extension Stratus {
     /// - Parameters:
     ///   - directory: Where the store lies. It is made where it does not exist; its folder must exist.
     ///   - options: How the store is to be.
+    /// - Returns: The store.
     /// - Throws: ``StratusError`` with `held` naming the process that has the store open, `notAStore` naming what lies
     ///   there instead, `newerFormat`, `notPermitted`, `diskFull`, or `corruption` naming the files it may lie in.
     ///   Nothing is ever repaired here.
@@ -80,6 +81,7 @@ extension Stratus {
     /// Makes an empty store in memory, which is gone when nobody refers to it any more.
     ///
     /// - Parameter options: How the store is to be.
+    /// - Returns: The store.
     /// - Throws: ``StratusError`` where there is no room for the files of assets.
     public static func inMemory(options: Options = Options()) throws -> Stratus {
         try StratusError.wrapping { try Stratus(directory: nil, options: options) }
