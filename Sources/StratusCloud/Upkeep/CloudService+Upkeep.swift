@@ -35,7 +35,7 @@ extension CloudService {
         guard pace.shouldContinue() else { return }
         try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
         guard pace.shouldContinue() else { return }
-        if let assets { try AssetCollector(engine: engine, store: assets).collectOrphans() }
+        try collectAssets(shouldContinue: pace.shouldContinue)
         try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
     }
 
