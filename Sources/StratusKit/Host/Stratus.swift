@@ -114,7 +114,6 @@ extension Stratus {
     public func close() {
         OpenStratus.shared.close(self) {
             session.close()
-            session.activity.waitUntilIdle()
             upkeep.stop()
             server.close()
         }
