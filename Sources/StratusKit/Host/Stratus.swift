@@ -28,6 +28,7 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
+    private let longLived: OperationFiles?
 
     init(directory: URL?, options: Options) throws {
         let clock = options.clock.cloudClock
@@ -43,8 +44,11 @@ public final class Stratus: Sendable {
             })
         server = try HostedServer(
             backing: StoreBacking(directory: directory), environment: environment, options: options.cloudOptions)
+        longLived = directory.map { OperationFiles(directory: $0.appendingPathComponent("operations").path) }
         session = CloudSession(
-            server: server, clock: clock, unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds)
+            server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
+            unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
+            longLivedStore: longLived ?? MemoryLongLivedStore())
         self.directory = directory
         self.faults = faults
         self.options = options
@@ -129,6 +133,7 @@ extension Stratus {
         faults.removeAll()
         try upkeep.pausing {
             try StratusError.wrapping { try server.reset() }
+            longLived?.forget()
         }
         session.signIn(nil)
     }

@@ -45,6 +45,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         var qualityOfService = QualityOfService.default
         /// The session that counts the operation as under way.
         var countedBy: CloudSession?
+        /// Whether the session was ending when the operation was added.
+        var isRefused = false
         /// Whether no block of a client's is called, so that a queue for them is not needed.
         var isInline = false
     }
@@ -171,7 +173,7 @@ extension CKOperation {
             surroundings.countedBy = session
             return true
         }
-        if isNew { session.activity.begin() }
+        if isNew, !session.activity.begin() { locked { surroundings.isRefused = true } }
         return isNew
     }
 
@@ -180,12 +182,12 @@ extension CKOperation {
         guard locked({ state.acceptsConfiguration && runner == nil }) else { return }
         count()
         let configuration = effectiveConfiguration
-        let (counted, isInline) = locked { (surroundings.countedBy, surroundings.isInline) }
+        let surroundings = locked { self.surroundings }
         let scope = effectiveScope(configuration)
-        let session = counted ?? scope.session
+        let session = surroundings.countedBy ?? scope.session
         let context = RequestContext(
             session: session, caller: scope.caller(in: session), database: selector,
-            callbacks: CallbackQueue(isInline: isInline))
+            callbacks: CallbackQueue(isInline: surroundings.isInline), isRefused: surroundings.isRefused)
         let made = OperationRunner(
             makeJob() ?? IdleJob(), context: context, configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil,
