@@ -64,6 +64,7 @@ extension Trait where Self == StratusTrait {
     /// - Parameters:
     ///   - account: Who is signed in; nil for nobody.
     ///   - options: Makes the store's options, once for each test.
+    /// - Returns: The trait.
     public static func stratus(
         signedInAs account: Stratus.NewAccount? = Stratus.NewAccount(emails: ["test@example.com"]),
         options: @escaping @Sendable () -> Stratus.Options = { Stratus.Options() }

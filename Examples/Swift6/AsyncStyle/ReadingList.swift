@@ -6,10 +6,14 @@ import CloudKit
 public struct ReadingList: Sendable {
     /// A book on the list.
     public struct Book: Hashable, Sendable {
+        /// What the record is named by.
         public var isbn: String
+        /// The title on the cover.
         public var title: String
+        /// How many pages it has.
         public var pageCount: Int
 
+        /// A book.
         public init(isbn: String, title: String, pageCount: Int) {
             self.isbn = isbn
             self.title = title
@@ -21,6 +25,7 @@ public struct ReadingList: Sendable {
     private var database: CKDatabase { container.privateCloudDatabase }
     private let zoneID = CKRecordZone.ID(zoneName: "Reading")
 
+    /// The list in a container.
     public init(container: CKContainer = .default()) {
         self.container = container
     }

@@ -7,9 +7,13 @@ import CoreLocation
 public final class PlaceImporter {
     /// What became of an import.
     public struct Summary: Equatable, Sendable {
+        /// Places that are in iCloud now.
         public var savedCount = 0
+        /// Requests that were answered.
         public var batchCount = 0
+        /// Error codes by the names of records.
         public var refused: [String: String] = [:]
+        /// Numbers of lines that are no places.
         public var malformedLines: [Int] = []
     }
 
@@ -25,6 +29,7 @@ public final class PlaceImporter {
     private var summary = Summary()
     private var firstError: Error?
 
+    /// An importer into a container.
     public init(container: CKContainer = CKContainer.default(), batchSize: Int = 400) {
         self.database = container.privateCloudDatabase
         self.batchSize = batchSize

@@ -10,6 +10,7 @@ public final class GuestBook: @unchecked Sendable {
     private let lock = NSLock()
     private var lines: [String] = []
 
+    /// The book in a container.
     public init(container: CKContainer = CKContainer.default()) {
         self.container = container
         database = container.privateCloudDatabase

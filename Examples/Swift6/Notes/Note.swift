@@ -5,13 +5,20 @@ import CoreLocation
 
 /// What the user sees of a note.
 public struct Note: Equatable, Sendable {
+    /// What the record is named by.
     public var id: String
+    /// One line.
     public var title: String
+    /// The text, which is encrypted.
     public var body: String
+    /// Words to find it by.
     public var tags: [String]
+    /// Whether it stays at the top.
     public var isPinned: Bool
+    /// Where it was written.
     public var place: CLLocationCoordinate2D?
 
+    /// A note.
     public init(
         id: String = UUID().uuidString, title: String, body: String = "", tags: [String] = [], isPinned: Bool = false,
         place: CLLocationCoordinate2D? = nil
@@ -24,6 +31,7 @@ public struct Note: Equatable, Sendable {
         self.place = place
     }
 
+    /// Compares everything the user sees.
     public static func == (left: Note, right: Note) -> Bool {
         left.id == right.id && left.title == right.title && left.body == right.body && left.tags == right.tags
             && left.isPinned == right.isPinned && left.place?.latitude == right.place?.latitude

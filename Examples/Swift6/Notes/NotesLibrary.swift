@@ -22,6 +22,7 @@ public actor NotesLibrary {
     /// What happened, for the log view.
     public private(set) var journal: [String] = []
 
+    /// The notes in a container.
     public init(container: CKContainer = .default()) {
         database = container.privateCloudDatabase
     }

@@ -35,7 +35,8 @@ extension ContainerScope {
         _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
         let caller = caller(in: session)
-        do {
+        do throws(BlockingPool.Refusal) {
+            guard !session.activity.isEnding else { throw BlockingPool.Refusal.closed }
             try session.pool.submit(priority: .userInitiated) {
                 completion(Result { try request(session.server, caller) }.mapError { CKError.of($0) })
             }

@@ -25,7 +25,8 @@ final class EmbeddedStore: Sendable {
         case .off:
             throw StratusError(
                 .noStore,
-                "No store is current, and the default store is switched off: set Stratus.processWide, or use asCurrent.")
+                "No store is current, and the default store is switched off: set Stratus.processWide, or use asCurrent."
+            )
         case .at(let url): directory = url
         case .inUserDataDirectory: directory = try Self.directory(environment: ProcessInfo.processInfo.environment)
         }

@@ -6,6 +6,7 @@ extension Stratus {
     /// A container for whoever is signed in to the store at the time of each request.
     ///
     /// - Parameter identifier: The container's name, such as `iCloud.com.example.app`.
+    /// - Returns: The container, made anew.
     public func container(_ identifier: String) -> CKContainer {
         CKContainer(session: session, identifier: identifier, account: nil)
     }
@@ -15,6 +16,7 @@ extension Stratus {
     /// - Parameters:
     ///   - identifier: The container's name, such as `iCloud.com.example.app`.
     ///   - account: Who uses it. Where the account is suspended or deleted later, requests fail with `notAuthenticated`.
+    /// - Returns: The container, made anew.
     public func container(_ identifier: String, signedInAs account: Account) -> CKContainer {
         CKContainer(session: session, identifier: identifier, account: account.accountID)
     }

@@ -7,7 +7,7 @@ import StratusModel
 extension Stratus {
     /// A request that has been answered, with what it cost.
     ///
-    /// An operation of a client is one request, but for operations over the limits of a request.
+    /// An operation of a client is one request, and so is each of the convenience calls.
     public struct Event: Sendable {
         /// What was asked for.
         public let operation: Operation

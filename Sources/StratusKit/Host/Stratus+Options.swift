@@ -18,6 +18,9 @@ extension Stratus {
     ///
     /// A path that is open in this process already is shared as it is: the options of whoever opened it first hold.
     public struct Options: Sendable {
+        /// The container that `CKContainer.default()` means. Default: `iCloud.default`.
+        public var defaultContainerIdentifier = "iCloud.default"
+
         // MARK: The server's rules
 
         /// Whether record types and fields are learnt from what is saved. Default: `.development`.

@@ -20,6 +20,7 @@ extension Stratus {
     ///
     /// - Parameter identifier: The container.
     /// - Returns: The text, empty of types for a container without records.
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func exportSchema(ofContainer identifier: String) throws -> String {
         try asking { try $0.exportSchema(of: ContainerName(identifier)) }
     }

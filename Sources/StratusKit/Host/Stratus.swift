@@ -28,6 +28,7 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
+    private let longLived: OperationFiles?
 
     init(directory: URL?, options: Options) throws {
         let clock = options.clock.cloudClock
@@ -41,10 +42,13 @@ public final class Stratus: Sendable {
                 output.tell(event)
                 if event.kind == .modifyZones { upkeep.wake() }
             })
-                server = try HostedServer(
+        server = try HostedServer(
             backing: StoreBacking(directory: directory), environment: environment, options: options.cloudOptions)
+        longLived = directory.map { OperationFiles(directory: $0.appendingPathComponent("operations").path) }
         session = CloudSession(
-            server: server, clock: clock, unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds)
+            server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
+            unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
+            longLivedStore: longLived ?? MemoryLongLivedStore())
         self.directory = directory
         self.faults = faults
         self.options = options
@@ -70,6 +74,7 @@ extension Stratus {
     /// - Parameters:
     ///   - directory: Where the store lies. It is made where it does not exist; its folder must exist.
     ///   - options: How the store is to be.
+    /// - Returns: The store.
     /// - Throws: ``StratusError`` with `held` naming the process that has the store open, `notAStore` naming what lies
     ///   there instead, `newerFormat`, `notPermitted`, `diskFull`, or `corruption` naming the files it may lie in.
     ///   Nothing is ever repaired here.
@@ -80,6 +85,7 @@ extension Stratus {
     /// Makes an empty store in memory, which is gone when nobody refers to it any more.
     ///
     /// - Parameter options: How the store is to be.
+    /// - Returns: The store.
     /// - Throws: ``StratusError`` where there is no room for the files of assets.
     public static func inMemory(options: Options = Options()) throws -> Stratus {
         try StratusError.wrapping { try Stratus(directory: nil, options: options) }
@@ -112,7 +118,6 @@ extension Stratus {
     public func close() {
         OpenStratus.shared.close(self) {
             session.close()
-            session.activity.waitUntilIdle()
             upkeep.stop()
             server.close()
         }
@@ -128,6 +133,7 @@ extension Stratus {
         faults.removeAll()
         try upkeep.pausing {
             try StratusError.wrapping { try server.reset() }
+            longLived?.forget()
         }
         session.signIn(nil)
     }

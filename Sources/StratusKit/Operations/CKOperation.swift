@@ -47,6 +47,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         var countedBy: CloudSession?
         /// Where the operation is held that was found again, so that it is not dropped before it runs (O-14).
         var holder: LongLivedRegistry?
+        /// Whether the session was ending when the operation was added.
+        var isRefused = false
         /// Whether no block of a client's is called, so that a queue for them is not needed.
         var isInline = false
     }
@@ -177,7 +179,7 @@ extension CKOperation {
             surroundings.countedBy = session
             return true
         }
-        if isNew { session.activity.begin() }
+        if isNew, !session.activity.begin() { locked { surroundings.isRefused = true } }
         return isNew
     }
 
@@ -186,12 +188,13 @@ extension CKOperation {
         guard locked({ state.acceptsConfiguration && runner == nil }) else { return }
         count()
         let configuration = effectiveConfiguration
-        let (counted, isInline) = locked { (surroundings.countedBy, surroundings.isInline) }
+        let surroundings = locked { self.surroundings }
         let scope = effectiveScope(configuration)
-        let session = counted ?? scope.session
+        let session = surroundings.countedBy ?? scope.session
         let context = RequestContext(
             session: session, caller: scope.caller(in: session), database: selector,
-            callbacks: CallbackQueue(pool: isInline ? nil : session.callbackPool))
+            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool),
+            isRefused: surroundings.isRefused)
         let made = OperationRunner(
             makeJob() ?? IdleJob(), context: context, configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil,

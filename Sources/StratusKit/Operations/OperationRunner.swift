@@ -98,7 +98,9 @@ final class OperationRunner: Sendable {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
             state.withLock { $0.requestTimer = timer }
         }
-        do {
+        do throws(BlockingPool.Refusal) {
+            let isRetry = state.withLock { $0.retryCount > 0 }
+            guard !context.isRefused, !(isRetry && session.activity.isEnding) else { throw .closed }
             let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
             let isStopped = state.withLock { state in
                 state.ticket = ticket
@@ -143,7 +145,7 @@ final class OperationRunner: Sendable {
 
 extension OperationRunner {
     private func mayRetry(_ failure: CKError) -> Bool {
-        guard configuration.retriesNetworkErrors else { return false }
+        guard configuration.retriesNetworkErrors, !session.activity.isEnding else { return false }
         return failure.code == .networkUnavailable || failure.code == .networkFailure
     }
 

@@ -81,10 +81,13 @@ package final class CloudSession: Sendable {
         }
     }
 
-    /// Refuses new requests; what was accepted is finished.
+    /// Refuses what is new, and returns when everything that was accepted is over, last blocks and notifications
+    /// included. What waits to try again ends at once. It must not be called from a block.
     package func close() {
-        pool.close()
+        activity.refuseFurther()
         timers.close()
+        activity.waitUntilIdle()
+        pool.close()
     }
 }
 

@@ -4,17 +4,36 @@ import Foundation
 
 /// Counts what is under way, so that a test or a host can wait until all of it is over.
 package final class SessionActivity: @unchecked Sendable {
-    // Because both variables are touched only between `condition.lock` and `unlock`.
+    // Because every variable is touched only between `condition.lock` and `unlock`.
     private let condition = NSCondition()
     private var count = 0
     private var waiters: [CheckedContinuation<Void, Never>] = []
+    private var refusesFurther = false
 
     package init() {}
 
-    package func begin() {
+    /// Counts something as under way, until `end`. False when the session is ending: what begins now is counted too, but
+    /// is to be refused.
+    @discardableResult
+    package func begin() -> Bool {
         condition.lock()
+        defer { condition.unlock() }
         count += 1
+        return !refusesFurther
+    }
+
+    /// What begins from now on is to be refused. What has begun goes on.
+    package func refuseFurther() {
+        condition.lock()
+        refusesFurther = true
         condition.unlock()
+    }
+
+    /// Whether the session is ending.
+    package var isEnding: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return refusesFurther
     }
 
     package func end() {

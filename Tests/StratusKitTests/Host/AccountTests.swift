@@ -125,7 +125,7 @@ struct HostAccountTests {
         }
     }
 
-    @Test("[O-17][O-18] signing in and out changes what containers without an account of their own may do, and is posted")
+    @Test("[O-17][O-18] signing in and out changes what containers of nobody in particular may do, and is posted")
     func signingIn() async throws {
         let (store, account) = try Stratus.tested()
         let posts = Collected<Notification.Name>()

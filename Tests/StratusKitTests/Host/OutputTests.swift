@@ -102,6 +102,7 @@ private struct CollectingLogHandler: LogHandler {
         let values = event.metadata ?? [:]
         func value(_ key: String) -> String { values[key].map { "\($0)" } ?? "" }
         lines.append(
-            "\(event.level): \(event.message) \(value("operation")) items \(value("items")) failed \(value("failedItems"))")
+            "\(event.level): \(event.message) \(value("operation")) items \(value("items")) failed \(value("failedItems"))"
+        )
     }
 }

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Switches")
 struct SwitchTests {
-    @Test("[X-04][S-20] deleting an unknown record succeeds, unless the host wants unknownItem", arguments: [false, true])
+    @Test(
+        "[X-04][S-20] deleting an unknown record succeeds, unless the host wants unknownItem",
+        arguments: [false, true])
     func unknownRecord(fails: Bool) async throws {
         let (store, account) = try Stratus.tested { $0.unknownRecordDeletionFails = fails }
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase

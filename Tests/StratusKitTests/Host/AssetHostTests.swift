@@ -1,0 +1,80 @@
+// Assets in stores: where their contents are, that they survive closing, and that they go when nobody holds them.
+
+import Foundation
+import StratusKit
+import Testing
+
+@Suite("Host assets")
+struct AssetHostTests {
+    private let id = CKRecord.ID(recordName: "photo")
+
+    private func photo(_ directory: HostDirectory, _ text: String) throws -> CKRecord {
+        let file = directory.url.appendingPathComponent("\(UUID().uuidString).txt")
+        try Data(text.utf8).write(to: file)
+        let record = CKRecord(recordType: "Photo", recordID: id)
+        record["file"] = CKAsset(fileURL: file)
+        return record
+    }
+
+    @Test(
+        "[X-27] an asset's content survives closing, and every copy handed out is the client's own",
+        arguments: [false, true])
+    func survival(isOnDisk: Bool) async throws {
+        let directory = try HostDirectory()
+        let store =
+            isOnDisk
+            ? try Stratus.open(at: directory.store, options: .tested()) : try Stratus.inMemory(options: .tested())
+        let account = try store.createAccount(.init(), externalID: "alice")
+        try await store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+            .save(try photo(directory, "sunset"))
+        var last = store
+        if isOnDisk {
+            try await onThread { store.close() }
+            last = try Stratus.open(at: directory.store, options: .tested())
+        }
+        let opened = last
+        let database = opened.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let first = try #require((try await database.record(for: id)["file"] as? CKAsset)?.fileURL)
+        try Data("scribble".utf8).write(to: first)
+        try FileManager.default.removeItem(at: first)
+        let second = try #require((try await database.record(for: id)["file"] as? CKAsset)?.fileURL)
+        #expect(try Data(contentsOf: second) == Data("sunset".utf8))
+        #expect(try opened.usageByteCount(of: account) >= 6)
+        try await onThread { opened.close() }
+    }
+
+    @Test("[R-14] upkeep removes the contents that no record holds any more")
+    func collecting() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested())
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let record = try await database.save(try photo(directory, "sunset"))
+        #expect(try contentCount(directory) == 1)
+        record["file"] = nil
+        try await database.save(record)
+        try await onThread { try store.performUpkeep() }
+        #expect(try contentCount(directory) == 0)
+        try await onThread { store.close() }
+    }
+
+    @Test("[L-04] an asset over the store's limit is refused, and nothing is written")
+    func limit() async throws {
+        let directory = try HostDirectory()
+        let (store, account) = try Stratus.tested { $0.assetByteCount = 5 }
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let record = try photo(directory, "sunset")
+        let error = try await #require(throws: CKError.self) { try await database.save(record) }
+        #expect(error.code == .limitExceeded)
+        let found = try await database.records(for: [id])
+        #expect(throws: CKError.self) { try found[id]?.get() }
+    }
+
+    /// How many contents lie beside the store.
+    private func contentCount(_ directory: HostDirectory) throws -> Int {
+        let content = directory.store.appendingPathComponent("assets/content")
+        return FileManager.default.enumerator(atPath: content.path)?.count { entry in
+            (entry as? String)?.split(separator: "/").count == 3
+        } ?? 0
+    }
+}
