@@ -2,24 +2,34 @@
 //
 // Invariants: only classes of ArchivedClasses and the plain ones of Foundation are ever made, whatever the archive
 // names; an object is made, or found to be damaged, once; handing out a container that many places hold costs its size
-// each time, from a budget; circles end at the object that is under way. So time and memory are bounded by the
-// archive's size. The first thing wrong is kept in `problem`, because decoders cannot throw.
+// each time, from a budget. So time and memory are bounded by the archive's size. Circles end at the object that is
+// under way, and an object's height, the longest way down from it, is bounded: letting a taller one go would run out of
+// stack. The first thing wrong is kept in `problem`, because decoders cannot throw.
 
 import Foundation
 
 /// A coder over a property list that was read without trust.
 final class ArchiveDecoder: NSCoder {
-    private static let depthLimit = 32
+    private static let heightLimit = 32
+    private static let keyLimit = 1_024
 
     private let objects: [PropertyValue]
     /// The object that is being decoded.
     private var current: [String: PropertyValue]
-    private var made: [Int: NSObject?] = [:]
+    private var made: [Int: MadeObject] = [:]
     private var underWay: Set<Int> = []
+    /// The height of the tallest object that was handed out for the one that is being made.
+    private var tallestPart = 0
     /// How many elements of containers may still be handed out.
     private var elementBudget: Int
     private(set) var problem: StratusArchiveError?
     private let top: [String: PropertyValue]
+
+    private struct MadeObject {
+        /// Nil for an object that is damaged, or of a class that is not known.
+        var object: NSObject?
+        var height: Int
+    }
 
     init(_ archive: PropertyValue) throws(StratusArchiveError) {
         guard let list = archive.dictionary, list["$archiver"]?.string == "NSKeyedArchiver",
@@ -48,16 +58,25 @@ final class ArchiveDecoder: NSCoder {
             note("The archive names an object that it does not have.", index)
             return nil
         }
-        if let object = made[index] {
-            return object.flatMap { pay(for: $0, index) }
+        if let known = made[index] {
+            tallestPart = max(tallestPart, known.height)
+            return known.object.flatMap { pay(for: $0, index) }
         }
-        guard underWay.count < Self.depthLimit, underWay.insert(index).inserted else {
+        guard underWay.count < Self.heightLimit, underWay.insert(index).inserted else {
             note("The archive nests too deep or in a circle.", index)
             return nil
         }
-        defer { underWay.remove(index) }
-        let object = makeObject(at: index)
-        made[index] = .some(object)
+        let outerTallest = tallestPart
+        tallestPart = 0
+        var object = makeObject(at: index)
+        let height = tallestPart + 1
+        underWay.remove(index)
+        if height > Self.heightLimit {
+            note("The archive nests too deep.", index)
+            object = nil
+        }
+        made[index] = MadeObject(object: object, height: object == nil ? 0 : height)
+        tallestPart = max(outerTallest, height)
         return object.flatMap { pay(for: $0, index) }
     }
 
@@ -119,6 +138,11 @@ final class ArchiveDecoder: NSCoder {
         let values = members(of: content, "NS.objects")
         guard keys.count == values.count else {
             note("A dictionary of the archive has keys without values.", index)
+            return nil
+        }
+        // Foundation's dictionaries slow down when somebody chooses keys of one hash; a record has 256 fields (L-06).
+        guard keys.count <= Self.keyLimit else {
+            note("A dictionary of the archive has too many keys.", index)
             return nil
         }
         var pairs: [String: NSObject] = [:]

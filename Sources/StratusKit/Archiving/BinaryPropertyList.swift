@@ -4,15 +4,16 @@
 // named by number; a table with the offset of every object; 32 bytes of trailer that say where the table is. Numbers
 // are big-endian.
 //
-// Invariants: no byte is read outside of the data; every read is paid from a budget that grows with the size of the
-// data, because objects may be named many times; nesting is bounded. Whatever is wrong is thrown, and nothing traps.
+// Invariants: no byte is read outside of the data; every object is read once, however often it is named, so that time
+// and memory grow with the size of the data; an object's height, the longest way down from it, is bounded, so that
+// nobody who walks the list runs out of stack. Whatever is wrong is thrown, and nothing traps.
 
 import Foundation
 
 /// A binary property list, read without trust.
 struct BinaryPropertyList {
     /// A keyed archive nests five deep.
-    private static let depthLimit = 16
+    private static let heightLimit = 16
     private static let trailerByteCount = 32
     private static let header = Array("bplist00".utf8)
 
@@ -22,12 +23,19 @@ struct BinaryPropertyList {
     private let objectCount: Int
     private let topObject: Int
     private let tableOffset: Int
-    private var budget: Int
+    private var states: [ObjectState]
+
+    /// How far the reading of an object has come.
+    private enum ObjectState {
+        case unread
+        case underWay
+        case read(PropertyValue, height: Int)
+    }
 
     /// Reads the whole list.
     static func value(of data: Data) throws(StratusArchiveError) -> PropertyValue {
         var reader = try BinaryPropertyList([UInt8](data))
-        return try reader.value(of: reader.topObject, depth: 0)
+        return try reader.value(of: reader.topObject, under: 0).value
     }
 
     private init(_ bytes: [UInt8]) throws(StratusArchiveError) {
@@ -36,7 +44,6 @@ struct BinaryPropertyList {
             throw StratusArchiveError(.notAnArchive, "This is no binary property list.")
         }
         self.bytes = bytes
-        budget = 4_096 + 16 * bytes.count
         offsetByteCount = Int(bytes[trailer + 6])
         referenceByteCount = Int(bytes[trailer + 7])
         guard let objectCount = Self.number(in: bytes, at: trailer + 8, byteCount: 8, end: bytes.count),
@@ -47,6 +54,7 @@ struct BinaryPropertyList {
             objectCount <= (trailer - tableOffset) / offsetByteCount
         else { throw StratusArchiveError(.damaged, "The trailer of the property list is damaged.") }
         self.objectCount = objectCount
+        states = Array(repeating: .unread, count: objectCount)
         self.topObject = topObject
         self.tableOffset = tableOffset
     }
@@ -63,24 +71,37 @@ struct BinaryPropertyList {
         return bits
     }
 
-    private mutating func pay(_ cost: Int) throws(StratusArchiveError) {
-        // A cost is never more than the data is long, so that it cannot overflow.
-        budget -= cost
-        if budget < 0 { throw StratusArchiveError(.damaged, "The property list names its objects too often.") }
-    }
-
     private func damaged(_ index: Int) -> StratusArchiveError {
         StratusArchiveError(.damaged, "An object of the property list is damaged.", ["object": "\(index)"])
     }
 
-    private mutating func value(of index: Int, depth: Int) throws(StratusArchiveError) -> PropertyValue {
-        guard depth < Self.depthLimit else {
-            throw StratusArchiveError(.damaged, "The property list nests too deep.")
+    /// An object and its height. `ancestorCount` says how many objects it was found under.
+    private mutating func value(
+        of index: Int, under ancestorCount: Int
+    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
+        guard index < objectCount else { throw damaged(index) }
+        let result: (value: PropertyValue, height: Int)
+        switch states[index] {
+        case .read(let value, let height): result = (value, height)
+        case .underWay: throw StratusArchiveError(.damaged, "The property list runs in a circle.")
+        case .unread:
+            // The way down is bounded too, because it is walked with the stack.
+            guard ancestorCount < Self.heightLimit else { throw tooDeep }
+            states[index] = .underWay
+            result = try read(index, under: ancestorCount)
+            states[index] = .read(result.value, height: result.height)
         }
-        try pay(1)
+        guard result.height <= Self.heightLimit else { throw tooDeep }
+        return result
+    }
+
+    private var tooDeep: StratusArchiveError { StratusArchiveError(.damaged, "The property list nests too deep.") }
+
+    private mutating func read(
+        _ index: Int, under ancestorCount: Int
+    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
         let place = tableOffset + index * offsetByteCount
-        guard index < objectCount,
-            let offset = Self.number(in: bytes, at: place, byteCount: offsetByteCount, end: bytes.count),
+        guard let offset = Self.number(in: bytes, at: place, byteCount: offsetByteCount, end: bytes.count),
             offset >= Self.header.count, offset < tableOffset
         else { throw damaged(index) }
         let kind = bytes[offset] >> 4
@@ -88,13 +109,13 @@ struct BinaryPropertyList {
         switch kind {
         case 0x0, 0x1, 0x2, 0x3, 0x8:
             guard let value = scalar(kind: kind, size: size, at: offset + 1) else { throw damaged(index) }
-            return value
+            return (value, 0)
         case 0x4, 0x5, 0x6, 0xA, 0xD:
             guard let (count, start) = count(size: size, at: offset + 1) else { throw damaged(index) }
             switch kind {
-            case 0xA: return .array(try values(count: count, at: start, of: index, depth: depth))
-            case 0xD: return .dictionary(try pairs(count: count, at: start, of: index, depth: depth))
-            default: return try text(kind: kind, count: count, at: start, of: index)
+            case 0xA: return try array(count: count, at: start, of: index, under: ancestorCount)
+            case 0xD: return try dictionary(count: count, at: start, of: index, under: ancestorCount)
+            default: return (try text(kind: kind, count: count, at: start, of: index), 0)
             }
         default:
             throw damaged(index)
@@ -131,12 +152,11 @@ struct BinaryPropertyList {
         }
     }
 
-    private mutating func text(
+    private func text(
         kind: UInt8, count: Int, at start: Int, of index: Int
     ) throws(StratusArchiveError) -> PropertyValue {
         let width = kind == 0x6 ? 2 : 1
         guard start <= tableOffset, count <= (tableOffset - start) / width else { throw damaged(index) }
-        try pay(count * width)
         let content = bytes[start..<start + count * width]
         switch kind {
         case 0x4: return .data(Data(content))
@@ -152,9 +172,8 @@ struct BinaryPropertyList {
     }
 
     /// The numbers of objects in a container.
-    private mutating func members(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> [Int] {
+    private func members(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> [Int] {
         guard start <= tableOffset, count <= (tableOffset - start) / referenceByteCount else { throw damaged(index) }
-        try pay(count * referenceByteCount)
         var members: [Int] = []
         members.reserveCapacity(count)
         for element in 0..<count {
@@ -166,27 +185,33 @@ struct BinaryPropertyList {
         return members
     }
 
-    private mutating func values(
-        count: Int, at start: Int, of index: Int, depth: Int
-    ) throws(StratusArchiveError) -> [PropertyValue] {
+    private mutating func array(
+        count: Int, at start: Int, of index: Int, under ancestorCount: Int
+    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
         var values: [PropertyValue] = []
+        var height = 0
         for member in try members(count: count, at: start, of: index) {
-            values.append(try value(of: member, depth: depth + 1))
+            let member = try value(of: member, under: ancestorCount + 1)
+            values.append(member.value)
+            height = max(height, member.height)
         }
-        return values
+        return (.array(values), height + 1)
     }
 
-    private mutating func pairs(
-        count: Int, at start: Int, of index: Int, depth: Int
-    ) throws(StratusArchiveError) -> [String: PropertyValue] {
+    private mutating func dictionary(
+        count: Int, at start: Int, of index: Int, under ancestorCount: Int
+    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
         // A count whose double overflows is larger than the data.
         guard count <= bytes.count else { throw damaged(index) }
         let members = try members(count: 2 * count, at: start, of: index)
         var pairs: [String: PropertyValue] = [:]
+        var height = 0
         for (key, content) in zip(members[..<count], members[count...]) {
-            guard case .string(let name) = try value(of: key, depth: depth + 1) else { throw damaged(index) }
-            pairs[name] = try value(of: content, depth: depth + 1)
+            guard let name = try value(of: key, under: ancestorCount + 1).value.string else { throw damaged(index) }
+            let content = try value(of: content, under: ancestorCount + 1)
+            pairs[name] = content.value
+            height = max(height, content.height)
         }
-        return pairs
+        return (.dictionary(pairs), height + 1)
     }
 }

@@ -12,8 +12,9 @@ public import Foundation
 /// What decodes is still a claim of whoever wrote it. Assets have no file, so that nobody can name a file of the
 /// host's.
 public enum StratusArchive {
-    /// The largest archive that is read unless another size is given, in bytes.
-    public static let defaultByteCountLimit = 16 << 20
+    /// The largest archive that is read unless another size is given, in bytes. A record has at most one megabyte, and
+    /// its archive twice that, because it holds the values as fetched too.
+    public static let defaultByteCountLimit = 4 << 20
 
     /// Decodes an object: a record, a zone, one of their identifiers, a reference, an asset, a location, an identity.
     ///

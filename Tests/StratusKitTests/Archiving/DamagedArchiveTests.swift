@@ -114,6 +114,24 @@ import Testing
         #expect(
             code(of: AppleArchive.archive(objects: nest, top: [("root", .reference(2))]), CKRecord.self) == .damaged)
 
+        // Each list holds the one before it, and all stand side by side, so that each is found near the top.
+        var stairs: [TestList] = [
+            .text("$null"), .className("NSArray"),
+            .dictionary([
+                ("$class", .reference(1)), ("NS.objects", .array((3..<5_000).map { .reference($0) })),
+            ]),
+            .text("bottom"),
+        ]
+        for step in 4..<5_000 {
+            stairs.append(.dictionary([("$class", .reference(1)), ("NS.objects", .array([.reference(step - 1)]))]))
+        }
+        let staircase = AppleArchive.archive(objects: stairs, top: [("root", .reference(2))])
+        #expect(code(of: staircase, CKRecord.self) == .damaged)
+
+        var listStairs = TestList.array([.text("bottom")])
+        for _ in 0..<40 { listStairs = .array([listStairs]) }
+        #expect(code(of: AppleArchive.archive(objects: [listStairs], top: []), CKRecord.self) == .damaged)
+
         // Twenty levels of lists, each naming the next one a hundred times.
         var tree: [TestList] = [.text("$null"), .className("NSArray")]
         for level in 2..<22 {
