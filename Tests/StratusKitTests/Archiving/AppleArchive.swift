@@ -4,7 +4,7 @@
 import Foundation
 
 /// A property list to be written.
-indirect enum TestList {
+indirect enum TestList: Sendable {
     case text(String)
     case integer(Int64)
     case real(Double)
@@ -17,8 +17,11 @@ indirect enum TestList {
 
 enum AppleArchive {
     /// What `encodeSystemFields(with:)` writes.
-    static var systemFields: Data {
-        let objects: [TestList] = [
+    static var systemFields: Data { archive(objects: recordObjects, top: recordTop) }
+
+    /// The objects of a record.
+    static var recordObjects: [TestList] {
+        [
             .text("$null"), .text("Note"), .text("k3"),
             .dictionary([("$class", .reference(9)), ("RecordName", .reference(5)), ("ZoneID", .reference(4))]),
             .dictionary([
@@ -37,13 +40,16 @@ enum AppleArchive {
             .className("CKReference"),
             .dictionary([("$class", .reference(20)), ("Unknown", .integer(1))]), .className("CKSomethingUnknown"),
         ]
-        let top: [(String, TestList)] = [
+    }
+
+    /// The keys of a record.
+    static var recordTop: [(String, TestList)] {
+        [
             ("RecordType", .reference(1)), ("RecordID", .reference(3)), ("ETag", .reference(2)),
             ("RecordCtime", .reference(8)), ("RecordMtime", .reference(12)), ("CreatorUserRecordID", .reference(13)),
             ("ParentReference", .reference(17)), ("ShareReference", .reference(0)), ("UnknownFlag", .flag(true)),
             ("SomethingUnknown", .reference(19)),
         ]
-        return archive(objects: objects, top: top)
     }
 
     /// A record's identifier.
