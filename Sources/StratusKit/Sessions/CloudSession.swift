@@ -81,9 +81,9 @@ package final class CloudSession: Sendable {
         }
     }
 
-    /// Refuses new requests; what was accepted is finished.
+    /// Refuses new requests. What was accepted is finished, without waiting to try anything again.
     package func close() {
-        pool.close()
+        activity.close()
         timers.close()
     }
 }

@@ -4,13 +4,37 @@ import Foundation
 
 /// Counts what is under way, so that a test or a host can wait until all of it is over.
 package final class SessionActivity: @unchecked Sendable {
-    // Because both variables are touched only between `condition.lock` and `unlock`.
+    // Because all variables are touched only between `condition.lock` and `unlock`.
     private let condition = NSCondition()
     private var count = 0
+    private var isClosed = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
     package init() {}
 
+    /// Counts a request of a client's. False when the session takes no more.
+    package func accept() -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        if !isClosed { count += 1 }
+        return !isClosed
+    }
+
+    /// Has `accept` refuse from now on.
+    package func close() {
+        condition.lock()
+        isClosed = true
+        condition.unlock()
+    }
+
+    /// Whether the session takes no more requests.
+    package var refusesRequests: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return isClosed
+    }
+
+    /// Counts what is not asked by a client.
     package func begin() {
         condition.lock()
         count += 1
