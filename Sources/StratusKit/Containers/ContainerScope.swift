@@ -52,6 +52,29 @@ struct ContainerScope: Sendable {
     }
 }
 
+extension ContainerScope {
+    /// The most characters of a container's identifier.
+    private static let identifierLength = 255
+
+    /// Throws `badContainer` for what cannot be the identifier of a container; found out when it is used (O-19).
+    static func check(_ container: ContainerName) throws(CloudError) {
+        let bytes = container.text.utf8
+        let isName = bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+            }
+        }
+        guard isName, (1...identifierLength).contains(bytes.count) else {
+            throw CloudError(
+                .badContainer,
+                "A container's identifier has 1 to 255 ASCII letters, digits, dots, hyphens and underscores.",
+                ["container": container.text])
+        }
+    }
+}
+
 /// The queue that runs operations which were added, made when the first one is.
 final class AddedOperations: Sendable {
     private let made = Locked<OperationQueue?>(nil)

@@ -11,11 +11,10 @@ extension ContainerScope {
     ) {
         let session = session
         let queue = CallbackQueue(pool: session.callbackPool)
-        session.activity.begin()
-        ask(session, request) { result in
+        ask(session, request) { result, isAccepted in
             queue.async {
                 completion(result)
-                session.activity.end()
+                if isAccepted { session.activity.end() }
             }
         }
     }
@@ -26,22 +25,32 @@ extension ContainerScope {
     ) async throws -> Value {
         let session = session
         return try await withCheckedThrowingContinuation { continuation in
-            ask(session, request) { continuation.resume(with: $0) }
+            ask(session, request) { result, isAccepted in
+                continuation.resume(with: result)
+                if isAccepted { session.activity.end() }
+            }
         }
     }
 
+    /// `completion` is also told whether the question counts as under way in the session, which it then ends.
     private func ask<Value: Sendable>(
         _ session: CloudSession, _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value,
-        _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+        _ completion: @escaping @Sendable (Result<Value, any Error>, _ isAccepted: Bool) -> Void
     ) {
+        guard session.activity.accept() else {
+            return completion(.failure(CKError.of(BlockingPool.Refusal.closed)), false)
+        }
         let caller = caller(in: session)
-        do throws(BlockingPool.Refusal) {
-            guard !session.activity.isEnding else { throw BlockingPool.Refusal.closed }
+        do {
             try session.pool.submit(priority: .userInitiated) {
-                completion(Result { try request(session.server, caller) }.mapError { CKError.of($0) })
+                let answer = Result {
+                    try Self.check(caller.container)
+                    return try request(session.server, caller)
+                }
+                completion(answer.mapError { CKError.of($0) }, true)
             }
         } catch {
-            completion(.failure(CKError.of(error)))
+            completion(.failure(CKError.of(error)), true)
         }
     }
 }

@@ -45,10 +45,10 @@ open class CKOperation: Operation, @unchecked Sendable {
         var qualityOfService = QualityOfService.default
         /// The session that counts the operation as under way.
         var countedBy: CloudSession?
+        /// Whether that session takes no more requests.
+        var isRefused = false
         /// Where the operation is held that was found again, so that it is not dropped before it runs (O-14).
         var holder: LongLivedRegistry?
-        /// Whether the session was ending when the operation was added.
-        var isRefused = false
         /// Whether no block of a client's is called, so that a queue for them is not needed.
         var isInline = false
     }
@@ -60,7 +60,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     deinit {
-        surroundings.holder?.release(identity, by: ObjectIdentifier(self))
+        // What could not be let go of is dropped after a day.
+        try? surroundings.holder?.release(identity, by: ObjectIdentifier(self))
     }
 
     // MARK: Settings
@@ -174,13 +175,14 @@ extension CKOperation {
     @discardableResult
     func count() -> Bool {
         let session = effectiveScope(effectiveConfiguration).session
-        let isNew = locked {
-            guard surroundings.countedBy == nil, state.acceptsConfiguration else { return false }
-            surroundings.countedBy = session
+        return locked {
+            guard surroundings.countedBy == nil, !surroundings.isRefused, state.acceptsConfiguration else {
+                return false
+            }
+            surroundings.isRefused = !session.activity.accept()
+            if !surroundings.isRefused { surroundings.countedBy = session }
             return true
         }
-        if isNew, !session.activity.begin() { locked { surroundings.isRefused = true } }
-        return isNew
     }
 
     /// Fixes inputs, blocks and configuration.
@@ -193,11 +195,10 @@ extension CKOperation {
         let session = surroundings.countedBy ?? scope.session
         let context = RequestContext(
             session: session, caller: scope.caller(in: session), database: selector,
-            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool),
-            isRefused: surroundings.isRefused)
+            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool))
         let made = OperationRunner(
             makeJob() ?? IdleJob(), context: context, configuration: configuration,
-            longLived: configuration.isLongLived ? makeLongLived(context) : nil,
+            longLived: configuration.isLongLived ? makeLongLived(context) : nil, isRefused: surroundings.isRefused,
             onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
         locked { if runner == nil { runner = made } }
     }

@@ -30,8 +30,6 @@ struct RequestContext: Sendable {
     let caller: Caller
     let database: DatabaseSelector
     let callbacks: CallbackQueue
-    /// Whether the session was ending when the operation was added: then no request is made.
-    var isRefused = false
 
     var server: any CloudServer { session.server }
 

@@ -33,19 +33,22 @@ final class OperationRunner: Sendable {
     let configuration: EffectiveConfiguration
     private let job: any OperationJob
     private let longLived: LongLivedRun?
+    /// Whether the session was closed before the operation was added or started.
+    private let isRefused: Bool
     private let onWorkEnd: @Sendable () -> Void
     private let onTimeOut: @Sendable () -> Void
     private let state = Locked(State())
 
     init(
         _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
-        longLived: LongLivedRun?,
+        longLived: LongLivedRun?, isRefused: Bool,
         onWorkEnd: @escaping @Sendable () -> Void, onTimeOut: @escaping @Sendable () -> Void
     ) {
         self.job = job
         self.context = context
         self.configuration = configuration
         self.longLived = longLived
+        self.isRefused = isRefused
         self.onWorkEnd = onWorkEnd
         self.onTimeOut = onTimeOut
     }
@@ -54,6 +57,10 @@ final class OperationRunner: Sendable {
 
     /// Begins the work.
     func begin() {
+        guard !isRefused else {
+            state.withLock { $0.failure = CKError.of(BlockingPool.Refusal.closed) }
+            return end()
+        }
         if let seconds = configuration.resourceSeconds {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
             state.withLock { $0.resourceTimer = timer }
@@ -98,9 +105,7 @@ final class OperationRunner: Sendable {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
             state.withLock { $0.requestTimer = timer }
         }
-        do throws(BlockingPool.Refusal) {
-            let isRetry = state.withLock { $0.retryCount > 0 }
-            guard !context.isRefused, !(isRetry && session.activity.isEnding) else { throw .closed }
+        do {
             let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
             let isStopped = state.withLock { state in
                 state.ticket = ticket
@@ -145,7 +150,7 @@ final class OperationRunner: Sendable {
 
 extension OperationRunner {
     private func mayRetry(_ failure: CKError) -> Bool {
-        guard configuration.retriesNetworkErrors, !session.activity.isEnding else { return false }
+        guard configuration.retriesNetworkErrors, !session.activity.refusesRequests else { return false }
         return failure.code == .networkUnavailable || failure.code == .networkFailure
     }
 
@@ -180,6 +185,7 @@ extension OperationRunner {
 extension OperationRunner {
     /// Gets the answer; false when another object has sent the request and its answer is waited for.
     private func answer() throws -> Bool {
+        try ContainerScope.check(context.caller.container)
         guard let longLived, let job = job as? any LongLivedJob else {
             try job.send(context)
             return true

@@ -81,13 +81,10 @@ package final class CloudSession: Sendable {
         }
     }
 
-    /// Refuses what is new, and returns when everything that was accepted is over, last blocks and notifications
-    /// included. What waits to try again ends at once. It must not be called from a block.
+    /// Refuses new requests. What was accepted is finished, without waiting to try anything again.
     package func close() {
-        activity.refuseFurther()
+        activity.close()
         timers.close()
-        activity.waitUntilIdle()
-        pool.close()
     }
 }
 

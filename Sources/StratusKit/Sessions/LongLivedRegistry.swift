@@ -28,6 +28,8 @@ package final class LongLivedRegistry: Sendable {
         var members: Set<ObjectIdentifier> = []
         var sender: ObjectIdentifier?
         var waiters: [ObjectIdentifier: @Sendable () -> Void] = [:]
+        /// Whether some object has called its last block.
+        var hasConcluded = false
     }
 
     /// The most operations that are kept; one more is refused.
@@ -63,11 +65,13 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    /// Lets go for an object that is gone. What it has not run stays kept.
-    package func release(_ id: String, by member: ObjectIdentifier) {
-        running.withLock { running in
+    /// Lets go for an object that is gone. What no object has run to its end stays kept.
+    package func release(_ id: String, by member: ObjectIdentifier) throws {
+        try running.withLock { running in
             running[id]?.members.remove(member)
-            if running[id]?.members.isEmpty == true { running[id] = nil }
+            guard let state = running[id], state.members.isEmpty else { return }
+            running[id] = nil
+            if state.hasConcluded { try store.remove(id) }
         }
     }
 
@@ -91,6 +95,7 @@ package final class LongLivedRegistry: Sendable {
             var state = running[id] ?? Running()
             state.members.remove(member)
             state.waiters[member] = nil
+            state.hasConcluded = true
             guard !state.members.isEmpty else {
                 running[id] = nil
                 try store.remove(id)

@@ -4,36 +4,41 @@ import Foundation
 
 /// Counts what is under way, so that a test or a host can wait until all of it is over.
 package final class SessionActivity: @unchecked Sendable {
-    // Because every variable is touched only between `condition.lock` and `unlock`.
+    // Because all variables are touched only between `condition.lock` and `unlock`.
     private let condition = NSCondition()
     private var count = 0
+    private var isClosed = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
-    private var refusesFurther = false
 
     package init() {}
 
-    /// Counts something as under way, until `end`. False when the session is ending: what begins now is counted too, but
-    /// is to be refused.
-    @discardableResult
-    package func begin() -> Bool {
+    /// Counts a request of a client's. False when the session takes no more.
+    package func accept() -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        count += 1
-        return !refusesFurther
+        if !isClosed { count += 1 }
+        return !isClosed
     }
 
-    /// What begins from now on is to be refused. What has begun goes on.
-    package func refuseFurther() {
+    /// Has `accept` refuse from now on.
+    package func close() {
         condition.lock()
-        refusesFurther = true
+        isClosed = true
         condition.unlock()
     }
 
-    /// Whether the session is ending.
-    package var isEnding: Bool {
+    /// Whether the session takes no more requests.
+    package var refusesRequests: Bool {
         condition.lock()
         defer { condition.unlock() }
-        return refusesFurther
+        return isClosed
+    }
+
+    /// Counts what is not asked by a client.
+    package func begin() {
+        condition.lock()
+        count += 1
+        condition.unlock()
     }
 
     package func end() {

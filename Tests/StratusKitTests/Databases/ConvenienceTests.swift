@@ -111,6 +111,18 @@ import Testing
         }
     }
 
+    @Test("[A-04] records with encrypted fields stand alone too where nothing is to be atomic")
+    func encrypted() async throws {
+        let bench = try OperationBench()
+        let zoneID = try await bench.makeZone()
+        try await bench.database.save(makeRecord("taken", in: zoneID))
+        let records = ["new", "taken"].map { makeRecord($0, in: zoneID) }
+        for record in records { record.encryptedValues["secret"] = "hidden" }
+        let results = try await bench.database.modifyRecords(saving: records, deleting: [], atomically: false)
+        #expect(results.saveResults[records[0].recordID].map { outcome($0) } == "ok")
+        #expect(results.saveResults[records[1].recordID].map { outcome($0) } == "serverRecordChanged")
+    }
+
     @Test("[A-09] the batch call with a handler answers in the same way")
     func batchWithHandler() async throws {
         let bench = try OperationBench()
