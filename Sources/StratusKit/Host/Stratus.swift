@@ -43,7 +43,8 @@ public final class Stratus: Sendable {
                 if event.kind == .modifyZones { upkeep.wake() }
             })
         server = try HostedServer(
-            backing: StoreBacking(directory: directory), environment: environment, options: options.cloudOptions)
+            backing: StoreBacking(directory: directory, cacheByteCount: options.cacheByteCount),
+            environment: environment, options: options.cloudOptions)
         longLived = directory.map { OperationFiles(directory: $0.appendingPathComponent("operations").path) }
         session = CloudSession(
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
