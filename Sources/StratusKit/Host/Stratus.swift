@@ -119,6 +119,7 @@ extension Stratus {
     public func close() {
         OpenStratus.shared.close(self) {
             session.close()
+            session.activity.waitUntilIdle()
             upkeep.stop()
             server.close()
         }
