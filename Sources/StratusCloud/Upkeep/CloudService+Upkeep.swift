@@ -29,13 +29,15 @@ extension CloudService {
     /// Does one round of upkeep: it frees what deleted zones, deleted accounts, expired history and orphaned assets take.
     ///
     /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09).
-    package func performUpkeep(historySeconds: Double, _ pace: UpkeepPace) throws {
+    /// Nil leaves the history alone: looking for what has expired costs some reads for each zone of the store.
+    package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
         _ = try engine.purgeDeletedZones(
             pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
         guard pace.shouldContinue() else { return }
         try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
         guard pace.shouldContinue() else { return }
         try collectAssets(shouldContinue: pace.shouldContinue)
+        guard let historySeconds else { return }
         try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
     }
 

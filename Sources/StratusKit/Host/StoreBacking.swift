@@ -9,9 +9,11 @@ final class StoreBacking: Sendable {
     /// Nil in memory.
     private let directory: URL?
     private let temporaryDirectory: URL
+    private let cacheByteCount: Int
 
-    init(directory: URL?) {
+    init(directory: URL?, cacheByteCount: Int) {
         self.directory = directory
+        self.cacheByteCount = cacheByteCount
         temporaryDirectory = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)", isDirectory: true)
     }
@@ -21,7 +23,9 @@ final class StoreBacking: Sendable {
     /// Opens what is there, or makes it.
     func open() throws -> any OrderedStore {
         guard let directory else { return MemoryStore() }
-        return try LevelDBStore.open(at: directory.path)
+        var options = LevelDBOptions()
+        options.blockCacheByteCount = cacheByteCount
+        return try LevelDBStore.open(at: directory.path, options: options)
     }
 
     /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.

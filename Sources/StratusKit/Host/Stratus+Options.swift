@@ -49,6 +49,11 @@ extension Stratus {
         /// Where identifiers come from. Default: the system's generator.
         public var identifiers = Identifiers.random
 
+        // MARK: Memory
+
+        /// How many bytes of a directory's store are kept in memory, uncompressed. Default: 64 MiB.
+        public var cacheByteCount = 64 << 20
+
         // MARK: Upkeep
 
         /// How often the background work is done that nothing waits for: deleted zones, history, orphaned assets.

@@ -3,6 +3,7 @@
 import Foundation
 import Logging
 import StratusCloud
+import StratusStore
 
 extension Stratus {
     /// Does at once what the store otherwise does in the background now and then: frees what deleted zones and accounts,
@@ -16,16 +17,25 @@ extension Stratus {
         try asking { try $0.performUpkeep(historySeconds: options.historySeconds, pace) }
     }
 
+    /// History is looked through so often: it costs some reads for each zone of the store.
+    private static let historyPauseSeconds = 3_600.0
+
     func startUpkeep() {
         let historySeconds = options.historySeconds
+        let clock = session.clock
+        let lastHistory = Locked(clock.uptimeSeconds)
         upkeep.start { [server, upkeep, output] in
             let pace = UpkeepPace(
                 pause: { upkeep.rest(seconds: 0.05) },
                 // About as long as a batch takes, so that clients get every other turn at least.
                 rest: { upkeep.rest(seconds: 0.004) },
                 shouldContinue: { upkeep.mayContinue })
+            let isHistoryDue = clock.uptimeSeconds - lastHistory.value >= Self.historyPauseSeconds
             do {
-                try server.withService { try $0.performUpkeep(historySeconds: historySeconds, pace) }
+                try server.withService {
+                    try $0.performUpkeep(historySeconds: isHistoryDue ? historySeconds : nil, pace)
+                }
+                if isHistoryDue { lastHistory.withLock { $0 = clock.uptimeSeconds } }
             } catch {
                 guard upkeep.mayContinue else { return }
                 output.log(.error, "upkeep failed", ["error": "\(error)"])

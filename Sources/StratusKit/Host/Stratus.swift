@@ -28,7 +28,7 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
-    private let longLived: OperationFiles?
+    private let forgetOperations: @Sendable () -> Void
 
     init(directory: URL?, options: Options) throws {
         let clock = options.clock.cloudClock
@@ -43,18 +43,31 @@ public final class Stratus: Sendable {
                 if event.kind == .modifyZones { upkeep.wake() }
             })
         server = try HostedServer(
-            backing: StoreBacking(directory: directory), environment: environment, options: options.cloudOptions)
-        longLived = directory.map { OperationFiles(directory: $0.appendingPathComponent("operations").path) }
+            backing: StoreBacking(directory: directory, cacheByteCount: options.cacheByteCount),
+            environment: environment, options: options.cloudOptions)
+        let longLived: any LongLivedStore
+        (longLived, forgetOperations) = Self.makeLongLivedStore(directory)
         session = CloudSession(
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
-            longLivedStore: longLived ?? MemoryLongLivedStore())
+            longLivedStore: longLived)
         self.directory = directory
         self.faults = faults
         self.options = options
         self.output = output
         self.upkeep = upkeep
         startUpkeep()
+    }
+
+    private static func makeLongLivedStore(
+        _ directory: URL?
+    ) -> (store: any LongLivedStore, forget: @Sendable () -> Void) {
+        if let directory {
+            let files = OperationFiles(directory: directory.appendingPathComponent("operations").path)
+            return (files, { files.forget() })
+        }
+        let memory = MemoryLongLivedStore()
+        return (memory, { for entry in memory.entries() { memory.remove(entry.id) } })
     }
 
     deinit {
@@ -118,6 +131,7 @@ extension Stratus {
     public func close() {
         OpenStratus.shared.close(self) {
             session.close()
+            session.activity.waitUntilIdle()
             upkeep.stop()
             server.close()
         }
@@ -133,7 +147,7 @@ extension Stratus {
         faults.removeAll()
         try upkeep.pausing {
             try StratusError.wrapping { try server.reset() }
-            longLived?.forget()
+            forgetOperations()
         }
         session.signIn(nil)
     }
