@@ -105,11 +105,15 @@ final class OperationRunner: Sendable {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
             state.withLock { $0.requestTimer = timer }
         }
+        let attempt = state.withLock { state in
+            state.retry = nil
+            return state.retryCount
+        }
         do {
             let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
             let isStopped = state.withLock { state in
-                state.ticket = ticket
-                state.retry = nil
+                // The work may have been done meanwhile, and wait already to be tried again.
+                if state.retryCount == attempt { state.ticket = ticket }
                 return state.isStopped
             }
             if isStopped, ticket.withdraw() { end() }
@@ -162,17 +166,19 @@ extension OperationRunner {
             return state.retryCount
         }
         let pauseSeconds = failure.retryAfterSeconds ?? min(pow(2, Double(count - 1)), 60)
-        let isStopped = state.withLock { state in
-            state.retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
+        let (retry, isStopped) = state.withLock { state in
+            let retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
                 resumeActivity()
                 submit()
             }
-            return state.isStopped
+            state.retry = retry
+            return (retry, state.isStopped)
         }
+        // What is asked to stop is under way to its end: it must not look like a pause in between.
+        if isStopped, session.timers.cancel(retry) { return end() }
         // Nobody can wait for a clock that stands still: a pause on it is not under way. The timer comes first, so that
         // who finds the session idle can move the clock.
         if session.timers.isMovedByHand { session.activity.end() }
-        if isStopped { stop() }
     }
 
     private func resumeActivity() {
