@@ -106,13 +106,13 @@ final class OperationRunner: Sendable {
             state.withLock { $0.requestTimer = timer }
         }
         do {
-            let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
-            let isStopped = state.withLock { state in
-                state.ticket = ticket
-                state.retry = nil
-                return state.isStopped
+            // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
+            let withdrawn = try state.withLock { state in
+                let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
+                (state.ticket, state.retry) = (ticket, nil)
+                return state.isStopped ? ticket : nil
             }
-            if isStopped, ticket.withdraw() { end() }
+            if withdrawn?.withdraw() == true { end() }
         } catch {
             state.withLock { $0.failure = CKError.of(error) }
             end()
@@ -162,17 +162,21 @@ extension OperationRunner {
             return state.retryCount
         }
         let pauseSeconds = failure.retryAfterSeconds ?? min(pow(2, Double(count - 1)), 60)
-        let isStopped = state.withLock { state in
-            state.retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
+        let (retry, isStopped) = state.withLock { state in
+            let retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
                 resumeActivity()
                 submit()
             }
-            return state.isStopped
+            state.retry = retry
+            return (retry, state.isStopped)
+        }
+        // Who stopped the work before found no pause to end, and who stops it from now on finds one.
+        if isStopped {
+            if session.timers.cancel(retry) { return end() }
         }
         // Nobody can wait for a clock that stands still: a pause on it is not under way. The timer comes first, so that
         // who finds the session idle can move the clock.
         if session.timers.isMovedByHand { session.activity.end() }
-        if isStopped { stop() }
     }
 
     private func resumeActivity() {
