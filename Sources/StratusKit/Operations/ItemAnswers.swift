@@ -33,19 +33,50 @@ struct ItemAnswers<ID: NSObject, Item: NSObject> {
 // MARK: Archiving
 
 /// The values an archive of a long-lived operation may hold.
+///
+/// The tree is JSON whose leaves are archives of single objects: Foundation's keyed archiver, given a tree of
+/// arrays and dictionaries, has been seen to end the process now and then ("Duplicate keys of type 'AnyHashable'").
 enum LongLivedArchive {
     private static let classes: [AnyClass] = [
-        NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSNull.self, CKRecord.self, CKRecordID.self,
-        CKRecordZone.self, CKRecordZoneID.self, CKOperationGroup.self,
+        CKRecord.self, CKRecordID.self, CKRecordZone.self, CKRecordZoneID.self, CKOperationGroup.self,
     ]
+    /// The keys that stand for what JSON cannot hold.
+    private static let objectKey = "$object"
+    private static let nothing = "$null"
 
     static func data(_ root: [String: Any]) throws -> Data {
-        try NSKeyedArchiver.archivedData(withRootObject: root as NSDictionary, requiringSecureCoding: true)
+        try JSONSerialization.data(withJSONObject: try list(root))
     }
 
     static func root(of data: Data) throws -> [String: Any] {
-        let root = try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data)
-        return (root as? NSDictionary) as? [String: Any] ?? [:]
+        let list = try JSONSerialization.jsonObject(with: data)
+        return (try value(list) as? NSDictionary) as? [String: Any] ?? [:]
+    }
+
+    private static func list(_ value: Any) throws -> Any {
+        switch value {
+        case is NSNull: return nothing
+        case let object as any NSObject & NSSecureCoding where classes.contains { object.isKind(of: $0) }:
+            let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+            return [objectKey: data.base64EncodedString()]
+        case let tree as [String: Any]: return try tree.mapValues(list)
+        case let tree as NSDictionary: return try ((tree as? [String: Any]) ?? [:]).mapValues(list)
+        case let array as NSArray: return try Array(array).map(list)
+        default: return value
+        }
+    }
+
+    private static func value(_ list: Any) throws -> Any {
+        switch list {
+        case let text as String where text == nothing: return NSNull()
+        case let tree as [String: Any]:
+            guard let data = (tree[objectKey] as? String).flatMap({ Data(base64Encoded: $0) }) else {
+                return try tree.mapValues(value) as NSDictionary
+            }
+            return try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data) ?? NSNull()
+        case let array as [Any]: return NSArray(array: try array.map(value))
+        default: return list
+        }
     }
 
     /// An error without what cannot be archived: records and causes.

@@ -105,18 +105,14 @@ final class OperationRunner: Sendable {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
             state.withLock { $0.requestTimer = timer }
         }
-        let attempt = state.withLock { state in
-            state.retry = nil
-            return state.retryCount
-        }
         do {
-            let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
-            let isStopped = state.withLock { state in
-                // The work may have been done meanwhile, and wait already to be tried again.
-                if state.retryCount == attempt { state.ticket = ticket }
-                return state.isStopped
+            // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
+            let withdrawn = try state.withLock { state in
+                let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
+                (state.ticket, state.retry) = (ticket, nil)
+                return state.isStopped ? ticket : nil
             }
-            if isStopped, ticket.withdraw() { end() }
+            if withdrawn?.withdraw() == true { end() }
         } catch {
             state.withLock { $0.failure = CKError.of(error) }
             end()
@@ -174,8 +170,10 @@ extension OperationRunner {
             state.retry = retry
             return (retry, state.isStopped)
         }
-        // What is asked to stop is under way to its end: it must not look like a pause in between.
-        if isStopped, session.timers.cancel(retry) { return end() }
+        // Who stopped the work before found no pause to end, and who stops it from now on finds one.
+        if isStopped {
+            if session.timers.cancel(retry) { return end() }
+        }
         // Nobody can wait for a clock that stands still: a pause on it is not under way. The timer comes first, so that
         // who finds the session idle can move the clock.
         if session.timers.isMovedByHand { session.activity.end() }
