@@ -7,6 +7,7 @@
 import Foundation
 import StratusCloud
 import StratusKit
+import StratusLayout
 import StratusLevelDB
 import StratusModel
 import StratusRecords
