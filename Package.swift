@@ -66,7 +66,8 @@ let package = Package(
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "CFileTree",
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
+                "StratusModel", "CFileTree",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -147,7 +148,8 @@ if Context.environment["STRATUS_BENCHMARKS"] == "1" {
         .executableTarget(
             name: "stratus-benchmarks",
             dependencies: [
-                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "CLevelDB",
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
+                "StratusModel", "CLevelDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

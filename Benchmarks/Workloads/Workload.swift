@@ -74,7 +74,7 @@ enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self,
         MoveWorkload.self,
-        ConcurrentSaveWorkload.self, OpenWorkload.self, ZoneDeletionWorkload.self,
+        ConcurrentSaveWorkload.self, OperationWorkload.self, OpenWorkload.self, ZoneDeletionWorkload.self,
     ]
 }
 

@@ -1,4 +1,5 @@
-// What the engine does with a real tree, step by step, each step with its cost.
+// What a store does with a real tree, step by step, each step with its cost. Records are saved, moved and deleted as a
+// CloudKit program does it; reading, share marks and verification are below the face.
 //
 //   1. Forget what an earlier demonstration left.     6. Refuse a second root above, below and at the same place.
 //   2. Import the tree.                               7. Move a folder into the shared tree, and out of it.
@@ -59,7 +60,7 @@ final class Demonstration {
         try heading("A store in \(shown(session.path))")
         guard try session.engine.read({ try $0.zone(zone) != nil }) else { return }
         try step("delete the old zone", { _ in 1 }) {
-            _ = try session.engine.transact { try $0.deleteZone(zone) }
+            _ = try session.deleteZone(zone)
         }
         let purged = try step("purge its entries", { _ in 0 }) {
             try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() })
@@ -73,7 +74,7 @@ final class Demonstration {
         let report = try step(title, { $0.savedCount }) {
             let progress = Progress("importing", total: nil, on: console)
             defer { progress.finish() }
-            var importer = TreeImporter(session, zone: zone, options: options)
+            var importer = try TreeImporter(session, zone: zone, options: options)
             try importer.run(progress: progress.update)
             return importer.report
         }
@@ -124,7 +125,7 @@ final class Demonstration {
         ] {
             try heading("\(title): \(shown(stage.moved.name.text)) under \(shown(parent.text))")
             _ = try step(title, { _ in 1 }) {
-                try RecordChange.move(stage.moved.name, under: parent, in: zone, session)
+                try session.existingClient(of: zone).move(stage.moved.name, under: parent)
             }
             try console.line("\(Quantities.count(count, "record")) moved; one was written")
             try showChain(

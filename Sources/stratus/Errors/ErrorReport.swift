@@ -1,6 +1,8 @@
 // Every error in one form: for people a few lines that name the thing and the remedy, for programs one JSON object.
 
 import ArgumentParser
+import Foundation
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -12,6 +14,8 @@ struct ErrorReport {
     var fields: [String: String] = [:]
     var cause: String?
     var refusals: [RecordName: Refusal] = [:]
+    /// The records that a request through CloudKit failed for.
+    var items: [RecordName: CKError] = [:]
     var exit: ExitStatus
 
     init(_ error: any Error) {
@@ -22,6 +26,15 @@ struct ErrorReport {
             self.init(
                 code: "refused", message: "The store refuses this; nothing was changed.", refusals: error.refusals,
                 exit: .failure)
+        case let error as ItemsRefused:
+            self.init(code: "refused", message: "The store refuses this; nothing was changed.", exit: .failure)
+            items = error.errors
+        case let error as CKError:
+            self.init(cloudError: error)
+        case let error as StratusError:
+            self.init(
+                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
+                exit: Self.exit(error.code.description))
         case let error as RecordsError:
             self.init(
                 code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
@@ -51,9 +64,20 @@ struct ErrorReport {
         self.exit = exit
     }
 
+    /// An error of a request as a whole.
+    private init(cloudError error: CKError) {
+        let fields = error.userInfo.filter { !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("CK") }
+        let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
+        let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription
+        self.init(
+            code: "\(error.code)", message: error.localizedDescription,
+            fields: fields.compactMapValues { $0 as? String }, cause: cause,
+            exit: cause?.hasPrefix("corruption") == true ? .corruption : Self.exit("\(error.code)"))
+    }
+
     private static func exit(_ code: String) -> ExitStatus {
         switch code {
-        case "unknownZone", "unknownRecord": .notFound
+        case "unknownZone", "unknownRecord", "zoneNotFound", "unknownItem": .notFound
         case "held", "notAStore", "newerFormat", "notPermitted": .notOpened
         case "corruption": .corruption
         default: .failure
@@ -64,6 +88,9 @@ struct ErrorReport {
         var lines = ["error: " + VisibleText.of(message)]
         for (name, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
             lines.append("  \(VisibleText.of(name.text)): \(VisibleText.of(refusal.description))")
+        }
+        for (name, error) in items.sorted(by: { $0.key < $1.key }) {
+            lines.append("  \(VisibleText.of(name.text)): \(VisibleText.of(error.localizedDescription))")
         }
         for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
             lines.append("  \(name): \(VisibleText.of(value))")
@@ -77,10 +104,16 @@ struct ErrorReport {
         var error: JSONObject = ["code": .string(code), "message": .string(message)]
         error.add("fields", .object(JSONObject(sorted: fields)))
         error.add("cause", JSONValue(cause))
-        let items = refusals.sorted { $0.key < $1.key }.map { name, refusal in
+        let refused = refusals.sorted { $0.key < $1.key }.map { name, refusal in
             JSONValue.object(Self.object(of: refusal, for: name))
         }
-        error.add("refusals", .array(items))
+        let failed = items.sorted { $0.key < $1.key }.map { name, error in
+            JSONValue.object([
+                "record": .string(name.text), "reason": .string("\(error.code)"),
+                "text": .string(error.localizedDescription),
+            ])
+        }
+        error.add("refusals", .array(refused + failed))
         error.add("exitCode", JSONValue(Int(exit.rawValue)))
         return ["error": .object(error)]
     }

@@ -4,6 +4,7 @@
 // folder comes before the folder, and a commit never leaves a record without its parent. Records that others still lie
 // under (cut names, or records that somebody put there) are put off to the end, and kept if that does not help.
 
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -78,13 +79,13 @@ struct GoneFinder {
         var rest = names
         while !rest.isEmpty {
             do {
-                try session.apply(rest.map { .delete($0) }, in: zone)
+                try session.delete(rest, in: zone)
                 return rest.count
-            } catch let error as RequestRefused {
-                let refused = rest.filter { error.refusals[$0] != nil }
-                guard !refused.isEmpty else { throw error }
+            } catch let error as ItemsRefused {
+                let refused = rest.filter { error.errors[$0]?.code == .referenceViolation }
+                guard !refused.isEmpty, refused.count == error.errors.count else { throw error }
                 putOff += refused.prefix(Self.maximumPutOffCount - putOff.count)
-                rest.removeAll { error.refusals[$0] != nil }
+                rest.removeAll { error.errors[$0] != nil }
             }
         }
         return 0
@@ -97,8 +98,9 @@ struct GoneFinder {
             let names = putOff
             putOff = []
             var deletedNow = 0
-            for start in stride(from: 0, to: names.count, by: Self.pageCount) {
-                deletedNow += try delete(Array(names[start..<min(start + Self.pageCount, names.count)]))
+            for start in stride(from: 0, to: names.count, by: ZoneClient.requestItemCount) {
+                let end = min(start + ZoneClient.requestItemCount, names.count)
+                deletedNow += try delete(Array(names[start..<end]))
             }
             deleted += deletedNow
             if deletedNow == 0 { return deleted }

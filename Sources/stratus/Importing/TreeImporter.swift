@@ -2,7 +2,8 @@
 //
 //   1. Walk the tree; folders come before what is in them.
 //   2. Look up, a batch at a time, what the store has already; hash small files whose size or date is new.
-//   3. Save what differs, 400 records to a commit, each durable.
+//   3. Save what differs as any program does that knows CloudKit alone: 400 records to an operation, which is one durable
+//      commit. While one is under way the next is prepared.
 //   4. Look which stored records have no file any more; delete them if that was asked for.
 //
 // Invariants: a record that is already as it should be is not written. A run that was killed is taken up by the next one:
@@ -10,6 +11,7 @@
 // share roots their mark. Memory is bounded by one batch and the walker's listings, not by the tree.
 
 import FoundationEssentials
+import StratusKit
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -20,17 +22,23 @@ struct TreeImporter {
     let options: ImportOptions
     let naming: TreeNaming
     private(set) var report = ImportReport()
-    private var pending: [RecordMutation] = []
+    private let client: ZoneClient
+    private let tally = SaveTally()
+    private var pending: [CKRecord] = []
+    /// Files that need no save.
+    private var settledCount = 0
     private var digestBuffer = [UInt8](repeating: 0, count: 64 << 10)
 
-    init(_ session: StoreSession, zone: ZoneID, options: ImportOptions) {
+    /// Throws `notFound` where the database's owner has no account.
+    init(_ session: StoreSession, zone: ZoneID, options: ImportOptions) throws {
         self.session = session
+        client = try session.existingClient(of: zone)
         self.zone = zone
         self.options = options
         naming = TreeNaming(top: options.topName)
     }
 
-    /// Imports the tree. `progress` is called with the number of files looked at.
+    /// Imports the tree. `progress` is called with the number of files that are done.
     ///
     /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
     /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
@@ -39,21 +47,24 @@ struct TreeImporter {
         try session.createZone(zone)
         try checkOrigin()
         var batch: [WalkedFile] = []
-        var lookedAt = 0
         while let item = walker.next() {
             switch item {
             case .file(let file): batch.append(file)
-            case .problem(let problem): note(problem)
+            case .problem(let problem):
+                note(problem)
+                settledCount += 1
             }
-            lookedAt += 1
             if batch.count == options.commitRecordCount {
                 try take(batch)
                 batch.removeAll(keepingCapacity: true)
-                progress(lookedAt)
+                progress(settledCount + tally.counts.sent)
             }
         }
         try take(batch)
         try savePending(atLeast: 1)
+        try client.finish()
+        report.createdCount += tally.counts.created
+        report.changedCount += tally.counts.changed
         try lookForGone()
     }
 
@@ -109,7 +120,10 @@ struct TreeImporter {
     }
 
     private mutating func take(_ file: WalkedFile, _ name: RecordName, _ stored: Record?) throws {
-        guard let fields = fields(of: file, name, stored) else { return }
+        guard let fields = fields(of: file, name, stored) else {
+            settledCount += 1
+            return
+        }
         count(file)
         let natural = naming.parent(of: file.relativePath)
         let record = Record(
@@ -119,13 +133,22 @@ struct TreeImporter {
             if stored.parent != natural { report.movedInStoreCount += 1 }
             guard stored != record else {
                 report.unchangedCount += 1
+                settledCount += 1
                 return
             }
-            report.changedCount += 1
+            if stored.type != record.type { return try replace(record) }
         } else {
-            report.createdCount += 1
+            tally.expectNew(name.text)
         }
-        pending.append(.save(record))
+        pending.append(CKRecord(record, changing: stored, in: client))
+    }
+
+    /// A record keeps its type, and its name is its file's: below the face one of another type takes its place, with what
+    /// lies below it and its mark.
+    private mutating func replace(_ record: Record) throws {
+        try session.apply([.save(record)], in: zone)
+        report.changedCount += 1
+        settledCount += 1
     }
 
     private mutating func count(_ file: WalkedFile) {
@@ -194,7 +217,7 @@ struct TreeImporter {
 
     private mutating func savePending(atLeast count: Int) throws {
         guard pending.count >= count, !pending.isEmpty else { return }
-        try session.apply(pending, in: zone)
+        try client.save(pending, tally)
         pending.removeAll(keepingCapacity: true)
     }
 

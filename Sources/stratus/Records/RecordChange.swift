@@ -32,7 +32,7 @@ enum RecordChange {
     private static func change(
         _ name: RecordName, in zone: ZoneID, _ session: StoreSession, _ edit: (inout Record) -> Void
     ) throws -> Record {
-        let empty = session.request([])
+        let empty = session.request([], in: zone)
         return try session.engine.transact { transaction in
             guard let old = try transaction.existingZone(zone).record(name)?.record else {
                 throw RecordsError(
@@ -43,7 +43,7 @@ enum RecordChange {
             edit(&new)
             var request = empty
             request.mutations = old == new ? [] : [.save(new)]
-            try transaction.apply(request, in: zone)
+            try session.apply(request, in: zone, transaction)
             return old
         }
     }
@@ -61,7 +61,7 @@ enum RecordChange {
             if names.isEmpty { return deleted }
             for start in stride(from: 0, to: names.count, by: deletionCommitRecordCount) {
                 let commit = names[start..<min(start + deletionCommitRecordCount, names.count)]
-                try session.apply(commit.map { .delete($0) }, in: zone)
+                try session.delete(Array(commit), in: zone)
                 deleted += commit.count
                 progress(deleted)
             }

@@ -9,18 +9,19 @@ struct StoreArguments: ParsableArguments {
     var store: String
 
     @Option(name: .long, help: ArgumentHelp("The container that the database belongs to.", valueName: "name"))
-    var container = "stratus"
+    var container = "iCloud.default"
 
-    @Option(name: .long, help: ArgumentHelp("The user whose private database it is.", valueName: "name"))
-    var owner = "_local"
+    @Option(name: .long, help: ArgumentHelp("The account whose private database it is.", valueName: "external id"))
+    var account = "local"
+
+    @Option(name: .long, help: ArgumentHelp("The same by the owner's user name.", valueName: "name"))
+    var owner: String?
 
     @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")
     var json = false
 
     /// The database that the verb works in.
-    var database: DatabaseID {
-        DatabaseID(container: ContainerName(container), owner: UserName(owner), scope: .private)
-    }
+    var database: DatabaseChoice { DatabaseChoice(container: container, account: account, owner: owner) }
 }
 
 /// Which zone of the database.

@@ -1,6 +1,13 @@
-// One opened store. This is the only file of the tool that names the engine below the seam.
+// One opened store, with the engine alone or with CloudKit's face above it. This is the only file of the tool that names
+// the engine below the seam.
+//
+// Invariants: a directory is opened once, so that both floors see the same store; everything that changes records keeps
+// the count of what their owner holds.
 
-import FoundationEssentials
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusLayout
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -8,72 +15,151 @@ import StratusStore
 
 /// A store that is open as long as a verb runs. Clock and identifiers are drawn here.
 final class StoreSession {
-    /// Whether a store is made where there is none.
+    /// How a store is opened.
     enum Opening {
+        /// The engine alone, of a store that is there.
         case existing
-        case creating
+        /// A store that is there, with the face above the engine where the database's owner has an account.
+        case existingAsClient
+        /// With the face above the engine; store and account are made where there are none.
+        case creatingAsClient
     }
 
     /// A verb runs for seconds and then forgets: what it may take in memory is less than a server's share.
     private static let ancestorCacheByteCount = 32 << 20
 
     let path: String
-    let database: DatabaseID
     let engine: RecordEngine
+    private let choice: DatabaseChoice
     private let store: LevelDBStore
+    private let stratus: Stratus?
+    /// The owner of the database, if the store knows them.
+    private var account: StratusModel.Account?
 
     /// Opens the store at `path`.
     ///
     /// Throws `notFound` when there is no directory and none is to be made, and the store's errors: `held`, `notAStore`,
     /// `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
-    init(at path: String, database: DatabaseID, _ opening: Opening) throws {
-        if opening == .existing {
-            do throws(FileError) {
-                guard try FileSystem.factsOfTarget(of: Array(path.utf8)).kind == .folder else {
-                    throw FileError(number: FileError.notADirectory)
+    init(at path: String, _ choice: DatabaseChoice, _ opening: Opening) throws {
+        if opening != .creatingAsClient { try Self.requireFolder(path) }
+        self.path = path
+        self.choice = choice
+        if opening == .creatingAsClient || (opening == .existingAsClient && Self.holdsStore(path)) {
+            let stratus = try Self.openStratus(path)
+            do {
+                engine = try stratus.service.engine
+                guard let store = engine.store as? LevelDBStore else {
+                    throw ToolError(.refused, "The store is of another kind than the tool knows.", ["path": path])
+                }
+                self.store = store
+                if opening == .creatingAsClient, choice.owner == nil {
+                    _ = try stratus.account(externalID: choice.account, createIfMissing: .init())
                 }
             } catch {
-                throw ToolError(
-                    error.isAbsence ? .notFound : .refused,
-                    "There is no store here: check the path, or make one with 'stratus import-tree'.",
-                    ["path": path, "reason": error.reason])
+                stratus.close()
+                throw error
             }
+            self.stratus = stratus
+        } else {
+            (store, engine) = try Self.openEngine(path)
+            stratus = nil
         }
+        do {
+            account = try engine.read { try choice.findOwner(in: $0) }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    private static func requireFolder(_ path: String) throws {
+        do throws(FileError) {
+            guard try FileSystem.factsOfTarget(of: Array(path.utf8)).kind == .folder else {
+                throw FileError(number: FileError.notADirectory)
+            }
+        } catch {
+            throw ToolError(
+                error.isAbsence ? .notFound : .refused,
+                "There is no store here: check the path, or make one with 'stratus import-tree'.",
+                ["path": path, "reason": error.reason])
+        }
+    }
+
+    /// Whether LevelDB has its file there. Opening says what is wrong where it has not; the face would make a store.
+    private static func holdsStore(_ path: String) -> Bool {
+        (try? FileSystem.facts(of: Array("\(path)/CURRENT".utf8))) != nil
+    }
+
+    private static func openEngine(_ path: String) throws -> (LevelDBStore, RecordEngine) {
         var options = LevelDBOptions()
-        options.createIfMissing = opening == .creating
-        self.path = path
-        self.database = database
-        store = try LevelDBStore.open(at: path, options: options)
+        options.createIfMissing = false
+        let store = try LevelDBStore.open(at: path, options: options)
         do {
             var options = RecordEngineOptions()
-            options.ancestorCacheByteCount = Self.ancestorCacheByteCount
-            engine = try RecordEngine(store: store, options: options, incarnation: UUID())
+            options.ancestorCacheByteCount = ancestorCacheByteCount
+            return (store, try RecordEngine(store: store, options: options, incarnation: UUID()))
         } catch {
             store.close()
             throw error
         }
     }
 
+    /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.
+    private static func openStratus(_ path: String) throws -> Stratus {
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    }
+
     /// Opens the store that the arguments name, runs `body`, and closes it again whatever happens.
     static func with<Result>(
         _ arguments: StoreArguments, _ opening: Opening = .existing, _ body: (StoreSession) throws -> Result
     ) throws -> Result {
-        let session = try StoreSession(at: arguments.store, database: arguments.database, opening)
+        let session = try StoreSession(at: arguments.store, arguments.database, opening)
         defer { session.close() }
         return try body(session)
     }
 
-    func close() { store.close() }
+    /// Closes the store. Requests under way are finished first.
+    func close() {
+        if let stratus { stratus.close() } else { store.close() }
+    }
 
     var statistics: StoreStatistics { store.statistics }
 
-    func zone(_ arguments: ZoneArguments) -> ZoneID { ZoneID(database: database, name: ZoneName(arguments.zone)) }
+    /// The database that the verb works in.
+    ///
+    /// Throws `notFound` when nobody has the account it belongs to.
+    var database: DatabaseID {
+        get throws { try choice.database(of: account) }
+    }
 
-    /// Who writes now, and when.
-    func stamp() -> Stamp { Stamp(date: Date(), user: database.owner ?? "_local") }
+    func zone(_ arguments: ZoneArguments) throws -> ZoneID { try zone(ZoneName(arguments.zone)) }
 
-    func request(_ mutations: [RecordMutation]) -> MutationRequest {
-        MutationRequest(mutations, stamp: stamp(), tagSalt: .random(in: .min ... .max))
+    func zone(_ name: ZoneName) throws -> ZoneID { ZoneID(database: try database, name: name) }
+
+    /// The zone as a client has it; nil where the store was opened without the face, or for an owner without account.
+    func client(of zone: ZoneID) throws -> ZoneClient? {
+        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else { return nil }
+        let container = stratus.container(zone.database.container.text, signedInAs: found)
+        return ZoneClient(container.privateCloudDatabase, zone: zone.name)
+    }
+
+    /// The same for what only clients do.
+    ///
+    /// Throws `notFound` where the database's owner has no account.
+    func existingClient(of zone: ZoneID) throws -> ZoneClient {
+        guard let client = try client(of: zone) else { throw choice.noAccount }
+        return client
+    }
+
+    // MARK: Below the face
+
+    /// What is to change, by whom and when. Drawn before a transaction, whose body may run twice.
+    func request(_ mutations: [RecordMutation], in zone: ZoneID) -> MutationRequest {
+        let stamp = Stamp(date: Date(), user: zone.database.owner ?? "_local")
+        return MutationRequest(mutations, stamp: stamp, tagSalt: .random(in: .min ... .max))
     }
 
     /// Writes `mutations` as one durable commit.
@@ -81,15 +167,49 @@ final class StoreSession {
     /// Throws `RequestRefused` with nothing written when a rule stands against it, and the engine's errors.
     @discardableResult
     func apply(_ mutations: [RecordMutation], in zone: ZoneID) throws -> MutationPlan {
-        let request = request(mutations)
-        return try engine.transact { try $0.apply(request, in: zone) }
+        let request = request(mutations, in: zone)
+        return try engine.transact { try apply(request, in: zone, $0) }
+    }
+
+    /// The same inside a transaction. What the owner holds is counted where they have an account.
+    @discardableResult
+    func apply(_ request: MutationRequest, in zone: ZoneID, _ transaction: RecordTransaction) throws -> MutationPlan {
+        guard let owner = account?.userName else { return try transaction.apply(request, in: zone) }
+        let stored = try transaction.existingZone(zone)
+        var change: Int64 = 0
+        for mutation in request.mutations {
+            if let old = try stored.record(mutation.name)?.record { change -= QuotaLedger.byteCount(of: old) }
+            if case .save(let record) = mutation { change += QuotaLedger.byteCount(of: record) }
+        }
+        let plan = try transaction.apply(request, in: zone)
+        try QuotaLedger.charge(
+            byteCount: change, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
+        return plan
+    }
+
+    /// Deletes records as one durable commit: through the face where there is one, so that their assets and what refers to
+    /// them go too.
+    ///
+    /// Throws `ItemsRefused` or, below the face, `RequestRefused`, with nothing deleted, when a rule stands against it.
+    func delete(_ names: [RecordName], in zone: ZoneID) throws {
+        if let client = try client(of: zone) { return try client.delete(names) }
+        try apply(names.map { .delete($0) }, in: zone)
     }
 
     /// Makes the zone if it does not exist. Returns whether it was made.
     @discardableResult
     func createZone(_ zone: ZoneID) throws -> Bool {
-        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: stamp(), databaseIdentity: UUID())
-        return try engine.transact { try $0.createZone(zone, birth) }
+        guard try engine.read({ try $0.zone(zone) == nil }) else { return false }
+        try existingClient(of: zone).makeZone()
+        return true
+    }
+
+    /// Deletes a zone with all its records. Returns whether there was one; its entries are left to be purged.
+    func deleteZone(_ zone: ZoneID) throws -> Bool {
+        guard try engine.read({ try $0.zone(zone) != nil }) else { return false }
+        guard let client = try client(of: zone) else { return try engine.transact { try $0.deleteZone(zone) } }
+        try client.deleteZone()
+        return true
     }
 
     /// Reads one zone on one snapshot.

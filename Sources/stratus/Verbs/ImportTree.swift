@@ -65,8 +65,8 @@ struct ImportTree: ParsableCommand {
         options.deletesGone = delete
         options.acceptsNewOrigin = moved
         let total = console.drawsProgress ? try count(options) : nil
-        try StoreSession.with(store, .creating) { session in
-            var importer = TreeImporter(session, zone: session.zone(zone), options: options)
+        try StoreSession.with(store, .creatingAsClient) { session in
+            var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
             let progress = Progress("importing", total: total, on: console)
             let (_, cost) = try StepCost.measuring(session) { try importer.run(progress: progress.update) }
             progress.finish()

@@ -28,7 +28,7 @@ struct Move: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store) { session in
-            let zone = session.zone(zone)
+            let zone = try session.zone(zone)
             let (name, parent) = try session.read(zone) { zone in
                 (try zone.resolve(record), under.isTop ? nil : try zone.resolve(under))
             }

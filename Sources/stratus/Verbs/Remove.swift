@@ -28,15 +28,15 @@ struct Remove: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store) { session in
-            let zone = session.zone(zone)
+        try StoreSession.with(store, .existingAsClient) { session in
+            let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record) }
             let progress = Progress("deleting", total: nil, on: console)
             let (deleted, cost) = try StepCost.measuring(session) {
                 if recursive {
                     return try RecordChange.deleteSubtree(name, in: zone, session, progress: progress.update)
                 }
-                try session.apply([.delete(name)], in: zone)
+                try session.delete([name], in: zone)
                 return 1
             }
             progress.finish()

@@ -66,7 +66,7 @@ struct ShareRoot: ParsableCommand {
     ) throws {
         let console = Console(usesJSON: arguments.json)
         try StoreSession.with(arguments) { session in
-            let zone = session.zone(zoneArguments)
+            let zone = try session.zone(zoneArguments)
             let name = try session.read(zone) { try $0.resolve(address) }
             let (old, cost) = try StepCost.measuring(session) {
                 try RecordChange.setShare(share, of: name, in: zone, session)

@@ -28,9 +28,10 @@ struct Zones: ParsableCommand {
         func run() throws {
             let console = Console(usesJSON: store.json)
             try StoreSession.with(store) { session in
+                let database = try session.database
                 try session.engine.read { reader in
-                    for listing in try reader.zones(in: session.database) {
-                        let id = ZoneID(database: session.database, name: listing.name)
+                    for listing in try reader.zones(in: database) {
+                        let id = ZoneID(database: database, name: listing.name)
                         let header = try reader.existingZone(id).header()
                         let created = listing.entry.created.date
                         try console.line(
@@ -66,7 +67,7 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let isNew = try StoreSession.with(store, .creating) { try $0.createZone($0.zone(zone)) }
+            let isNew = try StoreSession.with(store, .creatingAsClient) { try $0.createZone($0.zone(zone)) }
             try console.line("zone \(zone.zone) \(isNew ? "made" : "exists")")
             try console.object(["zone": .string(zone.zone), "created": .boolean(isNew)])
             try console.flush()
@@ -91,9 +92,9 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let progress = try StoreSession.with(store) { session in
-                let zone = session.zone(zone)
-                guard try session.engine.transact({ try $0.deleteZone(zone) }) else {
+            let progress = try StoreSession.with(store, .existingAsClient) { session in
+                let zone = try session.zone(zone)
+                guard try session.deleteZone(zone) else {
                     throw RecordsError(
                         .unknownZone, "No such zone: 'stratus zones' lists those there are.", ["zone": zone.name.text])
                 }
