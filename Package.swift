@@ -124,7 +124,8 @@ let package = Package(
         .testTarget(
             name: "StratusExampleTests",
             dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
-        .testTarget(name: "StratusToolTests", dependencies: ["stratus", "StratusModel"]),
+        .testTarget(
+            name: "StratusToolTests", dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCrashTests",

@@ -11,6 +11,9 @@ struct StratusCommand: ParsableCommand {
             Records: a record is named by a path of names, as in /share/doc/README, which is where it lies now, or by its \
             record name, as in share/doc/README, which it keeps wherever it is moved. name:TEXT is always a record name.
 
+            Databases: zones lie in the private database of an account, --account, in a container, --container; import-tree \
+            makes the account where there is none. A program of your own finds them by the same two names.
+
             JSON: with --json every line of standard output is one JSON object with keys that do not change; the help of \
             a verb lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} \
             on standard error.

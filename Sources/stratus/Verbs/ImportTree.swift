@@ -13,6 +13,9 @@ struct ImportTree: ParsableCommand {
             escaped as %XX and kept as they are in rawName. Devices, pipes, unreadable folders and files that vanish \
             are counted and reported.
 
+            Records are saved as any program does that knows CloudKit: 400 to a CKModifyRecordsOperation, each one durable \
+            commit.
+
             A record's name is the path of its file, so that a second run saves only what has changed on the disk, and \
             a run that was interrupted is taken up by the next. A file counts as unchanged when its size and date are \
             (--read-all reads it all the same). Records that were moved within the store stay where they were moved \
