@@ -62,7 +62,8 @@ struct AccountTests {
     @Test("a file that has become a folder keeps its record, of another type")
     func replacement() async throws {
         #expect(try await run("share-root set /tree/d/two --share s").status == 0)
-        let made = try await ToolRun.shell("rm tree/d/two && mkdir tree/d/two && touch tree/d/two/inside", in: directory)
+        let made = try await ToolRun.shell(
+            "rm tree/d/two && mkdir tree/d/two && touch tree/d/two/inside", in: directory)
         try #require(made.status == 0)
         let report = try await run("import-tree tree --json").object()
         #expect(report["created"] as? Int == 1)
