@@ -10,7 +10,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W3 or W6.")
+    @Argument(help: "W1, W3, W6 or W11.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -25,6 +25,7 @@ struct ProfileCommand: ParsableCommand {
     func run() throws {
         let folder = scratch ?? NSTemporaryDirectory() + "stratus-profile-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        if workload.uppercased() == OperationWorkload.name { return try profileOperations(folder) }
         let data = MainZoneData(count: records)
         let stratus = try StratusSide(at: folder)
         defer { stratus.close() }
@@ -58,6 +59,24 @@ struct ProfileCommand: ParsableCommand {
             }
         }
         say("W6", seconds, processor.seconds, perItem: count)
+    }
+
+    /// The face, the server below it and the engine, each over all records.
+    private func profileOperations(_ folder: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let side = try FaceSide(at: folder + "/face")
+        defer { side.close() }
+        for (what, save) in [
+            ("operation", side.saveByOperation), ("service", side.saveByService), ("engine", side.saveByEngine),
+        ] {
+            let numbers = NumberSource()
+            var seconds = 0.0
+            let processor = FaceSide.processSeconds
+            for _ in 0..<records / RecordBatches.recordCount {
+                seconds += try save((0..<RecordBatches.recordCount).map { _ in numbers.next().record })
+            }
+            say("W11 \(what)", seconds, FaceSide.processSeconds - processor, perItem: records)
+        }
     }
 
     private func say(_ what: String, _ seconds: Double, _ processorSeconds: Double, perItem count: Int) {

@@ -161,13 +161,21 @@ final class SQLitePeer: Sendable {
             var found = 0
             for name in names {
                 statement.setUncheckedArguments([zone, name.text])
-                guard let row = try Row.fetchCursor(statement).next() else { continue }
-                let content: (String, String?, String?, Int) = (row[0], row[1], row[2], row[3])
-                let stamp: (Double, Double, String) = (row[4], row[5], row[6])
-                let fields: (String, Int64, Int64, Data) = (row[7], row[8], row[9], row[10])
-                found += content.0.isEmpty || stamp.2.isEmpty || fields.3.isEmpty ? 0 : 1
+                let rows = try Row.fetchCursor(statement)
+                // A row is its cursor's statement, which is reset when the cursor goes.
+                try withExtendedLifetime(rows) {
+                    guard let row = try rows.next() else { return }
+                    found += Self.decode(row)
+                }
             }
             return found
+        }
+
+        private static func decode(_ row: Row) -> Int {
+            let content: (String, String?, String?, Int) = (row[0], row[1], row[2], row[3])
+            let stamp: (Double, Double, String) = (row[4], row[5], row[6])
+            let fields: (String, Int64, Int64, Data) = (row[7], row[8], row[9], row[10])
+            return content.0.isEmpty || stamp.2.isEmpty || fields.3.isEmpty ? 0 : 1
         }
 
         /// The number of records below another, each with its name read.

@@ -2,6 +2,7 @@
 // transaction; ours and GRDB's are decoded, raw LevelDB's are only read.
 
 import Foundation
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
