@@ -10,7 +10,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W3, W6 or W11.")
+    @Argument(help: "W1, W2, W3, W6 or W11.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -33,10 +33,21 @@ struct ProfileCommand: ParsableCommand {
         let loading = try Stopwatch.seconds { try stratus.load(data.zone, into: StratusSide.mainZone) }
         say("load", loading, processor.seconds, perItem: records)
         switch workload.uppercased() {
+        case "W2": try profileFetches(stratus, data)
         case "W3": try profileShareLookups(stratus, data)
         case "W6": try profileSubtrees(stratus, data)
         default: break
         }
+    }
+
+    private func profileFetches(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        var numbers = SeededNumbers(seed: 2)
+        let names = (0..<500).map { _ in data.zone.names[numbers.below(data.zone.count)] }
+        let processor = ProcessorTime()
+        let seconds = try Stopwatch.seconds {
+            for _ in 0..<rounds { try FetchWorkload.fetch(stratus.engine, names) }
+        }
+        say("W2", seconds, processor.seconds, perItem: rounds * names.count)
     }
 
     private func profileShareLookups(_ stratus: StratusSide, _ data: MainZoneData) throws {

@@ -45,7 +45,7 @@ enum FetchWorkload: Workload {
         return (0..<fetchCount).map { _ in zone.names[numbers.below(zone.count)] }
     }
 
-    private static func fetch(_ engine: RecordEngine, _ names: [RecordName]) throws {
+    static func fetch(_ engine: RecordEngine, _ names: [RecordName]) throws {
         try engine.read { reader in
             let zone = try reader.existingZone(StratusSide.mainZone)
             for name in names {
