@@ -12,8 +12,9 @@ package struct TestTimeout: Error, CustomStringConvertible {
 
 /// Starts threads and waits for them.
 package enum TestThreads {
-    /// How long a thread waits for another before the test fails. Only a deadlock reaches it.
-    package static let deadlineSeconds = 120.0
+    /// How long a thread waits for another before the test fails. Only a deadlock reaches it: a task that is to open a gate
+    /// may have to wait until most other tests of the run are through, because all share a few threads.
+    package static let deadlineSeconds = 900.0
 
     /// Runs `body` on `count` threads that start together, and waits for all. Throws the error of the lowest index.
     package static func run(_ count: Int, _ body: @escaping @Sendable (_ index: Int) throws -> Void) throws {
