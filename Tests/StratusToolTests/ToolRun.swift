@@ -6,7 +6,7 @@ import Testing
 /// How a child ended, and what it wrote.
 struct ToolRun {
     /// A child that takes longer hangs; it is killed and its test fails.
-    private static let limitSeconds = 120.0
+    private static let limitSeconds = 900.0
 
     let status: Int32
     let wasKilled: Bool

@@ -147,18 +147,6 @@ struct HostStoreTests {
         try await onThread { store.close() }
     }
 
-    @Test("emptying a store in memory takes milliseconds")
-    func resetTime() async throws {
-        let (store, account) = try Stratus.tested()
-        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
-        for batch in 0..<5 {
-            try await database.modifyRecords(saving: (0..<400).map { note("n\(batch)-\($0)") }, deleting: [])
-        }
-        let clock = ContinuousClock()
-        let times = try (0..<9).map { _ in try clock.measure { try store.reset() } }.sorted()
-        #expect(times[4] < .milliseconds(50))
-    }
-
     @Test("settling waits for the last block of every operation and for every notification")
     func settling() async throws {
         let (store, account) = try Stratus.tested()
