@@ -70,4 +70,3 @@ extension CloudError {
         package static let zoneNotFound = 2036
     }
 }
-
