@@ -44,6 +44,7 @@ check: bootstrap ## Checks formatting, warnings, imports, documentation and the 
 	swift format lint --strict --recursive --parallel $(SOURCES)
 	swift build --build-tests $(IMPORT_CHECK)
 	$(TEST) --filter TidyTests
+	scripts/documentation
 
 .PHONY: bench
 bench: bootstrap ## Measures against SQLite and raw LevelDB and prints the table
