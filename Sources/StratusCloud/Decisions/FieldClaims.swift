@@ -8,7 +8,7 @@ struct FieldClaims {
     let zone: ResolvedZone
     let caller: UserName
     /// What became of the files that the request names, by path.
-    let intake: [String: Result<AssetDescriptor, CloudError>]
+    let intake: [[UInt8]: Result<AssetDescriptor, CloudError>]
 
     /// The value to store for `key`; `stored` is the field as it lies in the store.
     func value(_ value: ClientValue, key: String, stored: FieldValue?) throws(CloudError) -> FieldValue {
@@ -52,7 +52,7 @@ struct FieldClaims {
     private func content(_ asset: ClientAsset, key: String, stored: FieldValue?) throws(CloudError) -> AssetDescriptor {
         switch asset {
         case .file(let path):
-            guard let result = intake[path] else {
+            guard let result = intake[Array(path.utf8)] else {
                 throw CloudError(.assetFileNotFound, "The asset's file was not taken in.", ["field": key])
             }
             return try result.get()

@@ -5,8 +5,9 @@ import StratusModel
 struct AssetIntake: Sendable {
     let owner: UserName
     let store: AssetStore?
-    /// What became of each file, by path. A file that is named twice is taken in once.
-    private(set) var results: [String: Result<AssetDescriptor, CloudError>] = [:]
+    /// What became of each file, by the bytes of its path, for that is how the file system tells files apart. A file that
+    /// is named twice is taken in once.
+    private(set) var results: [[UInt8]: Result<AssetDescriptor, CloudError>] = [:]
 
     init(owner: UserName, store: AssetStore?) {
         self.owner = owner
@@ -15,18 +16,21 @@ struct AssetIntake: Sendable {
 
     /// Takes in the files of all items that have not failed yet.
     mutating func takeIn(_ zones: [ZoneRequest], _ policy: SavePolicy) {
-        var paths: Set<String> = []
+        var paths: [[UInt8]: String] = [:]
         for zone in zones where zone.error == nil {
-            for item in zone.saves where item.error == nil { paths.formUnion(item.save.filePaths(policy)) }
+            for item in zone.saves where item.error == nil {
+                for path in item.save.filePaths(policy) { paths[Array(path.utf8)] = path }
+            }
         }
         guard !paths.isEmpty else { return }
-        let sorted = paths.sorted()
+        let sorted = paths.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         guard let store else {
             let error = CloudError(.assetNotAvailable, "This store takes no assets: open it with a directory for them.")
-            for path in sorted { results[path] = .failure(error) }
+            for path in paths.keys { results[path] = .failure(error) }
             return
         }
-        for (path, result) in zip(sorted, store.takeIn(paths: sorted, owner: owner)) { results[path] = result }
+        let taken = store.takeIn(paths: sorted.map(\.value), owner: owner)
+        for (path, result) in zip(sorted, taken) { results[path.key] = result }
     }
 
     /// Lets go of what was taken in, unless a commit's outcome is unknown: then the leases end by themselves.

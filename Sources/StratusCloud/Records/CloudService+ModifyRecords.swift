@@ -109,7 +109,10 @@ extension CloudService {
             answers.saves.merge(answer.saves) { $1 }
             answers.deletes.merge(answer.deletes) { $1 }
         }
-        if let first = failures.first, failures.count == zones.count { throw first }
+        if let first = failures.first, failures.count == zones.count {
+            // That a write may have happened must not be hidden by another zone's failure (S-21).
+            throw failures.first { $0.code == .serverResponseLost } ?? first
+        }
         return ModifyRecordsResponse(
             saves: request.saves.indices.map { answers.saves[$0] ?? .failure(Self.unanswered) },
             deletes: request.deletes.indices.map { answers.deletes[$0] ?? .failure(Self.unanswered) })

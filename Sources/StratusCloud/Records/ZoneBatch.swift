@@ -19,7 +19,7 @@ struct BatchOutset: Sendable {
     let tagSalt: UInt32
     /// For the default zone, which is made when it is first written to.
     let birth: ZoneBirth
-    let intake: [String: Result<AssetDescriptor, CloudError>]
+    let intake: [[UInt8]: Result<AssetDescriptor, CloudError>]
     /// Whose assets the zone's records hold.
     let assetOwner: UserName
 }

@@ -38,12 +38,13 @@ extension CloudService {
         guard let listing = try transaction.listing(of: id) else { return false }
         let keys = DatabaseKeys(listing.database)
         if let owner = id.database.owner {
+            // First, because it alone can refuse: nothing of the zone's may then have been written.
+            try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
             if try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0 {
                 let held = try assets(heldIn: transaction.existingZone(id))
                 try assetLedger.settle(adding: [:], removing: held, owner: owner, in: transaction)
                 try transaction.delete(keys.zoneAssets(id.name))
             }
-            try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
         }
         if try transaction.store.contains(keys.zoneSettings(id.name)) {
             try transaction.delete(keys.zoneSettings(id.name))

@@ -52,7 +52,8 @@ extension CKErrorCode: _ErrorCodeProtocol {
 extension CKErrorCode {
     /// Whether an error is one of this code: what `catch CKError.zoneNotFound` asks.
     public static func ~= (code: CKErrorCode, error: any Error) -> Bool {
-        (error as? CKError)?.errorCode == code.rawValue
+        let error = error as NSError
+        return error.domain == CKErrorDomain && error.code == code.rawValue
     }
 
     /// A sentence for people, where the error has none of its own.

@@ -12,7 +12,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private var blocks = DiscoveryBlocks()
 
     /// An operation that looks for nobody.
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that looks for these.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
@@ -63,7 +63,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
     private var blocks = DiscoveryBlocks()
 
     /// An operation that looks for everybody in the address book.
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// Called for everybody who was found.
     public final var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {

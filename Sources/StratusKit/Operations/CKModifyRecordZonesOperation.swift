@@ -23,7 +23,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     private var blocks = Blocks()
 
     /// An operation without items.
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that saves and deletes these.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {

@@ -41,7 +41,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private var blocks = Blocks()
 
     /// An operation without items.
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that saves and deletes these.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
@@ -159,14 +159,18 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     private let records: [CKRecord]
     private let deletions: [CKRecord.ID]
     private let request: ModifyRecordsRequest
+    /// For each record the last edit that the request has.
+    private let sentEditNumbers: [UInt64]
     private let blocks: CKModifyRecordsOperation.Blocks
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
 
     init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks) {
         records = inputs.recordsToSave ?? []
         deletions = inputs.recordIDsToDelete ?? []
+        let saves = records.map { $0.beginSave() }
+        sentEditNumbers = saves.map(\.sentEditNumber)
         request = ModifyRecordsRequest(
-            saves: records.map { $0.makeSave() }, deletes: deletions.map(\.address),
+            saves: saves.map(\.save), deletes: deletions.map(\.address),
             policy: SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged,
             isAtomic: inputs.isAtomic)
         self.blocks = blocks
@@ -175,29 +179,32 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     func send(_ context: RequestContext) throws {
         guard !records.isEmpty || !deletions.isEmpty else { return }
         let response = try context.server.modifyRecords(request, as: context.caller, in: context.database)
-        answers.items = zip(records, response.saves).map { record, result in
+        answers.items = zip(zip(records, sentEditNumbers), response.saves).map { sent, result in
             (
-                record.recordID,
-                result.map { absorb($0, into: record, context) }.mapError {
-                    context.clientError($0, record: record)
+                sent.0.recordID,
+                result.map { absorb($0, into: sent, context) }.mapError {
+                    context.clientError($0, record: sent.0)
                 }
             )
         }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
     }
 
-    private func absorb(_ saved: ClientRecord, into record: CKRecord, _ context: RequestContext) -> CKRecord {
-        record.absorb(saved, account: context.caller.account)
-        return record
+    private func absorb(
+        _ saved: ClientRecord, into sent: (record: CKRecord, editNumber: UInt64), _ context: RequestContext
+    ) -> CKRecord {
+        sent.record.absorb(saved, account: context.caller.account, sentEditNumber: sent.editNumber)
+        return sent.record
     }
 
     func deliver() {
         for (index, item) in answers.items.enumerated() {
-            let record = (try? item.result.get()) ?? records[index]
-            blocks.progress?(record, 1)
+            // An answer that was kept may have more items than the operation now has records.
+            let record = (try? item.result.get()) ?? (records.indices.contains(index) ? records[index] : nil)
+            if let record { blocks.progress?(record, 1) }
             if let save = blocks.save {
                 save(item.id, item.result.mapError { $0 })
-            } else {
+            } else if let record {
                 blocks.oldSave?(record, item.result.error)
             }
         }

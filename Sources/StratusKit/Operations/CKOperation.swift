@@ -82,7 +82,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { configure { ownGroup = newValue } }
     }
 
-    /// Called when a long-lived operation was persisted, before its request is sent (O-14).
+    /// Called when a long-lived operation was persisted, before any other of its blocks (O-14).
     public final var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { locked { persistedBlock } }
         set { configure { persistedBlock = newValue } }

@@ -17,35 +17,41 @@ extension CKRecord {
             state: RecordState(answer, account: account, download: download))
     }
 
-    /// What a save of this record sends. Edits made from now on outlast the save.
-    func makeSave() -> RecordSave {
+    /// What a save of this record sends.
+    func makeSave() -> RecordSave { beginSave().save }
+
+    /// What a save of this record sends, and the number of the last edit in it: edits made from now on outlast the save.
+    func beginSave() -> (save: RecordSave, sentEditNumber: UInt64) {
         let address = recordID.address
-        let (state, edits) = state.withLock { state in
-            state.sentEditNumber = state.lastEditNumber
-            return (state, state.edits)
-        }
+        let state = state.value
+        let edits = state.edits
         var fields: [String: ClientField] = [:]
         for (key, field) in state.fields {
             let place = CKAsset.Place(record: address, key: key)
             let value = field.value.clientValue(at: place, isChanged: edits[key] != nil)
             fields[key] = ClientField(value, isEncrypted: field.isEncrypted)
         }
-        return RecordSave(
+        let save = RecordSave(
             address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
             isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
             changedKeys: Set(edits.keys), misuse: state.misuse, fetchedBy: state.account)
+        return (save, state.lastEditNumber)
     }
 
     /// Takes over what the server has made of this record when it was saved (C-04): the server's fields change, the
-    /// values stay, and no key is changed any longer but those set since ``makeSave()``.
-    func absorb(_ saved: ClientRecord, account: AccountID?) {
+    /// values stay, and no key is changed any longer but those set since the save began.
+    ///
+    /// Several saves of one record may be under way, and their answers come in any order: each takes its own edits back,
+    /// and an answer older than what the record knows changes no field of the server's.
+    func absorb(_ saved: ClientRecord, account: AccountID?, sentEditNumber: UInt64) {
         let address = recordID.address
         state.withLock { state in
-            state.absorbSystemFields(saved, account: account)
-            state.edits = state.edits.filter { $0.value.number > state.sentEditNumber }
-            if state.parentEditNumber ?? 0 <= state.sentEditNumber {
+            let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
+            if isNews { state.absorbSystemFields(saved, account: account) }
+            state.edits = state.edits.filter { $0.value.number > sentEditNumber }
+            if state.parentEditNumber ?? 0 <= sentEditNumber {
                 state.parentEditNumber = nil
-                state.parent = saved.parent.map(CKReference.init)
+                if isNews { state.parent = saved.parent.map(CKReference.init) }
             }
             for (key, field) in saved.fields {
                 guard let held = state.fields[key], state.edits[key] == nil else { continue }

@@ -99,6 +99,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// Sets the value under a key, or removes it.
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: FieldKey) {
         if key == SystemFieldKey.parent {
+            guard object == nil || object is CKRecord.Reference else {
+                return state.withLock {
+                    StratusMisuse.note("Value of key \(key): a parent is a reference.", in: &$0.misuse)
+                }
+            }
             parent = object as? CKRecord.Reference
         } else {
             state.withLock { $0.set(object, forKey: key, isEncrypted: false) }

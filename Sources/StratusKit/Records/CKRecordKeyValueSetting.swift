@@ -34,11 +34,13 @@ extension CKRecordKeyValueSetting {
     }
 }
 
-/// A value of a type that a client has declared to be a record's and that is none: refused with its type's name.
+/// A value whose type says nothing of what it holds: a list of anything is looked into, any other is refused with its
+/// type's name.
 struct UnheldValue: __CKRecordObjCValue, HoldableValue {
     var value: Any
 
     func heldValue() throws(ValueMisuse) -> HeldValue {
+        if let list = value as? [Any] { return try HeldValue(holdingAll: list) }
         throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
     }
 }

@@ -28,8 +28,6 @@ struct RecordState: Sendable {
     var edits: [String: FieldEdit] = [:]
     var parentEditNumber: UInt64?
     var lastEditNumber: UInt64 = 0
-    /// The number of the last edit that the latest save has sent.
-    var sentEditNumber: UInt64 = 0
 
     /// The first mistake of the programmer.
     var misuse: String?

@@ -70,6 +70,21 @@ struct FetchTests {
         #expect(large < 2 * 400 + 20)
     }
 
+    @Test("two files whose names look the same and differ in their bytes have each their own content")
+    func namesByBytes() throws {
+        let bench = try RecordBench()
+        try bench.makeNotes()
+        let composed = try bench.file("\u{E9}", [1])
+        let decomposed = try bench.file("e\u{301}", [2, 2])
+        let saved = try bench.save(
+            .new("a", ["photo": .asset(.file(path: composed))]), .new("b", ["photo": .asset(.file(path: decomposed))]))
+        let sizes = saved.map { record -> Int64? in
+            guard case .asset(.content(let content)) = record.fields["photo"]?.value else { return nil }
+            return content.byteCount
+        }
+        #expect(sizes == [1, 2])
+    }
+
     @Test("[R-14] an asset is taken in with its record, counted once, and let go with the field or the record")
     func assets() throws {
         let bench = try RecordBench()

@@ -40,6 +40,8 @@ import Testing
         #expect(caught(CKError(.unknownItem)) == "item")
         #expect(caught(CKError(.zoneBusy)) == "other")
         #expect(caught(CancellationError()) == "other")
+        #expect(caught(NSError(domain: CKErrorDomain, code: CKError.zoneNotFound.rawValue)) == "zone")
+        #expect(caught(NSError(domain: "other", code: CKError.zoneNotFound.rawValue)) == "other")
     }
 
     @Test("an error is an NSError with domain, code and user info, and comes back from one")

@@ -26,7 +26,7 @@ import Testing
         record["title"] = "a"
         record.encryptedValues["secret"] = "s"
         record.setParent(CKRecord.ID(recordName: "f", zoneID: recordID.zoneID))
-        let save = record.makeSave()
+        let (save, sent) = record.beginSave()
         #expect(save.changedKeys == ["title", "secret"])
         #expect(
             save.fields == ["title": ClientField(.string("a")), "secret": ClientField(.string("s"), isEncrypted: true)])
@@ -37,7 +37,7 @@ import Testing
         var saved = answer()
         saved.parent = save.parent
         saved.share = ClientReference(target: RecordAddress(recordName: "s"), action: .none)
-        record.absorb(saved, account: account)
+        record.absorb(saved, account: account, sentEditNumber: sent)
         #expect(record.recordChangeTag == "t1")
         #expect(record.creationDate == Date(timeIntervalSince1970: 1))
         #expect(record.modificationDate == Date(timeIntervalSince1970: 2))
@@ -61,14 +61,32 @@ import Testing
         let record = CKRecord(recordType: "Note", recordID: recordID)
         record["title"] = "a"
         record["body"] = "b"
-        _ = record.makeSave()
+        let sent = record.beginSave().sentEditNumber
         record["title"] = "c"
         record.setParent(CKRecord.ID(recordName: "f", zoneID: recordID.zoneID))
-        record.absorb(answer(), account: account)
+        record.absorb(answer(), account: account, sentEditNumber: sent)
         #expect(record.changedKeys() == ["title"])
         #expect(record["title"] as? String == "c")
         #expect(record.parent != nil)
         #expect(record.makeSave().isParentChanged)
+    }
+
+    @Test("[C-03][C-04] of two saves under way each takes back its own edits, and the older answer no tag")
+    func overlappingSaves() {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        record["a"] = "1"
+        let first = record.beginSave()
+        record["b"] = "2"
+        let second = record.beginSave()
+        #expect(first.save.changedKeys == ["a"] && second.save.changedKeys == ["a", "b"])
+        record.absorb(answer(tag: "t1"), account: account, sentEditNumber: first.sentEditNumber)
+        #expect(record.changedKeys() == ["b"])
+        var later = answer(tag: "t2")
+        later.modificationDate.addTimeInterval(1)
+        record.absorb(later, account: account, sentEditNumber: second.sentEditNumber)
+        #expect(record.changedKeys().isEmpty)
+        record.absorb(answer(tag: "t1"), account: account, sentEditNumber: first.sentEditNumber)
+        #expect(record.recordChangeTag == "t2")
     }
 
     @Test("[X-25] a misuse is remembered with its text, the first one of many, also through copies and archives")
@@ -92,6 +110,7 @@ import Testing
             { $0[""] = 1 }, { $0.encryptedValues["x"] = CKAsset(fileURL: URL(fileURLWithPath: "/")) },
             { $0.encryptedValues["x"] = CKRecord.Reference(record: $0, action: .none) },
             { $0.parent = CKRecord.Reference(record: $0, action: .deleteSelf) },
+            { $0[CKRecord.SystemFieldKey.parent] = "folder" },
         ] as [@Sendable (CKRecord) -> Void])
     func mistakes(make: @Sendable (CKRecord) -> Void) {
         let record = CKRecord(recordType: "Note", recordID: recordID)
@@ -178,7 +197,9 @@ import Testing
 
         record["new"] = CKAsset(fileURL: URL(fileURLWithPath: "/new"))
         #expect(record.makeSave().fields["new"] == ClientField(.asset(.file(path: "/new"))))
-        record.absorb(answer(tag: "t2", fields: ["new": ClientField(.asset(.content(content)))]), account: account)
+        record.absorb(
+            answer(tag: "t2", fields: ["new": ClientField(.asset(.content(content)))]), account: account,
+            sentEditNumber: record.beginSave().sentEditNumber)
         #expect(record.makeSave().fields["new"] == ClientField(.asset(.content(content))))
         record["new"] = record["new"] as? CKAsset
         #expect(record.makeSave().fields["new"] == ClientField(.asset(.file(path: "/new"))))

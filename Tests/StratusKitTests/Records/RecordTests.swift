@@ -62,6 +62,9 @@ import Testing
         #expect(record.value(forKey: "count") as? Int == 3)
         #expect(record.value(forKey: "tags") as? [String] == ["x", "y"])
         #expect(record.value(forKey: "gone") == nil)
+        let decoded: [Any] = ["x", "y"]
+        record.setValuesForKeys(["any": decoded])
+        #expect(record["any"] as? [String] == ["x", "y"])
         #expect(record.value(forKey: "recordID") as? CKRecord.ID == record.recordID)
         #expect(record.value(forKey: "nothing") == nil)
     }
