@@ -13,7 +13,7 @@ import StratusStore
 package final class AccountDirectory: Sendable {
     package let cache: AccountCache
 
-    package init(cache: AccountCache = AccountCache()) { self.cache = cache }
+    package init(cache: AccountCache = AccountCache(maximumCount: 20_000)) { self.cache = cache }
 
     /// The account, or nil when there is none. The cache answers when it can; in a transaction only where no change of
     /// the account is in flight, so that a deletion that commits first is seen.
@@ -22,10 +22,10 @@ package final class AccountDirectory: Sendable {
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
         let version = reader.store.version
-        if mayUseCache, let account = cache.account(id, at: version) { return account }
+        if mayUseCache, let account = cache.value(for: id, at: version) { return account }
         let entry = try reader.store.withValue(forKey: key) { try AccountEntry(decoding: $0) }
         guard let account = entry?.account(id) else { return nil }
-        if transaction == nil { cache.fill(account, at: version) }
+        if transaction == nil { cache.fill(id, account, at: version) }
         return account
     }
 

@@ -11,7 +11,7 @@ import StratusStore
 
 /// Keeps the schemas of a store's containers.
 package final class SchemaKeeper: Sendable {
-    let cache = SchemaCache()
+    let cache = SchemaCache(maximumCount: 10_000)
 
     package init() {}
 
@@ -48,11 +48,11 @@ package final class SchemaKeeper: Sendable {
     package func schema(
         of type: RecordType, container: ContainerName, in transaction: RecordTransaction
     ) throws -> RecordTypeSchema? {
-        let cacheKey = SchemaCache.Key(container: container, type: type)
+        let cacheKey = SchemaCacheKey(container: container, type: type)
         let key = GlobalKeys.schema(container, type)
         let mayUseCache = !transaction.hasUnpublishedWrite(forKey: key)
         let version = transaction.store.version
-        if mayUseCache, let schema = cache.schema(of: cacheKey, at: version) { return schema }
+        if mayUseCache, let schema = cache.value(for: cacheKey, at: version) { return schema }
         guard !type.text.isEmpty, let schema = try Self.storedSchema(of: type, key, in: transaction) else { return nil }
         if mayUseCache { cache.fill(cacheKey, schema, at: version) }
         return schema
@@ -74,13 +74,13 @@ package final class SchemaKeeper: Sendable {
     func write(_ schema: RecordTypeSchema, container: ContainerName, in transaction: RecordTransaction) throws {
         let entry = SchemaEntry.type(fields: schema.fields, grants: schema.grants)
         try transaction.set(GlobalKeys.schema(container, schema.name), to: entry.encoded())
-        let cacheKey = SchemaCache.Key(container: container, type: schema.name)
+        let cacheKey = SchemaCacheKey(container: container, type: schema.name)
         transaction.onPublish { [cache] version in cache.publish(cacheKey, schema, version: version) }
     }
 
     func remove(_ type: RecordType, container: ContainerName, in transaction: RecordTransaction) throws {
         try transaction.delete(GlobalKeys.schema(container, type))
-        let cacheKey = SchemaCache.Key(container: container, type: type)
+        let cacheKey = SchemaCacheKey(container: container, type: type)
         transaction.onPublish { [cache] version in cache.publish(cacheKey, nil, version: version) }
     }
 }

@@ -36,7 +36,7 @@ extension CloudService {
 
     /// The account, or nil when there is none. Costs no look-up when it has been asked for lately.
     package func account(_ id: AccountID) throws(CloudError) -> Account? {
-        if let known = accountDirectory.cache.newest(id) { return known }
+        if let known = accountDirectory.cache.newest(for: id) { return known }
         return try reading { try accountDirectory.account(id, in: $0) }
     }
 

@@ -12,7 +12,7 @@ package final class RecordEngine: Sendable {
     package let store: any OrderedStore
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
-    let directoryCache = ZoneDirectoryCache()
+    let directoryCache = ZoneDirectoryCache(maximumCount: 10_000)
     /// Requests are refused while this is set.
     let isRebuilding = Atomic(false)
 

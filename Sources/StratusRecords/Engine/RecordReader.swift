@@ -82,7 +82,7 @@ package class RecordReader {
     package func listing(of id: ZoneID) throws -> ZoneListing? {
         // A transaction may be creating or deleting the zone, so it asks the store.
         let mayUseCache = transaction == nil
-        if mayUseCache, let listing = engine.directoryCache.listing(of: id, at: store.version) { return listing }
+        if mayUseCache, let listing = engine.directoryCache.value(for: id, at: store.version) { return listing }
         guard let database = try databaseEntry(id.database) else { return nil }
         let key = DatabaseKeys(database.number).zone(id.name)
         guard let entry = try store.withValue(forKey: key, { try ZoneEntry(decoding: $0) }) else { return nil }

@@ -183,6 +183,6 @@ package final class RecordTransaction: RecordReader {
 
     private func publishDirectoryChange(of id: ZoneID) {
         let cache = engine.directoryCache
-        writer.onPublish { version in cache.publishChange(of: id, version: version) }
+        writer.onPublish { version in cache.publish(id, nil, version: version) }
     }
 }
