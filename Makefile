@@ -9,6 +9,8 @@ SHELL := /bin/bash
 # The import check fails a build in which a target imports a module it does not declare.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
 TEST := swift test --disable-xctest $(IMPORT_CHECK)
+# Hundreds of tests at once on a few threads wait for each other; under a sanitizer for longer than any deadline.
+FEW_AT_ONCE := --experimental-maximum-parallelization-width 4
 
 EXECUTIONS ?= 1000000
 FUZZ_TARGETS ?= tuple key record account schema schema-entry
@@ -64,13 +66,15 @@ sanitize-address: bootstrap ## … address and leak only
 	ASAN_OPTIONS="detect_leaks=1:$${ASAN_OPTIONS:-}" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	STRATUS_SANITIZER=address \
-	swift test --disable-xctest --sanitize=address --scratch-path .build/address-sanitizer $(FILTER_OPTION)
+	swift test --disable-xctest --sanitize=address --scratch-path .build/address-sanitizer \
+	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: sanitize-thread
 sanitize-thread: bootstrap ## … thread only
 	TSAN_OPTIONS="halt_on_error=0:$${TSAN_OPTIONS:-}" \
 	STRATUS_SANITIZER=thread \
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/thread-sanitizer $(FILTER_OPTION)
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/thread-sanitizer \
+	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: fuzz
 fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
