@@ -61,7 +61,7 @@ struct RecordContent: Sendable {
 }
 
 extension RecordContent {
-    var fields: [FieldKey: Field] {
+    var fields: RecordFields {
         [
             "title": Field(.string(title)), "size": Field(.int64(size)), "mode": Field(.int64(mode)),
             "digest": Field(.bytes(digest)),

@@ -114,6 +114,13 @@ import StratusRecords
         return Int(unsafe String(cString: text)) ?? 0
     }
 
+    /// What LevelDB says of its levels; it changes when a compaction ends.
+    var statisticsText: String {
+        guard let text = unsafe leveldb_property_value(database, "leveldb.stats") else { return "" }
+        defer { unsafe leveldb_free(text) }
+        return unsafe String(cString: text)
+    }
+
     private static func withCharacters<Result>(
         _ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) throws -> Result
     ) rethrows -> Result {

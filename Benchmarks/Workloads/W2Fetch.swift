@@ -13,6 +13,7 @@ enum FetchWorkload: Workload {
     private static let fetchCount = 500
 
     static func run(_ run: BenchmarkRun) throws {
+        try run.waitForRest()
         let names = sample(run)
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
         let rawKeys = names.map { keys.record($0) }

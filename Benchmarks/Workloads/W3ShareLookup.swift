@@ -15,6 +15,7 @@ enum ShareLookupWorkload: Workload {
     static func run(_ run: BenchmarkRun) throws {
         let names = ["Stratus", "Stratus without cache", "raw LevelDB", "GRDB"]
         var points: [[(x: Double, y: Double)]] = names.map { _ in [] }
+        try run.waitForRest()
         for depth in depths {
             let limit = depth >= 50 ? 64 : 500
             let targets = run.main.zone.forest.sample(atDepth: depth, limit: limit, seed: UInt64(depth) + 1)

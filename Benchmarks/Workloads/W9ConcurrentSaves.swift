@@ -16,6 +16,7 @@ enum ConcurrentSaveWorkload: Workload {
     static func run(_ run: BenchmarkRun) throws {
         let zone = StratusSide.zone(ZoneName(zoneName))
         try run.stratus.createZone(zone)
+        try run.waitForRest()
         let numbers = NumberSource()
         let savesEach = run.scale.isQuick ? 25 : 50
         let stratus = run.stratus

@@ -46,6 +46,19 @@ final class BenchmarkRun {
             cacheByteCount: StratusSide.blockCacheByteCount + RecordEngineOptions().ancestorCacheByteCount)
     }
 
+    /// Waits until neither LevelDB compacts what was written before, so that readers are compared and not compactions:
+    /// until no compaction has ended for three seconds.
+    func waitForRest() throws {
+        var last = ("", "")
+        var restCount = 0
+        while restCount < 30 {
+            let now = (try stratus.store.figures().statisticsText, raw.statisticsText)
+            restCount = now == last ? restCount + 1 : 0
+            last = now
+            usleep(100_000)
+        }
+    }
+
     func add(_ figure: Figure) {
         figures.append(figure)
         Progress.say("    \(figure.line)")

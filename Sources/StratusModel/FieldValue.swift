@@ -67,7 +67,8 @@ package enum FieldValue: Hashable, Sendable {
     case double(Double)
     case date(Date)
     case bytes([UInt8])
-    case location(Location)
+    /// Kept apart, because it is larger than all other values and rare.
+    indirect case location(Location)
     case reference(RecordReference)
     case asset(AssetDescriptor)
     /// Values of one kind; never a list of lists.

@@ -10,11 +10,11 @@ package struct Record: Hashable, Sendable {
     package var parent: RecordName?
     /// The share of which this record is the hierarchical root; nil for every other record.
     package var share: RecordName?
-    package var fields: [FieldKey: Field]
+    package var fields: RecordFields
 
     package init(
         name: RecordName, type: RecordType, parent: RecordName? = nil, share: RecordName? = nil,
-        fields: [FieldKey: Field] = [:]
+        fields: RecordFields = [:]
     ) {
         self.name = name
         self.type = type

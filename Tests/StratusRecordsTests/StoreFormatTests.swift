@@ -56,7 +56,7 @@ struct StoreFormatTests {
             case 0: .save("")
             case 1: .save(RecordName(long))
             case 2: .save("a", under: RecordName(long))
-            case 3: .save(Record(name: "a", type: "T", fields: fields))
+            case 3: .save(Record(name: "a", type: "T", fields: RecordFields(fields)))
             default: .save(Record(name: "a", type: "T", fields: ["large": large]))
             }
         let before = try sample.entries().map(\.value)

@@ -31,7 +31,7 @@ enum SchemaVerdict: Sendable {
             // The server's own type of user records is there before anything has been learnt of it.
             isNew = record.type != SchemaNames.usersType
         }
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+        for (key, field) in record.fields {
             if let found = schema.fields[key] {
                 let value = ValueType(field)
                 guard found.type.takes(value) else { throw mismatch(value, found.type, key, record.type) }

@@ -134,7 +134,7 @@ extension ValueDescription {
         switch try RecordValueKind(of: value) {
         case .live:
             let record = try RecordCodec.decode("", value)
-            let fields = record.record.fields.sorted { $0.key < $1.key }
+            let fields = record.record.fields
             let header = try RecordHeader(decoding: value)
             return (["live", text(header)] + fields.map { text($0.key, $0.value) }).joined(separator: ", ")
         case .tombstone:

@@ -35,10 +35,7 @@ package enum RecordCodec {
         bytes.removeAll(keepingCapacity: true)
         RecordHeader.append(stored, salt: tag.salt, to: &bytes)
         let headerByteCount = bytes.count
-        // Compared here and not by the protocol's `<`, which is not specialised across modules.
-        let fields = stored.record.fields.sorted {
-            $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8)
-        }
+        let fields = stored.record.fields
         ValueWriter.append(number: UInt64(fields.count), to: &bytes)
         for (key, field) in fields {
             let byteCount = try FieldCodec.byteCount(field.value)
@@ -79,7 +76,7 @@ package enum RecordCodec {
                 continue
             }
             let value = try FieldCodec.read(entry.type, byteCount: entry.byteCount, &reader)
-            record.fields[key] = Field(value, isEncrypted: entry.isEncrypted)
+            record.fields.append(ascending: key, Field(value, isEncrypted: entry.isEncrypted))
         }
         try reader.expectEnd()
         return StoredRecord(record: record, system: header.system)

@@ -44,8 +44,8 @@ package enum HistoryContent {
 
     package static func type(_ content: Int) -> RecordType { ["Note", "Folder", "N"][abs(content) % 3] }
 
-    package static func fields(_ content: Int) -> [FieldKey: Field] {
-        var fields: [FieldKey: Field] = ["content": Field(.int64(Int64(content)))]
+    package static func fields(_ content: Int) -> RecordFields {
+        var fields: RecordFields = ["content": Field(.int64(Int64(content)))]
         if content % 2 == 0 { fields["title"] = Field(.string("note \(content)\u{0}é"), isEncrypted: content % 4 == 0) }
         if content % 3 == 0 {
             fields["owner"] = Field(.reference(RecordReference(target: target(content), action: .deleteSelf)))

@@ -14,9 +14,9 @@ enum FileRecord {
     }
 
     /// Everything that is known without opening the file.
-    static func fields(of file: WalkedFile) -> [FieldKey: Field] {
+    static func fields(of file: WalkedFile) -> RecordFields {
         let facts = file.facts
-        var fields: [FieldKey: Field] = [
+        var fields: RecordFields = [
             TreeField.name: Field(.string(file.name.displayText)),
             TreeField.modified: Field(.date(date(facts))),
             TreeField.mode: Field(.int64(facts.permissions)),
@@ -27,7 +27,7 @@ enum FileRecord {
         return fields
     }
 
-    static func setTarget(_ target: [UInt8], in fields: inout [FieldKey: Field]) {
+    static func setTarget(_ target: [UInt8], in fields: inout RecordFields) {
         let name = FileName(target)
         fields[TreeField.target] = Field(.string(name.displayText))
         fields[TreeField.size] = Field(.int64(Int64(target.count)))

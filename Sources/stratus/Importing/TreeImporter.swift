@@ -162,7 +162,7 @@ struct TreeImporter {
     }
 
     /// The fields of a file's record, or nil when it is none: it is special, or has vanished.
-    private mutating func fields(of file: WalkedFile, _ name: RecordName, _ stored: Record?) -> [FieldKey: Field]? {
+    private mutating func fields(of file: WalkedFile, _ name: RecordName, _ stored: Record?) -> RecordFields? {
         var fields = FileRecord.fields(of: file)
         if naming.isCut(name) { fields[TreeField.path] = Field(.bytes(file.relativePath)) }
         do throws(FileError) {
@@ -194,7 +194,7 @@ struct TreeImporter {
 
     /// The digest of a small file: the stored one where size and date are as stored.
     private mutating func digest(
-        of file: WalkedFile, _ fields: [FieldKey: Field], _ stored: Record?
+        of file: WalkedFile, _ fields: RecordFields, _ stored: Record?
     ) throws(FileError) -> [UInt8]? {
         guard file.facts.byteCount <= options.digestLimitByteCount else { return nil }
         if let stored, !options.readsUnchangedFiles, stored.type == TreeType.file,

@@ -155,7 +155,7 @@ struct SchemaKeeperTests {
     func fieldCount() throws {
         func record(_ numbers: Range<Int>) -> Record {
             let fields = numbers.map { (FieldKey("f\($0)"), Field(.int64(1))) }
-            return Record(name: "r", type: "Note", fields: Dictionary(uniqueKeysWithValues: fields))
+            return Record(name: "r", type: "Note", fields: RecordFields(Dictionary(uniqueKeysWithValues: fields)))
         }
         #expect(try fixture.admit(record(0..<200)).isEmpty)
         #expect(try fixture.admit(record(200..<257))["r"]?.description.hasPrefix("27/2023") == true)

@@ -1,0 +1,79 @@
+// The fields of a record, in the byte order of their keys, which is the order in which they are stored. A record has few
+// of them: an ordered array is decoded without hashing a key and encoded without sorting.
+//
+// Invariant: keys ascend strictly, compared by their bytes.
+
+/// The fields of a record by key: a dictionary that is iterated in the order of its keys.
+package struct RecordFields: Sendable {
+    package typealias Element = (key: FieldKey, value: Field)
+
+    private var elements: [Entry]
+
+    private struct Entry: Hashable, Sendable {
+        var key: FieldKey
+        var value: Field
+    }
+
+    package init() { elements = [] }
+
+    /// The fields of a dictionary.
+    package init(_ fields: [FieldKey: Field]) {
+        elements = fields.map { Entry(key: $0.key, value: $0.value) }.sorted { $0.key < $1.key }
+    }
+
+    /// The field under `key`. Setting nil removes it; both take time that grows with the number of fields, unless the
+    /// key comes behind all others.
+    package subscript(key: FieldKey) -> Field? {
+        get {
+            let index = firstIndex(notBelow: key)
+            guard index < elements.count, elements[index].key == key else { return nil }
+            return elements[index].value
+        }
+        set {
+            let index = firstIndex(notBelow: key)
+            let isPresent = index < elements.count && elements[index].key == key
+            switch (newValue, isPresent) {
+            case (let field?, true): elements[index].value = field
+            case (let field?, false): elements.insert(Entry(key: key, value: field), at: index)
+            case (nil, true): elements.remove(at: index)
+            case (nil, false): break
+            }
+        }
+    }
+
+    package var keys: some Collection<FieldKey> { elements.lazy.map(\.key) }
+    package var values: some Collection<Field> { elements.lazy.map(\.value) }
+
+    package mutating func reserveCapacity(_ count: Int) { elements.reserveCapacity(count) }
+
+    /// Appends a field whose key the caller knows to come behind all others: a decoder that has compared them.
+    package mutating func append(ascending key: FieldKey, _ field: Field) {
+        assert(elements.last.map { $0.key < key } ?? true, "The keys of fields ascend.")
+        elements.append(Entry(key: key, value: field))
+    }
+
+    private func firstIndex(notBelow key: FieldKey) -> Int {
+        guard let last = elements.last, !(last.key < key) else { return elements.count }
+        var (low, high) = (0, elements.count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            if elements[middle].key < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension RecordFields: RandomAccessCollection {
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { elements.count }
+    package subscript(position: Int) -> Element { (elements[position].key, elements[position].value) }
+}
+
+extension RecordFields: Hashable {}
+
+extension RecordFields: ExpressibleByDictionaryLiteral {
+    /// Throws nothing, and of a key that is written twice the last field counts.
+    package init(dictionaryLiteral fields: (FieldKey, Field)...) {
+        self.init(Dictionary(fields) { _, last in last })
+    }
+}

@@ -1,0 +1,38 @@
+// The ordered fields of a record against a dictionary.
+
+import StratusModel
+import StratusTestSupport
+import Testing
+
+@Suite struct RecordFieldsTests {
+    @Test("fields answer as a dictionary does, in the byte order of their keys, whatever is set and removed")
+    func dictionary() throws {
+        // Two keys that Swift's strings call equal and two bytes that sort otherwise as characters.
+        let keys = ["a", "B", "é", "e\u{301}", "z", "aa", "ß", ""].map { FieldKey($0) }
+        var random = SplitMix64(seed: 11)
+        for _ in 0..<500 {
+            var fields = RecordFields()
+            var oracle: [FieldKey: Field] = [:]
+            for step in 0..<20 {
+                let key = keys[Int(random.next() % UInt64(keys.count))]
+                let field = random.next() % 3 == 0 ? nil : Field(.int64(Int64(step)))
+                fields[key] = field
+                oracle[key] = field
+                try #require(fields.count == oracle.count)
+                for key in keys { try #require(fields[key] == oracle[key]) }
+            }
+            let order = oracle.keys.sorted { Array($0.text.utf8).lexicographicallyPrecedes(Array($1.text.utf8)) }
+            try #require(fields.map(\.key.text.unicodeScalars.count) == order.map(\.text.unicodeScalars.count))
+            try #require(zip(fields, order).allSatisfy { $0.key == $1 && $0.value == oracle[$1] })
+            try #require(fields == RecordFields(oracle))
+            try #require(fields.hashValue == RecordFields(oracle).hashValue)
+        }
+    }
+
+    @Test("of a key written twice the last field counts")
+    func twice() {
+        let fields: RecordFields = ["b": Field(.int64(1)), "a": Field(.int64(2)), "b": Field(.int64(3))]
+        #expect(fields.map(\.key) == ["a", "b"])
+        #expect(fields["b"] == Field(.int64(3)))
+    }
+}
