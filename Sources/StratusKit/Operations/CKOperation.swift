@@ -22,13 +22,13 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// An identity of the operation, by which a long-lived one is found again (O-14).
     public internal(set) final var operationID: CKOperation.ID {
         get { locked { identity } }
-        set { configure { identity = newValue } }
+        set { configure(newValue) { swap(&identity, &$0) } }
     }
 
-    /// The session that was current when the operation was made: tasks' values do not reach operation queues.
-    let captured: CloudSession?
-    /// Recursive because letting go of a client's block may end objects that look at the operation.
-    private let lock = NSRecursiveLock()
+    /// What was current when the operation was made: tasks' values do not reach operation queues.
+    let captured: any SessionSource
+    /// Never held while something of a client's is called or let go of.
+    private let lock = NSLock()
     private var state = OperationState()
     private var identity = UUID().uuidString
     private var ownConfiguration = Configuration()
@@ -36,6 +36,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var persistedBlock: (() -> Void)?
     private var surroundings = Surroundings()
     private var runner: OperationRunner?
+    private var hasLostDependency = false
 
     /// Where an operation stands that was added to a container or database, or made by a convenience call.
     struct Surroundings {
@@ -45,8 +46,10 @@ open class CKOperation: Operation, @unchecked Sendable {
         var qualityOfService = QualityOfService.default
         /// The session that counts the operation as under way.
         var countedBy: CloudSession?
-        /// Whether that session takes no more requests.
-        var isRefused = false
+        /// Why nothing is to be sent: the session takes no more requests, or the programmer made a mistake.
+        var refusal: CKError?
+        /// The mistake of a programmer who added it twice.
+        var misuse: String?
         /// Where the operation is held that was found again, so that it is not dropped before it runs (O-14).
         var holder: LongLivedRegistry?
         /// Whether no block of a client's is called, so that a queue for them is not needed.
@@ -71,21 +74,20 @@ open class CKOperation: Operation, @unchecked Sendable {
     public final var configuration: CKOperation.Configuration! {
         get { locked { ownConfiguration } }
         set {
-            let copy = Configuration(newValue?.explicit ?? .init())
-            configure { ownConfiguration = copy }
+            configure(Configuration(newValue?.explicit ?? .init())) { swap(&ownConfiguration, &$0) }
         }
     }
 
     /// The group whose configuration the operation inherits.
     public final var group: CKOperationGroup? {
         get { locked { ownGroup } }
-        set { configure { ownGroup = newValue } }
+        set { configure(newValue) { swap(&ownGroup, &$0) } }
     }
 
     /// Called when a long-lived operation was persisted, before any other of its blocks (O-14).
     public final var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { locked { persistedBlock } }
-        set { configure { persistedBlock = newValue } }
+        set { configure(newValue) { swap(&persistedBlock, &$0) } }
     }
 
     /// How urgent the operation is; the same as the configuration's.
@@ -115,6 +117,24 @@ open class CKOperation: Operation, @unchecked Sendable {
         super.cancel()
     }
 
+    open override func addDependency(_ op: Operation) {
+        super.addDependency(op)
+        reconsiderDependencies()
+    }
+
+    open override func removeDependency(_ op: Operation) {
+        let wasPending = !op.isFinished && dependencies.contains { $0 === op }
+        super.removeDependency(op)
+        if wasPending { locked { hasLostDependency = true } }
+        reconsiderDependencies()
+    }
+
+    /// Whether it is not ready although its dependencies are done: a subclass has more to wait for, or Foundation, which
+    /// on Linux goes on counting a dependency that is taken away before it has finished.
+    fileprivate final var isHeldBack: Bool {
+        super.isReady ? !isReady : locked { hasLostDependency } && dependencies.allSatisfy(\.isFinished)
+    }
+
     // MARK: For subclasses
 
     /// The job of the operation as it is now; nil where there is nothing to do. Called when the operation starts.
@@ -126,8 +146,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Takes the inputs of a kept operation.
     func adoptInputs(_ archive: [String: Any]) {}
 
-    /// Lets go of blocks, which often refer to the operation. Called when it has finished; the lock is held.
-    func dropBlocks() { persistedBlock = nil }
+    /// Lets go of blocks, which often refer to the operation. Called when it has finished.
+    func dropBlocks() { replace(nil) { swap(&persistedBlock, &$0) } }
 
     /// The database the operation works on.
     var selector: DatabaseSelector { .private }
@@ -151,6 +171,21 @@ open class CKOperation: Operation, @unchecked Sendable {
         locked { if state.acceptsConfiguration && runner == nil { body() } }
     }
 
+    /// Puts a value in the place of another under the operation's lock, unless it has started (O-07). What stood there
+    /// is let go of after the lock: that may end objects of a client's, which may look at the operation.
+    final func configure<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
+        var value = value
+        configure { exchange(&value) }
+        withExtendedLifetime(value) {}
+    }
+
+    /// The same, whether it has started or not.
+    final func replace<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
+        var value = value
+        locked { exchange(&value) }
+        withExtendedLifetime(value) {}
+    }
+
     /// Changes where the operation stands.
     final func place(_ change: (inout Surroundings) -> Void) {
         configure { change(&surroundings) }
@@ -170,25 +205,42 @@ extension CKOperation {
         return EffectiveConfiguration(explicit, qualityOfService: surroundings.qualityOfService)
     }
 
-    /// Counts the operation as under way in its session, so that the session's end can wait for it. False when it is
-    /// counted already.
-    @discardableResult
-    func count() -> Bool {
-        let session = effectiveScope(effectiveConfiguration).session
-        return locked {
-            guard surroundings.countedBy == nil, !surroundings.isRefused, state.acceptsConfiguration else {
-                return false
+    /// Takes the operation's one place in a queue, sets where it stands, and counts it as under way in its session, so
+    /// that the session's end can wait for it. False where it is in a queue or has started: operations are single use
+    /// (O-07). Adding it twice is a mistake that raises an exception on Apple's systems, and so fails it.
+    func enqueue(_ place: () -> Void) -> Bool {
+        let isTaken = locked {
+            guard state.handle(.enqueued).isEmpty else {
+                StratusMisuse.note(
+                    "The operation is in a queue already: it runs once, in one database. Make another one.",
+                    in: &surroundings.misuse)
+                return true
             }
-            surroundings.isRefused = !session.activity.accept()
-            if !surroundings.isRefused { surroundings.countedBy = session }
-            return true
+            return false
+        }
+        guard !isTaken else { return false }
+        place()
+        count(waiting: self)
+        return true
+    }
+
+    /// Counts the operation as under way in its session, unless it is counted already.
+    private func count(waiting: CKOperation?) {
+        let session = effectiveScope(effectiveConfiguration).session
+        locked {
+            guard surroundings.countedBy == nil, surroundings.refusal == nil, state.acceptsConfiguration else { return }
+            if session.activity.accept(waiting) {
+                surroundings.countedBy = session
+            } else {
+                surroundings.refusal = CKError.of(BlockingPool.Refusal.closed)
+            }
         }
     }
 
     /// Fixes inputs, blocks and configuration.
     private func prepare() {
         guard locked({ state.acceptsConfiguration && runner == nil }) else { return }
-        count()
+        count(waiting: nil)
         let configuration = effectiveConfiguration
         let surroundings = locked { self.surroundings }
         let scope = effectiveScope(configuration)
@@ -198,9 +250,14 @@ extension CKOperation {
             callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool))
         let made = OperationRunner(
             makeJob() ?? IdleJob(), context: context, configuration: configuration,
-            longLived: configuration.isLongLived ? makeLongLived(context) : nil, isRefused: surroundings.isRefused,
+            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: surroundings.whyRefused,
             onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
-        locked { if runner == nil { runner = made } }
+        let isMine = locked {
+            guard runner == nil else { return false }
+            runner = made
+            return true
+        }
+        if isMine { session.activity.begin(self) }
     }
 
     private func makeLongLived(_ context: RequestContext) -> LongLivedRun? {
@@ -235,15 +292,73 @@ extension CKOperation {
     }
 
     private func finish() {
-        let session = locked {
-            dropBlocks()
-            runner = nil
-            return surroundings.countedBy
-        }
+        dropBlocks()
+        replace(nil) { swap(&runner, &$0) }
+        let session = locked { surroundings.countedBy }
         willChangeValue(for: \.isFinished)
         didChangeValue(for: \.isFinished)
         session?.activity.end()
     }
+}
+
+extension CKOperation.Surroundings {
+    /// The error that the operation fails with, without anything being sent.
+    fileprivate var whyRefused: CKError? {
+        misuse.map { CKError(CloudError(.invalidArguments, text: $0)) } ?? refusal
+    }
+}
+
+// MARK: Waiting for others
+
+extension CKOperation: WaitingWork {
+    /// Whether the operation will start without anybody's doing: each operation it waits for runs, or was added to a
+    /// container or database and will start itself. One that was neither added nor started may never be, and operations
+    /// that wait for each other never start.
+    package var canBegin: Bool {
+        // Depth first, on a list of our own: chains of operations may be long.
+        var path: [(operation: CKOperation, remaining: [Operation])] = []
+        var onPath: Set<ObjectIdentifier> = []
+        var known: Set<ObjectIdentifier> = []
+        var next: Operation? = self
+        while true {
+            if let operation = next, !known.contains(ObjectIdentifier(operation)), !operation.isUnderWay {
+                guard let added = operation as? CKOperation, added.isEnqueued, !added.isHeldBack,
+                    onPath.insert(ObjectIdentifier(added)).inserted
+                else { return false }
+                path.append((added, added.isCancelled ? [] : added.dependencies))
+            }
+            guard var last = path.popLast() else { return true }
+            next = last.remaining.popLast()
+            if next == nil {
+                onPath.remove(ObjectIdentifier(last.operation))
+                known.insert(ObjectIdentifier(last.operation))
+            } else {
+                path.append(last)
+            }
+        }
+    }
+
+    /// Cancels an operation that cannot start, so that it starts and calls its blocks with `operationCancelled` (O-08).
+    /// False where it does not start even so, because a subclass says that it is not ready.
+    package func giveUp() -> Bool {
+        cancel()
+        guard !isReady else { return true }
+        return locked {
+            guard state.acceptsConfiguration, runner == nil else { return true }
+            surroundings.countedBy = nil
+            surroundings.refusal = CKError.of(BlockingPool.Refusal.closed)
+            return false
+        }
+    }
+
+    private var isEnqueued: Bool { locked { state.isEnqueued } }
+
+    private func reconsiderDependencies() { locked { surroundings.countedBy }?.activity.reconsider() }
+}
+
+extension Operation {
+    /// Whether the operation has begun. In this order, because one that runs may finish between the questions.
+    fileprivate var isUnderWay: Bool { isExecuting || isFinished }
 }
 
 /// What a bare operation does.

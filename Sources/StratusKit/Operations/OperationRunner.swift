@@ -33,22 +33,22 @@ final class OperationRunner: Sendable {
     let configuration: EffectiveConfiguration
     private let job: any OperationJob
     private let longLived: LongLivedRun?
-    /// Whether the session was closed before the operation was added or started.
-    private let isRefused: Bool
+    /// Why nothing is to be sent; nil where it is.
+    private let refusal: CKError?
     private let onWorkEnd: @Sendable () -> Void
     private let onTimeOut: @Sendable () -> Void
     private let state = Locked(State())
 
     init(
         _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
-        longLived: LongLivedRun?, isRefused: Bool,
+        longLived: LongLivedRun?, refusal: CKError?,
         onWorkEnd: @escaping @Sendable () -> Void, onTimeOut: @escaping @Sendable () -> Void
     ) {
         self.job = job
         self.context = context
         self.configuration = configuration
         self.longLived = longLived
-        self.isRefused = isRefused
+        self.refusal = refusal
         self.onWorkEnd = onWorkEnd
         self.onTimeOut = onTimeOut
     }
@@ -57,8 +57,8 @@ final class OperationRunner: Sendable {
 
     /// Begins the work.
     func begin() {
-        guard !isRefused else {
-            state.withLock { $0.failure = CKError.of(BlockingPool.Refusal.closed) }
+        if let refusal {
+            state.withLock { $0.failure = refusal }
             return end()
         }
         if let seconds = configuration.resourceSeconds {
@@ -103,7 +103,12 @@ final class OperationRunner: Sendable {
         // For those who try again, a slow request is waited for until the whole time is over (O-10).
         if let seconds = configuration.requestSeconds, !configuration.retriesNetworkErrors {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
-            state.withLock { $0.requestTimer = timer }
+            let last = state.withLock { state in
+                defer { state.requestTimer = timer }
+                return state.requestTimer
+            }
+            // An operation that has waited for another's answer begins anew.
+            if let last { session.timers.cancel(last) }
         }
         do {
             // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
@@ -229,18 +234,20 @@ extension OperationRunner {
     }
 
     private func send(_ longLived: LongLivedRun, _ job: any LongLivedJob) throws {
-        var archive: [String: Any] = [:]
         do {
             try job.send(context)
-            archive["answer"] = job.archivedAnswer as NSDictionary
         } catch {
             let failure = clientError(error)
-            if mayRetry(failure) { throw failure }
-            archive["failure"] = LongLivedArchive.object(of: failure)
-            try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+            if !mayRetry(failure) { keep(["failure": LongLivedArchive.object(of: failure)], of: longLived) }
             throw failure
         }
-        try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+        keep(["answer": job.archivedAnswer as NSDictionary], of: longLived)
+    }
+
+    /// Keeps the answer. One that cannot be kept is delivered all the same, for the server has done what it says; should
+    /// the process end before the last block, the request is sent once more.
+    private func keep(_ answer: [String: Any], of longLived: LongLivedRun) {
+        try? session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(answer))
     }
 
     private func leave() {

@@ -3,6 +3,7 @@
 import Foundation
 import StratusKit
 import StratusLevelDB
+import StratusTestSupport
 import Testing
 
 @Suite("Stores")
@@ -53,6 +54,34 @@ struct HostStoreTests {
         #expect(stores.allSatisfy { $0 === stores[0] })
         stores[0].close()
     }
+
+    @Test("threads that close a store and threads that open it again never leave it open and unknown")
+    func closedAndOpenedAtOnce() async throws {
+        let directory = try HostDirectory()
+        try await TestThreads.offPool {
+            for _ in 0..<40 {
+                let store = try Stratus.open(at: directory.store, options: .tested())
+                let opened = Collected<Stratus>()
+                try TestThreads.run(8) { index in
+                    if index % 2 == 0 {
+                        store.close()
+                    } else {
+                        opened.append(try Stratus.open(at: directory.store, options: .tested()))
+                    }
+                }
+                // Whoever opened it last has the one that is open now; the others had one that was closed under them.
+                let now = try Stratus.open(at: directory.store, options: .tested())
+                guard opened.values.contains(where: { $0 === now }) || opened.values.allSatisfy({ $0 === store }) else {
+                    throw StrayStore()
+                }
+                now.close()
+            }
+        }
+        try Stratus.open(at: directory.store, options: .tested()).close()
+    }
+
+    /// A store that is open although another one is.
+    private struct StrayStore: Error {}
 
     @Test("a directory that holds something else is refused, untouched, with the remedy")
     func foreign() throws {
