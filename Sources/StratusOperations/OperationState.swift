@@ -29,7 +29,8 @@ package struct OperationState: Hashable, Sendable {
 
     private var phase = Phase.waiting
     private var unfinishedDependencyCount = 0
-    private var isEnqueued = false
+    /// Whether the operation was put into a queue.
+    package private(set) var isEnqueued = false
     /// Whether the operation was cancelled before it finished.
     package private(set) var isCancelled = false
 

@@ -108,17 +108,21 @@ extension Stratus {
 // MARK: Ending and beginning again
 
 extension Stratus {
-    /// Returns when every operation that was added has called its last block, and every notification was delivered.
+    /// Returns when every operation that was added and can run has called its last block, and every notification was
+    /// delivered.
     ///
-    /// What is added meanwhile is waited for too. It must not be called from a block of an operation.
+    /// What is added meanwhile is waited for too. An operation is not waited for while it depends on one that was neither
+    /// added nor started, since nobody may ever start that one; operations in queues of your own count from their start.
+    /// It must not be called from a block of an operation.
     public func settle() async {
         await session.activity.untilIdle()
     }
 
-    /// Returns when every operation that was added has called its last block, and every notification was delivered.
+    /// Returns when every operation that was added and can run has called its last block, and every notification was
+    /// delivered.
     ///
     /// It blocks its thread: asynchronous code uses the variant that suspends. It must not be called from a block of an
-    /// operation.
+    /// operation. What depends on an operation that was neither added nor started is not waited for.
     @available(*, noasync, message: "It blocks its thread: await the asynchronous variant.")
     public func settle() {
         session.activity.waitUntilIdle()
@@ -127,11 +131,14 @@ extension Stratus {
     /// Finishes every request that was accepted, refuses later ones with `serviceUnavailable`, stops the upkeep, and
     /// closes the store: when this returns the directory is free for others. Closing again does nothing.
     ///
+    /// An operation that was added and cannot run, because it depends on one that nobody has added or started, is
+    /// cancelled when everything else has ended: it fails with `operationCancelled`.
+    ///
     /// It blocks its thread until the last block of every operation was called, so it must not be called from one.
     public func close() {
         OpenStratus.shared.close(self) {
             session.close()
-            session.activity.waitUntilIdle()
+            session.activity.waitUntilOver()
             upkeep.stop()
             server.close()
         }

@@ -42,8 +42,7 @@ extension CKDatabase {
     /// Runs an operation on this database, at once or when what it depends on has finished (O-01).
     /// - Parameter operation: One that was not added before and is in no other queue.
     public func add(_ operation: CKDatabaseOperation) {
-        operation.database = self
-        scope.run(operation)
+        scope.run(operation) { operation.database = self }
     }
 
     /// Runs `body` with this database, with operations that inherit a configuration and a group.
@@ -86,12 +85,14 @@ extension ContainerScope {
         return configured
     }
 
-    /// Runs an operation on the queue of those that were added.
-    func run(_ operation: CKOperation) {
-        operation.place { $0.scope = self }
-        // One that has run stays as it is: operations are single use (O-07).
-        guard !operation.isExecuting, !operation.isFinished, operation.count() else { return }
-        added.queue.addOperation(operation)
+    /// Runs an operation on the queue of those that were added. Where it has a place in a queue already, or was started,
+    /// it stays as it is.
+    func run(_ operation: CKOperation, placing place: () -> Void = {}) {
+        let isPlaced = operation.enqueue {
+            place()
+            operation.place { $0.scope = self }
+        }
+        if isPlaced { added.queue.addOperation(operation) }
     }
 
     /// Starts an operation of a convenience call, which waits for nothing and is urgent for the user (O-11).

@@ -33,22 +33,22 @@ final class OperationRunner: Sendable {
     let configuration: EffectiveConfiguration
     private let job: any OperationJob
     private let longLived: LongLivedRun?
-    /// Whether the session was closed before the operation was added or started.
-    private let isRefused: Bool
+    /// Why nothing is to be sent; nil where it is.
+    private let refusal: CKError?
     private let onWorkEnd: @Sendable () -> Void
     private let onTimeOut: @Sendable () -> Void
     private let state = Locked(State())
 
     init(
         _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
-        longLived: LongLivedRun?, isRefused: Bool,
+        longLived: LongLivedRun?, refusal: CKError?,
         onWorkEnd: @escaping @Sendable () -> Void, onTimeOut: @escaping @Sendable () -> Void
     ) {
         self.job = job
         self.context = context
         self.configuration = configuration
         self.longLived = longLived
-        self.isRefused = isRefused
+        self.refusal = refusal
         self.onWorkEnd = onWorkEnd
         self.onTimeOut = onTimeOut
     }
@@ -57,8 +57,8 @@ final class OperationRunner: Sendable {
 
     /// Begins the work.
     func begin() {
-        guard !isRefused else {
-            state.withLock { $0.failure = CKError.of(BlockingPool.Refusal.closed) }
+        if let refusal {
+            state.withLock { $0.failure = refusal }
             return end()
         }
         if let seconds = configuration.resourceSeconds {

@@ -108,7 +108,7 @@ final class OperationBench: Sendable {
 
     deinit {
         session.close()
-        session.activity.waitUntilIdle()
+        session.activity.waitUntilOver()
         store.close()
         if let directory { try? FileManager.default.removeItem(at: directory) }
     }

@@ -1,0 +1,181 @@
+// Operations that wait for what nobody starts: who waits for them, and what becomes of them at the end.
+
+import Foundation
+import StratusKit
+import StratusTestSupport
+import Testing
+
+@Suite("Operations that cannot start")
+struct StuckOperationTests {
+    /// An operation that saves a record and notes how it ended.
+    private func saving(_ name: String, _ ends: Collected<String>) -> CKModifyRecordsOperation {
+        let operation = CKModifyRecordsOperation(recordsToSave: [note(name)])
+        operation.modifyRecordsResultBlock = { ends.append("\(name) \(outcome($0))") }
+        return operation
+    }
+
+    /// An operation of Foundation's that has begun and ends when it is told.
+    private func running() throws -> (operation: Operation, end: Latch) {
+        let (begun, end) = (Gate("the block to begin"), Latch("the block to be ended"))
+        let operation = BlockOperation {
+            begun.open()
+            try? end.wait()
+        }
+        OperationQueue().addOperation(operation)
+        try begun.wait()
+        return (operation, end)
+    }
+
+    @Test("settling waits for what can run, and not for what depends on an operation that nobody starts")
+    func settling() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let (stuck, other, missing) = (saving("stuck", ends), saving("other", ends), saving("missing", ends))
+        stuck.addDependency(missing)
+        database.add(stuck)
+        database.add(other)
+        await store.settle()
+        #expect(ends.values == ["other ok"])
+        try await onThread { store.settle() }
+        #expect(!stuck.isReady && !stuck.isFinished)
+
+        database.add(missing)
+        await store.settle()
+        #expect(ends.values == ["other ok", "missing ok", "stuck ok"])
+        try await onThread { store.close() }
+    }
+
+    @Test("closing cancels at the end what depends on an operation that nobody starts", arguments: [false, true])
+    func closing(isInSuspendedQueue: Bool) async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let (last, stuck, other, missing) = (
+            saving("last", ends), saving("stuck", ends), saving("other", ends), saving("missing", ends)
+        )
+        last.addDependency(stuck)
+        stuck.addDependency(missing)
+        let queue = OperationQueue()
+        queue.isSuspended = true
+        if isInSuspendedQueue {
+            missing.database = database
+            queue.addOperation(missing)
+        }
+        for operation in [last, stuck, other] { database.add(operation) }
+        await store.settle()
+        #expect(ends.values == ["other ok"])
+        try await onThread { store.close() }
+        #expect(ends.values.sorted() == ["last operationCancelled", "other ok", "stuck operationCancelled"])
+        #expect(last.isFinished && stuck.isFinished && stuck.isCancelled && !missing.isFinished)
+
+        guard isInSuspendedQueue else { return }
+        queue.isSuspended = false
+        try await onThread { missing.waitUntilFinished() }
+        #expect(ends.values.last == "missing serviceUnavailable")
+    }
+
+    @Test("operations that wait for each other are not waited for, and are cancelled when the store is closed")
+    func cycle() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let (first, second, third) = (saving("first", ends), saving("second", ends), saving("third", ends))
+        first.addDependency(second)
+        second.addDependency(first)
+        third.addDependency(second)
+        for operation in [first, second, third] { database.add(operation) }
+        await store.settle()
+        #expect(ends.values.isEmpty)
+        try await onThread { store.close() }
+        #expect(ends.values.count == 3 && ends.values.allSatisfy { $0.hasSuffix("operationCancelled") })
+    }
+
+    @Test("settling waits for long chains, in other queues and other stores too, once they have begun")
+    func chains() async throws {
+        let ((store, account), (other, stranger)) = (try Stratus.tested(), try Stratus.tested())
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let elsewhere = other.container("iCloud.test", signedInAs: stranger).privateCloudDatabase
+        let ends = Collected<String>()
+        let (block, end) = try await onThread { try running() }
+        let operations = (0..<200).map { saving("\($0)", ends) }
+        for (before, after) in zip(operations, operations.dropFirst()) { after.addDependency(before) }
+        operations[0].addDependency(block)
+        for (index, operation) in operations.enumerated().reversed() {
+            (index % 2 == 0 ? elsewhere : database).add(operation)
+        }
+        async let settled: Void = store.settle()
+        end.open()
+        await settled
+        #expect(ends.values == (0..<200).map { "\($0) ok" })
+        await other.settle()
+        try await onThread { store.close() }
+        try await onThread { other.close() }
+    }
+
+    @Test("a dependency that comes or goes while somebody waits is taken into account")
+    func changing() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let (block, end) = try await onThread { try running() }
+        let (operation, missing) = (saving("a", ends), saving("missing", ends))
+        operation.addDependency(block)
+        database.add(operation)
+        async let settled: Void = store.settle()
+        operation.addDependency(missing)
+        await settled
+        end.open()
+        try await onThread { block.waitUntilFinished() }
+        await store.settle()
+        #expect(ends.values.isEmpty)
+        operation.removeDependency(missing)
+        missing.cancel()
+        try await onThread { store.close() }
+        #expect(ends.values.count == 1 && operation.isFinished)
+    }
+
+    /// An operation whose subclass never calls it ready.
+    private final class NeverReady: CKModifyRecordsOperation, @unchecked Sendable {
+        // Unchecked because it inherits from CKOperation, and has nothing of its own.
+        override var isReady: Bool { false }
+    }
+
+    @Test("an operation that a client's subclass never calls ready holds up nobody")
+    func neverReady() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let operation = NeverReady(recordsToSave: [note("a")])
+        database.add(operation)
+        await store.settle()
+        try await onThread { store.close() }
+        #expect(operation.isCancelled && !operation.isFinished)
+    }
+
+    @Test("[X-25][O-07] an operation that waits and is added to a second database fails, and works in neither")
+    func addedTwice() async throws {
+        let (store, account) = try Stratus.tested()
+        let container = store.container("iCloud.test", signedInAs: account)
+        let ends = Collected<String>()
+        let texts = Collected<String>()
+        let (operation, before) = (CKModifyRecordsOperation(recordsToSave: [note("a")]), saving("before", ends))
+        operation.modifyRecordsResultBlock = { result in
+            ends.append(outcome(result))
+            if case .failure(let error) = result { texts.append(error.localizedDescription) }
+        }
+        operation.addDependency(before)
+        container.privateCloudDatabase.add(operation)
+        container.publicCloudDatabase.add(operation)
+        store.container("iCloud.other", signedInAs: account).add(operation)
+        #expect(operation.database === container.privateCloudDatabase)
+        container.privateCloudDatabase.add(before)
+        await store.settle()
+        #expect(ends.values == ["before ok", "invalidArguments"])
+        #expect(texts.values.allSatisfy { $0.contains("in a queue already") } && texts.values.count == 1)
+        for database in [container.privateCloudDatabase, container.publicCloudDatabase] {
+            let found = try await database.records(for: [CKRecord.ID(recordName: "a")])
+            #expect(throws: CKError.self) { try found.values.first?.get() }
+        }
+        try await onThread { store.close() }
+    }
+}
