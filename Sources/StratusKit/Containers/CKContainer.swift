@@ -59,16 +59,13 @@ public final class CKContainer: NSObject, Sendable {
 }
 
 extension CKContainer {
-    private static let uncapturedDefault = CKContainer(
-        ContainerScope(captured: nil, identifier: nil, account: .signedIn))
-
     /// The default container of the store that is current now.
     ///
     /// Never fails: where the store cannot be opened, its operations fail with `serviceUnavailable` and the reason.
     public class func `default`() -> CKContainer {
-        guard let session = CurrentSession.captured() else { return uncapturedDefault }
-        return session.object(for: "CKContainer.default") {
-            CKContainer(ContainerScope(captured: session, identifier: nil, account: .signedIn))
+        let source = CurrentSession.captured()
+        return source.sharedObjects.object(for: "CKContainer.default") {
+            CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
         }
     }
 }

@@ -18,27 +18,22 @@ struct ContainerScope: Sendable {
         case account(AccountID)
     }
 
-    /// The session that was current when the container was made; nil when none was, and one is found when it is needed.
-    let captured: CloudSession?
+    /// What was current when the container was made.
+    let captured: any SessionSource
     /// Nil for the default container.
     let identifier: String?
     let account: Person
     var defaults: (any OperationDefaults)?
     let added = AddedOperations()
 
-    /// The default container of the session that is current now.
-    init() {
-        self.init(captured: CurrentSession.captured(), identifier: nil, account: .signedIn)
-    }
-
-    init(captured: CloudSession?, identifier: String?, account: Person) {
+    init(captured: any SessionSource, identifier: String?, account: Person) {
         self.captured = captured
         self.identifier = identifier
         self.account = account
     }
 
-    /// The session to use now. Opens the embedded store where nothing else is set.
-    var session: CloudSession { CurrentSession.resolved(captured) }
+    /// The session to use now. Opens the embedded store where nothing else was set when this was made.
+    var session: CloudSession { captured.session }
 
     /// Who asks, as the server is told.
     func caller(in session: CloudSession) -> Caller {

@@ -3,11 +3,16 @@
 import StratusCloud
 
 extension CloudSession {
+    /// The default store as it is chosen now, opened or not.
+    static var defaultStore: any SessionSource { EmbeddedStore.current }
+}
+
+extension EmbeddedStore: SessionSource {
     /// The session of the default store. It never fails: where the store cannot be opened, requests are refused with the
     /// reason, and the next one who asks tries again.
-    static func embedded() -> CloudSession {
+    var session: CloudSession {
         do {
-            return try EmbeddedStore.shared.store().session
+            return try store().session
         } catch {
             let reason = error as? StratusError
             let refusal = CloudError(

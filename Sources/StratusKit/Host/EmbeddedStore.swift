@@ -1,22 +1,30 @@
 // The store of programs that set nothing up: opened when it is first needed, with one account (X-28).
+//
+// Invariant: what was made over one choice of the host's stays with it, also when the host chooses anew.
 
 import Foundation
 import StratusCloud
 import StratusStore
 
-/// Opens the default store, once.
+/// Opens the default store, as the host has chosen it.
 final class EmbeddedStore: Sendable {
-    static let shared = EmbeddedStore()
+    private static let chosen = Locked(EmbeddedStore(.inUserDataDirectory))
+
+    /// The default store as it is chosen now.
+    static var current: EmbeddedStore { chosen.value }
+
+    /// Chooses what `current` is from now on.
+    static func choose(_ choice: Stratus.DefaultStore) {
+        chosen.withLock { if $0.choice != choice { $0 = EmbeddedStore(choice) } }
+    }
 
     /// The host's identifier of the one account.
     static let externalID = "default"
 
-    private let chosen = Locked(Stratus.DefaultStore.inUserDataDirectory)
+    let choice: Stratus.DefaultStore
+    let sharedObjects = SharedObjects()
 
-    var choice: Stratus.DefaultStore {
-        get { chosen.value }
-        set { chosen.withLock { $0 = newValue } }
-    }
+    private init(_ choice: Stratus.DefaultStore) { self.choice = choice }
 
     /// The default store, with its account signed in. A store that was closed is opened again.
     func store() throws -> Stratus {
@@ -25,8 +33,10 @@ final class EmbeddedStore: Sendable {
         case .off:
             throw StratusError(
                 .noStore,
-                "No store is current, and the default store is switched off: set Stratus.processWide, or use asCurrent."
-            )
+                """
+                There is no store, and the default one is switched off: set Stratus.processWide, or use asCurrent, \
+                before containers and operations are made.
+                """)
         case .at(let url): directory = url
         case .inUserDataDirectory: directory = try Self.directory(environment: ProcessInfo.processInfo.environment)
         }

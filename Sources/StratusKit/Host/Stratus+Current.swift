@@ -14,7 +14,7 @@ extension Stratus {
     /// - Throws: ``StratusError`` where the default store is needed and could not be opened, `noStore` where the host
     ///   has switched it off.
     public static var current: Stratus {
-        get throws { try ofTask ?? ofProcess.value ?? EmbeddedStore.shared.store() }
+        get throws { try ofTask ?? ofProcess.value ?? EmbeddedStore.current.store() }
     }
 
     /// The store of the process: what is used where the task has none of its own. Nil, as it is at first, leaves it to
@@ -29,7 +29,7 @@ extension Stratus {
 
     /// Runs `body` with this store as the current one, for this task and those it makes.
     ///
-    /// Containers and operations remember the store that was current when they were made.
+    /// Containers and operations remember the store that was current when they were made, the default store included.
     public func asCurrent<Result>(_ body: () throws -> Result) rethrows -> Result {
         try Stratus.$ofTask.withValue(self) {
             try CurrentSession.$ofTask.withValue(session) { try body() }
@@ -38,7 +38,7 @@ extension Stratus {
 
     /// Runs `body` with this store as the current one, for this task and those it makes.
     ///
-    /// Containers and operations remember the store that was current when they were made.
+    /// Containers and operations remember the store that was current when they were made, the default store included.
     public func asCurrent<Result>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
@@ -57,11 +57,12 @@ extension Stratus {
         case off
     }
 
-    /// The default store. It is opened when it is first needed; setting this concerns later openings only.
+    /// The default store. It is opened when it is first needed. Containers and operations that were made before this is
+    /// set keep to what was set then.
     ///
     /// It has one account, which is signed in when the store is opened.
     public static var defaultStore: DefaultStore {
-        get { EmbeddedStore.shared.choice }
-        set { EmbeddedStore.shared.choice = newValue }
+        get { EmbeddedStore.current.choice }
+        set { EmbeddedStore.choose(newValue) }
     }
 }

@@ -25,8 +25,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { configure { identity = newValue } }
     }
 
-    /// The session that was current when the operation was made: tasks' values do not reach operation queues.
-    let captured: CloudSession?
+    /// What was current when the operation was made: tasks' values do not reach operation queues.
+    let captured: any SessionSource
     /// Recursive because letting go of a client's block may end objects that look at the operation.
     private let lock = NSRecursiveLock()
     private var state = OperationState()

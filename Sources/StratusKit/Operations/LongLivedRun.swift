@@ -68,6 +68,11 @@ struct LongLivedRun: @unchecked Sendable {
 
     /// A kept operation, ready to be added again, in a container of the same account; nil for one of an unknown kind.
     static func operation(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
+        // What is decoded with it, such as the configuration's container, is of the same store.
+        try CurrentSession.$ofTask.withValue(scope.session) { try decoded(entry, in: scope) }
+    }
+
+    private static func decoded(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
         guard let operation = Kind(rawValue: entry.kind)?.operation else { return nil }
         let archive = try LongLivedArchive.root(of: entry.request)
         operation.operationID = entry.id

@@ -22,9 +22,8 @@ package final class CloudSession: Sendable {
     /// Whether the single-item call that deletes a zone that does not exist succeeds.
     package let unknownZoneDeletionSucceeds: Bool
 
+    package let sharedObjects = SharedObjects()
     private let signedIn: Locked<AccountID?>
-    /// Objects that there is one of as long as somebody refers to it: see `object(for:make:)`.
-    private let objects = Locked<[String: WeakObject]>([:])
     private let notifications: CallbackQueue
 
     /// A session. `threadCount` requests at most wait for the server at a time.
@@ -70,17 +69,6 @@ package final class CloudSession: Sendable {
         }
     }
 
-    /// The object under this key, such as the default container: the same one as long as somebody refers to it. The
-    /// session does not, because the object refers to the session.
-    package func object<Shared: AnyObject & Sendable>(for key: String, make: @Sendable () -> Shared) -> Shared {
-        objects.withLock { objects in
-            if let shared = objects[key]?.object as? Shared { return shared }
-            let made = make()
-            objects[key] = WeakObject(object: made)
-            return made
-        }
-    }
-
     /// Refuses new requests. What was accepted is finished, without waiting to try anything again.
     package func close() {
         activity.close()
@@ -88,6 +76,6 @@ package final class CloudSession: Sendable {
     }
 }
 
-private struct WeakObject: Sendable {
-    weak let object: (any AnyObject & Sendable)?
+extension CloudSession: SessionSource {
+    package var session: CloudSession { self }
 }

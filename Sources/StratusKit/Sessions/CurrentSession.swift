@@ -15,11 +15,6 @@ package enum CurrentSession {
         set { ofProcessStorage.withLock { $0 = newValue } }
     }
 
-    /// What is set now, without opening anything: operations remember it when they are made.
-    package static func captured() -> CloudSession? { ofTask ?? ofProcess }
-
-    /// The session to use now, for something that was made when `captured` was set; opens the embedded store if it must.
-    package static func resolved(_ captured: CloudSession?) -> CloudSession {
-        captured ?? self.captured() ?? CloudSession.embedded()
-    }
+    /// What is meant now, without opening anything: containers and operations remember it when they are made.
+    package static func captured() -> any SessionSource { ofTask ?? ofProcess ?? CloudSession.defaultStore }
 }

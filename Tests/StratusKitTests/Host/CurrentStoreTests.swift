@@ -107,6 +107,63 @@ struct CurrentStoreTests {
         try await onThread { store.close() }
     }
 
+    @Test("[X-28] what is made over the default store stays with it, whatever becomes current later")
+    func pinned() async throws {
+        let directory = try HostDirectory()
+        let (choice, process) = (Stratus.defaultStore, Stratus.processWide)
+        defer { (Stratus.defaultStore, Stratus.processWide) = (choice, process) }
+        Stratus.defaultStore = .at(directory.url.appendingPathComponent("first"))
+        let (container, named) = (CKContainer.default(), CKContainer(identifier: "iCloud.test"))
+        #expect(CKContainer.default() === container)
+        let (free, queued) = (
+            CKModifyRecordsOperation(recordsToSave: [note("free")]),
+            CKModifyRecordsOperation(recordsToSave: [note("queued")])
+        )
+        let (other, account) = try Stratus.tested()
+        try other.signIn(account)
+        Stratus.defaultStore = .at(directory.url.appendingPathComponent("second"))
+        Stratus.processWide = other
+        try await other.asCurrent {
+            #expect(CKContainer.default() !== container)
+            try await container.privateCloudDatabase.save(note("default"))
+            try await named.privateCloudDatabase.save(note("named"))
+            container.add(queued)
+            OperationQueue().addOperation(free)
+        }
+        try await onThread { [free, queued] in
+            for operation in [free, queued] { operation.waitUntilFinished() }
+        }
+        func names(_ store: Stratus, _ container: String) async throws -> [String] {
+            let ids = ["default", "free", "named", "queued"].map { CKRecord.ID(recordName: $0) }
+            let found = try await store.container(container).privateCloudDatabase.records(for: ids)
+            return found.filter { (try? $0.value.get()) != nil }.map(\.key.recordName).sorted()
+        }
+        let store = try Stratus.open(at: directory.url.appendingPathComponent("first"))
+        #expect(try await names(store, "iCloud.default") == ["default", "free", "queued"])
+        #expect(try await names(store, "iCloud.test") == ["named"])
+        for container in ["iCloud.default", "iCloud.test"] { #expect(try await names(other, container) == []) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path) == ["first"])
+        try await onThread { store.close() }
+    }
+
+    @Test("[X-28] what is made where there is no store has none later, and says when one was to be set")
+    func pinnedToNone() async throws {
+        let (choice, process) = (Stratus.defaultStore, Stratus.processWide)
+        defer { (Stratus.defaultStore, Stratus.processWide) = (choice, process) }
+        Stratus.defaultStore = .off
+        let container = CKContainer.default()
+        let (other, account) = try Stratus.tested()
+        try other.signIn(account)
+        Stratus.processWide = other
+        let error = try await #require(throws: CKError.self) {
+            try await other.asCurrent { try await container.privateCloudDatabase.save(note("a")) }
+        }
+        #expect(error.code == .serviceUnavailable)
+        #expect(error.localizedDescription.contains("before containers and operations are made"))
+        #expect(CKContainer.default() !== container)
+        try await CKContainer.default().privateCloudDatabase.save(note("a"))
+    }
+
     @Test("[X-28] with the default store switched off, operations fail with serviceUnavailable and say what to do")
     func off() async throws {
         let before = Stratus.defaultStore
