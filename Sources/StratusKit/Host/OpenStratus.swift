@@ -11,9 +11,11 @@ final class OpenStratus: @unchecked Sendable {
     static let shared = OpenStratus()
 
     private enum Entry {
-        /// Being opened or closed: others wait.
-        case changing
+        /// Being opened: others wait.
+        case opening
         case open(Stratus)
+        /// Being closed: others wait, who want the directory as well as who close the same store.
+        case closing(Stratus)
     }
 
     private let condition = NSCondition()
@@ -34,23 +36,23 @@ final class OpenStratus: @unchecked Sendable {
         }
     }
 
-    /// Closes a store by `body`, and forgets it. Who wants its directory meanwhile waits.
+    /// Closes a store by `body`, and forgets it. Who wants its directory meanwhile waits. `body` is called although the
+    /// store is none of those that are open: one that could not be opened to the end.
     func close(_ store: Stratus, _ body: () -> Void) {
         let path = store.directory?.path
-        if let path, isOpen(store, path) {
-            set(path, .changing)
-            body()
-            set(path, nil)
-        } else {
-            body()
-        }
+        let isMine = path.map { beginClosing(store, $0) } ?? false
+        body()
+        if isMine, let path { set(path, nil) }
     }
 
-    private func isOpen(_ store: Stratus, _ path: String) -> Bool {
+    /// Whether the caller is the one that closes the store; returns when another who does is done.
+    private func beginClosing(_ store: Stratus, _ path: String) -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        guard case .open(let open)? = entries[path] else { return false }
-        return open === store
+        while case .closing(let closed)? = entries[path], closed === store { condition.wait() }
+        guard case .open(let open)? = entries[path], open === store else { return false }
+        entries[path] = .closing(store)
+        return true
     }
 
     private func claim(_ path: String) -> Stratus? {
@@ -59,9 +61,9 @@ final class OpenStratus: @unchecked Sendable {
         while true {
             switch entries[path] {
             case nil:
-                entries[path] = .changing
+                entries[path] = .opening
                 return nil
-            case .changing?:
+            case .opening?, .closing?:
                 condition.wait()
             case .open(let store)?:
                 return store
