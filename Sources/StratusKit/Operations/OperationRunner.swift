@@ -103,7 +103,12 @@ final class OperationRunner: Sendable {
         // For those who try again, a slow request is waited for until the whole time is over (O-10).
         if let seconds = configuration.requestSeconds, !configuration.retriesNetworkErrors {
             let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
-            state.withLock { $0.requestTimer = timer }
+            let last = state.withLock { state in
+                defer { state.requestTimer = timer }
+                return state.requestTimer
+            }
+            // An operation that has waited for another's answer begins anew.
+            if let last { session.timers.cancel(last) }
         }
         do {
             // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
@@ -229,18 +234,20 @@ extension OperationRunner {
     }
 
     private func send(_ longLived: LongLivedRun, _ job: any LongLivedJob) throws {
-        var archive: [String: Any] = [:]
         do {
             try job.send(context)
-            archive["answer"] = job.archivedAnswer as NSDictionary
         } catch {
             let failure = clientError(error)
-            if mayRetry(failure) { throw failure }
-            archive["failure"] = LongLivedArchive.object(of: failure)
-            try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+            if !mayRetry(failure) { keep(["failure": LongLivedArchive.object(of: failure)], of: longLived) }
             throw failure
         }
-        try session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(archive))
+        keep(["answer": job.archivedAnswer as NSDictionary], of: longLived)
+    }
+
+    /// Keeps the answer. One that cannot be kept is delivered all the same, for the server has done what it says; should
+    /// the process end before the last block, the request is sent once more.
+    private func keep(_ answer: [String: Any], of longLived: LongLivedRun) {
+        try? session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(answer))
     }
 
     private func leave() {

@@ -30,6 +30,8 @@ package final class LongLivedRegistry: Sendable {
         var waiters: [ObjectIdentifier: @Sendable () -> Void] = [:]
         /// Whether some object has called its last block.
         var hasConcluded = false
+        /// An answer that the store has refused: it lasts as long as an object runs the operation.
+        var unkeptAnswer: Data?
     }
 
     /// The most operations that are kept; one more is refused.
@@ -57,7 +59,7 @@ package final class LongLivedRegistry: Sendable {
             var state = running[entry.id] ?? Running()
             defer { running[entry.id] = state }
             state.members.insert(member)
-            if let answer = kept?.answer { return .replay(answer) }
+            if let answer = kept?.answer ?? state.unkeptAnswer { return .replay(answer) }
             if state.sender == nil { state.sender = member }
             guard state.sender != member else { return .send }
             state.waiters[member] = whenAnswered
@@ -76,16 +78,20 @@ package final class LongLivedRegistry: Sendable {
     }
 
     /// Keeps the answer, then wakes those who wait for it.
+    ///
+    /// Throws what the store throws. Those who wait are woken all the same, and get the answer.
     package func answer(_ entry: LongLivedEntry, with answer: Data) throws {
         var answered = entry
         answered.answer = answer
         answered.answered = clock.now
-        let waiters = try running.withLock { running in
-            try store.save(answered)
+        let (waiters, saved) = running.withLock { running in
+            let saved = Result { try store.save(answered) }
+            if case .failure = saved { running[entry.id]?.unkeptAnswer = answer }
             defer { running[entry.id]?.waiters = [:] }
-            return Array((running[entry.id]?.waiters ?? [:]).values)
+            return (Array((running[entry.id]?.waiters ?? [:]).values), saved)
         }
         for waiter in waiters { waiter() }
+        try saved.get()
     }
 
     /// An object has called its last block. The last one drops the operation; where the one that was to send leaves
@@ -102,7 +108,8 @@ package final class LongLivedRegistry: Sendable {
                 return nil
             }
             defer { running[id] = state }
-            guard state.sender == member, try store.entry(id)?.answer == nil else { return nil }
+            let hasAnswer = try state.unkeptAnswer != nil || store.entry(id)?.answer != nil
+            guard state.sender == member, !hasAnswer else { return nil }
             state.sender = state.waiters.keys.first
             return state.sender.flatMap { state.waiters.removeValue(forKey: $0) }
         }

@@ -1,0 +1,114 @@
+// Several objects that run one long-lived operation: who sends it, and what the others get.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusStore
+import StratusTestSupport
+import Testing
+
+/// Keeps long-lived operations in memory, counts who looks, and refuses answers if it is told to.
+private final class WatchedStore: LongLivedStore {
+    private let memory = MemoryLongLivedStore()
+    private let lookCount = Locked(0)
+    private let refusesAnswers: Bool
+
+    init(refusesAnswers: Bool) { self.refusesAnswers = refusesAnswers }
+
+    func save(_ entry: LongLivedEntry) throws {
+        if refusesAnswers, entry.answer != nil { throw CloudError(.serviceUnavailable, "planned") }
+        memory.save(entry)
+    }
+    func entry(_ id: String) -> LongLivedEntry? {
+        lookCount.withLock { $0 += 1 }
+        return memory.entry(id)
+    }
+    func entries() -> [LongLivedEntry] { memory.entries() }
+    func remove(_ id: String) { memory.remove(id) }
+
+    var looks: Int { lookCount.value }
+}
+
+@Suite struct LongLivedSharingTests {
+    /// A session of its own, whose operations are kept in `store`.
+    private func session(_ bench: OperationBench, _ store: WatchedStore) -> (CloudSession, CKContainer) {
+        let session = CloudSession(
+            server: bench.service, clock: bench.clock, account: bench.account.id, longLivedStore: store)
+        return (session, CKContainer(session: session, identifier: OperationBench.containerIdentifier, account: nil))
+    }
+
+    private func makeOperation(_ trace: Trace) -> CKModifyRecordsOperation {
+        let operation = CKModifyRecordsOperation(recordsToSave: [makeRecord("a")])
+        operation.configuration.isLongLived = true
+        operation.modifyRecordsResultBlock = { trace.note(outcome($0)) }
+        return operation
+    }
+
+    /// Runs another object of the same operation, and returns when it waits for the answer.
+    private func join(
+        _ operation: CKModifyRecordsOperation, _ container: CKContainer, _ store: WatchedStore, _ trace: Trace
+    ) async throws {
+        let found = try await container.longLivedOperation(for: operation.operationID)
+        let other = try #require(found as? CKModifyRecordsOperation)
+        other.configuration.qualityOfService = .default
+        other.modifyRecordsResultBlock = { trace.note("other \(outcome($0))") }
+        let looks = store.looks
+        container.add(other)
+        while store.looks == looks { await Task.yield() }
+        // The look is made under the registry's lock: who gets the lock next finds that the object has joined.
+        #expect(try await container.allLongLivedOperationIDs() == [operation.operationID])
+    }
+
+    @Test("[O-10][O-14] an object that takes the request over has its whole time for it, and leaves no timer behind")
+    func takenOver() async throws {
+        let bench = try OperationBench()
+        let store = WatchedStore(refusesAnswers: false)
+        let (session, container) = session(bench, store)
+        let (hold, requestCount) = (Hold(), Locked(0))
+        bench.interference.intervene { point in
+            guard case .request(.modifyRecords, _) = point else { return nil }
+            let isFirst = requestCount.withLock { count in
+                count += 1
+                return count == 1
+            }
+            if isFirst { return CloudError(.networkUnavailable, "planned", retryAfterSeconds: 1_000) }
+            hold.pass()
+            return nil
+        }
+        let trace = Trace()
+        let operation = makeOperation(trace)
+        operation.qualityOfService = .utility
+        container.privateCloudDatabase.add(operation)
+        await session.activity.untilIdle()
+        try await join(operation, container, store, trace)
+        bench.clock.advance(bySeconds: 50)
+        operation.cancel()
+        try await hold.arrived()
+        bench.clock.advance(bySeconds: 50)
+        hold.letGo()
+        await session.activity.untilIdle()
+        #expect(trace.all == ["operationCancelled", "other ok"])
+        #expect(session.timers.count == 0)
+        #expect(try await bench.stored(["a"]) == ["a"])
+    }
+
+    @Test("[O-14] an answer that cannot be kept is delivered all the same, to all objects, and nothing is sent again")
+    func unkeptAnswer() async throws {
+        let bench = try OperationBench()
+        let store = WatchedStore(refusesAnswers: true)
+        let (session, container) = session(bench, store)
+        let hold = bench.hold(.modifyRecords)
+        let trace = Trace()
+        let operation = makeOperation(trace)
+        container.privateCloudDatabase.add(operation)
+        try await hold.arrived()
+        try await join(operation, container, store, trace)
+        hold.letGo()
+        await session.activity.untilIdle()
+        #expect(trace.all.sorted() == ["ok", "other ok"])
+        #expect(bench.interference.sent == [.modifyRecords])
+        #expect(try await container.allLongLivedOperationIDs().isEmpty)
+        #expect(try await bench.stored(["a"]) == ["a"])
+    }
+}
