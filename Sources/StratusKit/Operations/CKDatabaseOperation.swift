@@ -11,7 +11,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     /// The database to work on. `CKDatabase.add` sets it.
     public final var database: CKDatabase? {
         get { locked { ownDatabase } }
-        set { configure { ownDatabase = newValue } }
+        set { configure(newValue) { swap(&ownDatabase, &$0) } }
     }
 
     override var selector: DatabaseSelector { database?.selector ?? .private }

@@ -23,25 +23,25 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     /// Who to look for.
     public final var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] {
         get { locked { lookupInfos } }
-        set { configure { lookupInfos = newValue } }
+        set { configure(newValue) { swap(&lookupInfos, &$0) } }
     }
 
     /// Called for everybody who was found.
     public final var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
         get { locked { blocks.discovered } }
-        set { configure { blocks.discovered = newValue } }
+        set { configure(newValue) { swap(&blocks.discovered, &$0) } }
     }
 
     /// Called last, once.
     public final var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { locked { blocks.result } }
-        set { configure { blocks.result = newValue } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once.
     public final var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
-        set { configure { blocks.oldResult = newValue } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
     override func makeJob() -> (any OperationJob)? {
@@ -51,7 +51,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     override func dropBlocks() {
         super.dropBlocks()
-        blocks = DiscoveryBlocks()
+        replace(DiscoveryBlocks()) { swap(&blocks, &$0) }
     }
 }
 
@@ -68,19 +68,19 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
     /// Called for everybody who was found.
     public final var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
         get { locked { discovered } }
-        set { configure { discovered = newValue } }
+        set { configure(newValue) { swap(&discovered, &$0) } }
     }
 
     /// Called last, once.
     public final var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { locked { blocks.result } }
-        set { configure { blocks.result = newValue } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once.
     public final var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
-        set { configure { blocks.oldResult = newValue } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
     override func makeJob() -> (any OperationJob)? {
@@ -89,8 +89,8 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
 
     override func dropBlocks() {
         super.dropBlocks()
-        discovered = nil
-        blocks = DiscoveryBlocks()
+        replace(nil) { swap(&discovered, &$0) }
+        replace(DiscoveryBlocks()) { swap(&blocks, &$0) }
     }
 }
 

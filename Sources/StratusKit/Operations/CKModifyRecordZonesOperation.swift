@@ -35,38 +35,38 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     /// The zones to save. Saving one that exists succeeds and changes nothing (Z-03).
     public final var recordZonesToSave: [CKRecordZone]? {
         get { locked { inputs.zonesToSave } }
-        set { configure { inputs.zonesToSave = newValue } }
+        set { configure(newValue) { swap(&inputs.zonesToSave, &$0) } }
     }
 
     /// The zones to delete.
     public final var recordZoneIDsToDelete: [CKRecordZone.ID]? {
         get { locked { inputs.zoneIDsToDelete } }
-        set { configure { inputs.zoneIDsToDelete = newValue } }
+        set { configure(newValue) { swap(&inputs.zoneIDsToDelete, &$0) } }
     }
 
     /// Called for every zone that was to be saved, with the zone as the server has it.
     public final var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
         get { locked { blocks.save } }
-        set { configure { blocks.save = newValue } }
+        set { configure(newValue) { swap(&blocks.save, &$0) } }
     }
 
     /// Called for every zone that was to be deleted.
     public final var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
         get { locked { blocks.delete } }
-        set { configure { blocks.delete = newValue } }
+        set { configure(newValue) { swap(&blocks.delete, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { locked { blocks.result } }
-        set { configure { blocks.result = newValue } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once, with what was saved and deleted; zones that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
     public final var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
-        set { configure { blocks.oldResult = newValue } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
     override func makeJob() -> (any OperationJob)? {
@@ -89,7 +89,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     override func dropBlocks() {
         super.dropBlocks()
-        blocks = Blocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
     }
 }
 

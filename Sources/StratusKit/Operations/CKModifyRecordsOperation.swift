@@ -55,31 +55,31 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// The records to save. A record that stands twice fails the operation (S-11).
     public final var recordsToSave: [CKRecord]? {
         get { locked { inputs.recordsToSave } }
-        set { configure { inputs.recordsToSave = newValue } }
+        set { configure(newValue) { swap(&inputs.recordsToSave, &$0) } }
     }
 
     /// The records to delete.
     public final var recordIDsToDelete: [CKRecord.ID]? {
         get { locked { inputs.recordIDsToDelete } }
-        set { configure { inputs.recordIDsToDelete = newValue } }
+        set { configure(newValue) { swap(&inputs.recordIDsToDelete, &$0) } }
     }
 
     /// How the server treats what it has.
     public final var savePolicy: RecordSavePolicy {
         get { locked { inputs.savePolicy } }
-        set { configure { inputs.savePolicy = newValue } }
+        set { configure(newValue) { swap(&inputs.savePolicy, &$0) } }
     }
 
     /// Data by which a client recognises its own change in the zone's feed (T-11).
     public final var clientChangeTokenData: Data? {
         get { locked { inputs.clientChangeTokenData } }
-        set { configure { inputs.clientChangeTokenData = newValue } }
+        set { configure(newValue) { swap(&inputs.clientChangeTokenData, &$0) } }
     }
 
     /// Whether a zone that can is changed whole or not at all.
     public final var isAtomic: Bool {
         get { locked { inputs.isAtomic } }
-        set { configure { inputs.isAtomic = newValue } }
+        set { configure(newValue) { swap(&inputs.isAtomic, &$0) } }
     }
 
     // MARK: Blocks
@@ -87,41 +87,41 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Called with how much of a record has been sent, at last with 1.0 (O-05).
     public final var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
         get { locked { blocks.progress } }
-        set { configure { blocks.progress = newValue } }
+        set { configure(newValue) { swap(&blocks.progress, &$0) } }
     }
 
     /// Called for every record that was to be saved.
     public final var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { locked { blocks.save } }
-        set { configure { blocks.save = newValue } }
+        set { configure(newValue) { swap(&blocks.save, &$0) } }
     }
 
     /// Called for every record that was to be deleted.
     public final var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
         get { locked { blocks.delete } }
-        set { configure { blocks.delete = newValue } }
+        set { configure(newValue) { swap(&blocks.delete, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { locked { blocks.result } }
-        set { configure { blocks.result = newValue } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called for every record that was to be saved, unless `perRecordSaveBlock` is set (O-06).
     @available(*, deprecated, message: "Use perRecordSaveBlock.")
     public final var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
         get { locked { blocks.oldSave } }
-        set { configure { blocks.oldSave = newValue } }
+        set { configure(newValue) { swap(&blocks.oldSave, &$0) } }
     }
 
     /// Called last, once, with what was saved and deleted; items that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
     public final var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
-        set { configure { blocks.oldResult = newValue } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
     // MARK: Running
@@ -149,7 +149,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func dropBlocks() {
         super.dropBlocks()
-        blocks = Blocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
     }
 }
 

@@ -22,13 +22,13 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// An identity of the operation, by which a long-lived one is found again (O-14).
     public internal(set) final var operationID: CKOperation.ID {
         get { locked { identity } }
-        set { configure { identity = newValue } }
+        set { configure(newValue) { swap(&identity, &$0) } }
     }
 
     /// What was current when the operation was made: tasks' values do not reach operation queues.
     let captured: any SessionSource
-    /// Recursive because letting go of a client's block may end objects that look at the operation.
-    private let lock = NSRecursiveLock()
+    /// Never held while something of a client's is called or let go of.
+    private let lock = NSLock()
     private var state = OperationState()
     private var identity = UUID().uuidString
     private var ownConfiguration = Configuration()
@@ -74,21 +74,20 @@ open class CKOperation: Operation, @unchecked Sendable {
     public final var configuration: CKOperation.Configuration! {
         get { locked { ownConfiguration } }
         set {
-            let copy = Configuration(newValue?.explicit ?? .init())
-            configure { ownConfiguration = copy }
+            configure(Configuration(newValue?.explicit ?? .init())) { swap(&ownConfiguration, &$0) }
         }
     }
 
     /// The group whose configuration the operation inherits.
     public final var group: CKOperationGroup? {
         get { locked { ownGroup } }
-        set { configure { ownGroup = newValue } }
+        set { configure(newValue) { swap(&ownGroup, &$0) } }
     }
 
     /// Called when a long-lived operation was persisted, before any other of its blocks (O-14).
     public final var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { locked { persistedBlock } }
-        set { configure { persistedBlock = newValue } }
+        set { configure(newValue) { swap(&persistedBlock, &$0) } }
     }
 
     /// How urgent the operation is; the same as the configuration's.
@@ -147,8 +146,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Takes the inputs of a kept operation.
     func adoptInputs(_ archive: [String: Any]) {}
 
-    /// Lets go of blocks, which often refer to the operation. Called when it has finished; the lock is held.
-    func dropBlocks() { persistedBlock = nil }
+    /// Lets go of blocks, which often refer to the operation. Called when it has finished.
+    func dropBlocks() { replace(nil) { swap(&persistedBlock, &$0) } }
 
     /// The database the operation works on.
     var selector: DatabaseSelector { .private }
@@ -170,6 +169,21 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Changes variables under the operation's lock, unless it has started (O-07).
     final func configure(_ body: () -> Void) {
         locked { if state.acceptsConfiguration && runner == nil { body() } }
+    }
+
+    /// Puts a value in the place of another under the operation's lock, unless it has started (O-07). What stood there
+    /// is let go of after the lock: that may end objects of a client's, which may look at the operation.
+    final func configure<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
+        var value = value
+        configure { exchange(&value) }
+        withExtendedLifetime(value) {}
+    }
+
+    /// The same, whether it has started or not.
+    final func replace<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
+        var value = value
+        locked { exchange(&value) }
+        withExtendedLifetime(value) {}
     }
 
     /// Changes where the operation stands.
@@ -278,11 +292,9 @@ extension CKOperation {
     }
 
     private func finish() {
-        let session = locked {
-            dropBlocks()
-            runner = nil
-            return surroundings.countedBy
-        }
+        dropBlocks()
+        replace(nil) { swap(&runner, &$0) }
+        let session = locked { surroundings.countedBy }
         willChangeValue(for: \.isFinished)
         didChangeValue(for: \.isFinished)
         session?.activity.end()

@@ -45,7 +45,9 @@ extension CKRecord {
     /// and an answer older than what the record knows changes no field of the server's.
     func absorb(_ saved: ClientRecord, account: AccountID?, sentEditNumber: UInt64) {
         let address = recordID.address
-        state.withLock { state in
+        // What the base was is let go of after the lock: that may end objects of a client's.
+        _ = state.withLock { state in
+            let base = state.baseFields
             let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
             if isNews { state.absorbSystemFields(saved, account: account) }
             state.edits = state.edits.filter { $0.value.number > sentEditNumber }
@@ -58,6 +60,7 @@ extension CKRecord {
                 held.value.confirm(field.value, at: CKAsset.Place(record: address, key: key))
             }
             state.baseFields = state.fields.filter { state.edits[$0.key] == nil }
+            return base
         }
     }
 

@@ -106,8 +106,15 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
             }
             parent = object as? CKRecord.Reference
         } else {
-            state.withLock { $0.set(object, forKey: key, isEncrypted: false) }
+            set(object, forKey: key, isEncrypted: false)
         }
+    }
+
+    /// Sets the value under a key, or removes it, plain or encrypted.
+    final func set(_ value: Any?, forKey key: FieldKey, isEncrypted: Bool) {
+        let field = HeldField.holding(value, forKey: key, isEncrypted: isEncrypted)
+        // What stood there is let go of after the lock.
+        _ = state.withLock { $0.set(field, forKey: key, isEncrypted: isEncrypted) }
     }
 
     /// The value under a key, in the words of Objective-C.

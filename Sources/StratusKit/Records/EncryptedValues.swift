@@ -17,7 +17,7 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting {
     }
 
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
-        record.state.withLock { $0.set(object, forKey: key, isEncrypted: true) }
+        record.set(object, forKey: key, isEncrypted: true)
     }
 
     subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {

@@ -11,6 +11,23 @@ struct FieldEdit: Sendable {
     var isEncrypted: Bool
 }
 
+extension HeldField {
+    /// What is to stand under a key, or the mistake in it. Asks objects of a client's what they hold, so no lock is held.
+    static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, ValueMisuse> {
+        if let text = FieldKeyRule.misuse(of: key) { return .failure(ValueMisuse(text: text)) }
+        guard let value else { return .success(nil) }
+        do throws(ValueMisuse) {
+            let held = try HeldValue(holding: value)
+            guard !isEncrypted || !held.isUnencryptable else {
+                throw ValueMisuse(text: "encrypted values are no assets or references.")
+            }
+            return .success(HeldField(value: held, isEncrypted: isEncrypted))
+        } catch {
+            return .failure(ValueMisuse(text: "Value of key \(key): \(error.text)"))
+        }
+    }
+}
+
 /// The variable part of a record.
 struct RecordState: Sendable {
     var changeTag: String?
@@ -39,24 +56,17 @@ struct RecordState: Sendable {
         return lastEditNumber
     }
 
-    /// Sets or removes a value.
-    mutating func set(_ value: Any?, forKey key: String, isEncrypted: Bool) {
-        if let misuse = FieldKeyRule.misuse(of: key) {
-            return StratusMisuse.note(misuse, in: &self.misuse)
+    /// Sets or removes a value, and hands out what stood there: to let go of it may end objects of a client's.
+    mutating func set(_ field: Result<HeldField?, ValueMisuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
+        switch field {
+        case .failure(let mistake):
+            StratusMisuse.note(mistake.text, in: &misuse)
+            return nil
+        case .success(let field):
+            defer { fields[key] = field }
+            edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
+            return fields[key]
         }
-        var held: HeldValue?
-        if let value {
-            do {
-                held = try HeldValue(holding: value)
-            } catch {
-                return StratusMisuse.note("Value of key \(key): \(error.text)", in: &misuse)
-            }
-        }
-        if isEncrypted, held?.isUnencryptable == true {
-            return StratusMisuse.note("Value of key \(key): encrypted values are no assets or references.", in: &misuse)
-        }
-        fields[key] = held.map { HeldField(value: $0, isEncrypted: isEncrypted) }
-        edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
     }
 
     func object(forKey key: String, isEncrypted: Bool) -> (any __CKRecordObjCValue & CKRecordValueProtocol)? {

@@ -8,6 +8,7 @@
 //   4. At most `queueLimit` jobs wait; one more is refused.
 
 import Foundation
+import StratusStore
 
 /// A bounded pool of threads for work that blocks.
 package final class BlockingPool: Sendable {
@@ -50,37 +51,22 @@ package final class BlockingPool: Sendable {
     package func close() { state.close() }
 }
 
-/// A job's place in the queue.
+/// A job's place in the queue. The queue may keep the ticket long after the job has run, but never the job, which may be
+/// the last to refer to objects of a client's.
 package final class PoolTicket: Sendable {
-    fileprivate let job: @Sendable () -> Void
-    private let isTaken = LockedFlag()
+    /// Nil once the job has begun or was taken back.
+    private let job: Locked<(@Sendable () -> Void)?>
 
-    fileprivate init(_ job: @escaping @Sendable () -> Void) { self.job = job }
+    fileprivate init(_ job: @escaping @Sendable () -> Void) { self.job = Locked(job) }
 
     /// Takes the job back. False when it has begun, or was taken back before.
-    package func withdraw() -> Bool { isTaken.raise() }
+    package func withdraw() -> Bool { take() != nil }
 
-    fileprivate func take() -> Bool { isTaken.raise() }
-}
-
-/// A flag that can be raised once.
-final class LockedFlag: @unchecked Sendable {
-    // Because the one variable is touched only under the lock.
-    private let lock = NSLock()
-    private var isRaised = false
-
-    /// Raises the flag; false when it was raised already.
-    func raise() -> Bool {
-        lock.lock()
-        defer { lock.unlock() }
-        defer { isRaised = true }
-        return !isRaised
-    }
-
-    var value: Bool {
-        lock.lock()
-        defer { lock.unlock() }
-        return isRaised
+    fileprivate func take() -> (@Sendable () -> Void)? {
+        job.withLock { job in
+            defer { job = nil }
+            return job
+        }
     }
 }
 
@@ -132,7 +118,7 @@ private final class PoolState: @unchecked Sendable {
     private func startThread() {
         let thread = Thread { [self] in
             while let ticket = next() {
-                if ticket.take() { ticket.job() }
+                ticket.take()?()
             }
         }
         thread.name = "StratusKit requests"

@@ -93,7 +93,11 @@ private final class TimerCore: @unchecked Sendable {
         }
     }
 
-    func cancel(_ number: UInt64) -> Bool { locked { entries.removeValue(forKey: number) != nil } }
+    func cancel(_ number: UInt64) -> Bool {
+        // Let go of after the lock, as everything that may be a client's.
+        let entry = locked { entries.removeValue(forKey: number) }
+        return entry != nil
+    }
 
     func end() {
         locked {

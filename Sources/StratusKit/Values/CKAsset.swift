@@ -63,13 +63,17 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// The client's file, or for a fetched asset a private copy, which the client may keep, change or delete. Nil where
     /// the content was not delivered or can no longer be had, and after decoding.
     public var fileURL: URL? {
-        // The copy is made under the lock, so that threads that ask at the same time are given the same one.
-        state.withLock { state in
-            if let file = state.upload ?? state.copy { return file }
-            guard let content = state.confirmed?.content, let download = state.download else { return nil }
-            state.copy = try? download(content)
-            return state.copy
+        let known = state.value
+        if let file = known.upload ?? known.copy { return file }
+        guard let content = known.confirmed?.content, let made = try? known.download?(content) else { return nil }
+        // Copied without the lock. Threads that ask at the same time are given the same copy, that of the first.
+        let kept = state.withLock { state in
+            let kept = state.copy ?? made
+            state.copy = kept
+            return kept
         }
+        if kept != made { try? FileManager.default.removeItem(at: made) }
+        return kept
     }
 
     /// Notes that the server has stored this asset's content in a field.
