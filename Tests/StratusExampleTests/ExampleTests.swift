@@ -134,6 +134,29 @@ struct ExampleTests {
         #expect(Self.settled(book.log) == Self.settled(Self.guestBookLog))
     }
 
+    private static let tourLog = [
+        "made Tour", "bridge: Bridge", "tower: unknown", "zone _defaultZone", "saved: true",
+        "dropped: started 1, cancelled 1", "last: started 1, cancelled 0",
+    ]
+
+    @Test("[O-09] operations derived from CloudKit's, with initialisers of their own, run like them")
+    func operationTour() async throws {
+        let tour = CloudKitExamples.OperationTour()
+        let log = await withCheckedContinuation { continuation in
+            tour.run { continuation.resume(returning: $0) }
+        }
+        #expect(log == Self.tourLog)
+    }
+
+    @Test("[O-09] derived operations in Swift 5 mode do the same")
+    func operationTourInSwift5() async throws {
+        let tour = CloudKitExamplesSwift5.OperationTour()
+        let log = await withCheckedContinuation { continuation in
+            tour.run { continuation.resume(returning: $0) }
+        }
+        #expect(log == Self.tourLog)
+    }
+
     @Test("[R-03][R-09][A-11] the reading list counts right from many tasks, and goes with its shelf")
     func readingList() async throws {
         let list = CloudKitExamples.ReadingList()

@@ -22,7 +22,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     private var blocks = Blocks()
 
     /// An operation without items.
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that fetches these.
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
@@ -31,8 +31,11 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     /// An operation that fetches all zones of its database (Z-05).
-    open class func fetchAllRecordZonesOperation() -> Self {
-        let operation = self.init()
+    ///
+    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of, would
+    /// take an initialiser that every subclass had to repeat.
+    open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
+        let operation = CKFetchRecordZonesOperation()
         operation.configure { operation.inputs.isForAll = true }
         return operation
     }
@@ -40,26 +43,26 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     /// The zones to fetch.
     public final var recordZoneIDs: [CKRecordZone.ID]? {
         get { locked { inputs.zoneIDs } }
-        set { configure { inputs.zoneIDs = newValue } }
+        set { configure(newValue) { swap(&inputs.zoneIDs, &$0) } }
     }
 
     /// Called for every zone.
     public final var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
         get { locked { blocks.zone } }
-        set { configure { blocks.zone = newValue } }
+        set { configure(newValue) { swap(&blocks.zone, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { locked { blocks.result } }
-        set { configure { blocks.result = newValue } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once, with what was found; zones that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
     public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
-        set { configure { blocks.oldResult = newValue } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
     override func makeJob() -> (any OperationJob)? {
@@ -80,7 +83,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
     override func dropBlocks() {
         super.dropBlocks()
-        blocks = Blocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
     }
 }
 

@@ -26,7 +26,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private var blocks = Blocks()
 
     /// An operation without items.
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that fetches these.
     public convenience init(recordIDs: [CKRecord.ID]) {
@@ -36,8 +36,11 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     /// An operation that fetches the record of the user who asks; without an account it fails with `notAuthenticated`
     /// (O-17).
-    open class func fetchCurrentUserRecordOperation() -> Self {
-        let operation = self.init()
+    ///
+    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of, would
+    /// take an initialiser that every subclass had to repeat.
+    open class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
+        let operation = CKFetchRecordsOperation()
         operation.configure { operation.inputs.isForCurrentUser = true }
         return operation
     }
@@ -47,13 +50,13 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// The records to fetch.
     public final var recordIDs: [CKRecord.ID]? {
         get { locked { inputs.recordIDs } }
-        set { configure { inputs.recordIDs = newValue } }
+        set { configure(newValue) { swap(&inputs.recordIDs, &$0) } }
     }
 
     /// The fields to fetch: nil for all, none for system fields alone (T-14).
     public final var desiredKeys: [CKRecord.FieldKey]? {
         get { locked { inputs.desiredKeys } }
-        set { configure { inputs.desiredKeys = newValue } }
+        set { configure(newValue) { swap(&inputs.desiredKeys, &$0) } }
     }
 
     // MARK: Blocks
@@ -61,7 +64,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Called with how much of a record has come, at last with 1.0 (O-05).
     public final var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
         get { locked { blocks.progress } }
-        set { configure { blocks.progress = newValue } }
+        set { configure(newValue) { swap(&blocks.progress, &$0) } }
     }
 
     /// Called for every record that was asked for.
@@ -69,27 +72,27 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { locked { blocks.record } }
-        set { configure { blocks.record = newValue } }
+        set { configure(newValue) { swap(&blocks.record, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { locked { blocks.result } }
-        set { configure { blocks.result = newValue } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called for every record that was asked for, unless `perRecordResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use perRecordResultBlock.")
     public final var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
         get { locked { blocks.oldRecord } }
-        set { configure { blocks.oldRecord = newValue } }
+        set { configure(newValue) { swap(&blocks.oldRecord, &$0) } }
     }
 
     /// Called last, once, with what was found; items that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
     public final var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
-        set { configure { blocks.oldResult = newValue } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
     // MARK: Running
@@ -117,7 +120,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func dropBlocks() {
         super.dropBlocks()
-        blocks = Blocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
     }
 }
 
