@@ -137,6 +137,7 @@ struct StuckOperationTests {
 
     /// An operation whose subclass never calls it ready.
     private final class NeverReady: CKModifyRecordsOperation, @unchecked Sendable {
+        // Unchecked because it inherits from CKOperation, and has nothing of its own.
         override var isReady: Bool { false }
     }
 
