@@ -50,11 +50,11 @@ package final class RecordTransaction: RecordReader {
 
     /// Carries out a plan that this transaction has made, and after which it has written nothing else into the zone.
     ///
-    /// Throws `unavailable` while indexes are being rebuilt, `unknownZone`.
+    /// Throws `rebuilding` while indexes are being rebuilt, `unknownZone`.
     @discardableResult
     package func carryOut(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
         guard !engine.isRebuilding.load(ordering: .acquiring) else {
-            throw RecordsError(.unavailable, "Indexes are being rebuilt: try again when that is done.")
+            throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
         }
         let zone = try existingZone(id)
         guard !plan.isEmpty else { return plan }
