@@ -75,28 +75,17 @@ struct DepartureRunner {
         }
     }
 
-    /// The person's user record, and what they subscribed to, in a container's public database.
+    /// The person's user record with what is deleted with it, and what they subscribed to, in a container's public
+    /// database.
     private func removePublic(in container: ContainerName) throws {
         let database = DatabaseID(container: container, owner: nil, scope: .public)
         guard let entry = try engine.read({ try $0.databaseEntry(database) }) else { return }
         try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
         let zone = ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
-        let name = RecordName(departure.userName.text)
-        try engine.transact { transaction in
-            guard let reader = try transaction.zone(zone), let record = try reader.record(name) else { return }
-            let assets = record.record.assets
-            try assetLedger.settle(
-                adding: [:], removing: assets, owner: AssetStore.publicOwner(of: container), in: transaction)
-            try ZoneFacts.changeAssetCount(
-                by: -assets.values.reduce(0, +), of: zone.name, DatabaseKeys(entry.number), in: transaction)
-            do {
-                try transaction.apply(MutationRequest([.delete(name)], stamp: stamp, tagSalt: tagSalt), in: zone)
-            } catch is RequestRefused {
-                // Another record names it as its parent. Then the record stays, and nothing in it.
-                let empty = Record(name: name, type: record.record.type, parent: record.record.parent)
-                try transaction.apply(MutationRequest([.save(empty)], stamp: stamp, tagSalt: tagSalt), in: zone)
-            }
-        }
+        try PublicDeparture(
+            engine: engine, zone: zone, userRecord: RecordName(departure.userName.text), stamp: stamp,
+            tagSalt: tagSalt, assetLedger: assetLedger
+        ).run()
     }
 
     private func removeEntries(_ range: LayoutRange) throws {
