@@ -2,8 +2,9 @@
 //
 //   1. One commit: the account and everything that leads to it go; a departure entry takes its place. From here on the
 //      person cannot sign in, nobody can write for them, and their handles are free.
-//   2. Batches: all zones of their private databases are deleted (O(1) each), what they used is forgotten, what they
-//      subscribed to and accepted goes, and their user record in every public database.
+//   2. Batches: all zones of their private databases are deleted (O(1) each), what they used is forgotten, with it what
+//      zones deleted before still count of their assets, what they subscribed to and accepted goes, and their user record
+//      in every public database.
 //   3. When the deleted zones have been purged: their databases go from the directory.
 //   4. One commit: the departure entry goes.
 //
@@ -34,6 +35,7 @@ struct DepartureRunner {
     func removeContent() throws {
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
+            try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
         }
         try removeEntries(GlobalKeys.acceptances(of: departure.userName))
@@ -71,6 +73,19 @@ struct DepartureRunner {
                     try transaction.deleteZone(ZoneID(database: database, name: zone.name))
                 }
                 return zones.count > Self.zoneBatchCount
+            }
+        }
+    }
+
+    /// Lets zones that were deleted before be purged at once: nothing is to be taken out of a ledger that goes as a whole.
+    private func abandonReleases(of database: DatabaseID) throws {
+        guard let number = try engine.read({ try $0.databaseEntry(database)?.number }) else { return }
+        var hasMore = true
+        while hasMore {
+            hasMore = try engine.transact { transaction in
+                let releases = try transaction.releases(in: number, limit: Self.zoneBatchCount)
+                for release in releases { try transaction.advance(release, to: nil) }
+                return releases.count == Self.zoneBatchCount
             }
         }
     }

@@ -197,9 +197,20 @@ struct AssetCollectorTests {
                 try transaction.apply(MutationRequest([.save(record)], stamp: stamp, tagSalt: 1), in: zone)
             }
         }
+        func setZoneCount(_ count: UInt64) throws {
+            try fixture.engine.transact { transaction in
+                let number = try #require(try transaction.databaseEntry(database)).number
+                try transaction.set(
+                    DatabaseKeys(number).zoneAssets(zone.name), to: ZoneAssetsEntry(count: count).encoded())
+            }
+        }
         try save("r", asset)
+        #expect(
+            try fixture.verifier.miscounts { $0.owner } == [.zoneMiscounted(zone, counted: 0, held: 1)])
+        try setZoneCount(1)
         #expect(try fixture.verifier.miscounts { $0.owner }.isEmpty)
         try save("s", asset)
+        try setZoneCount(2)
         let key = AssetKey(owner: AssetFixture.owner, digest: asset.digest)
         #expect(try fixture.verifier.miscounts { $0.owner } == [.miscounted(key, counted: 1, held: 2)])
         #expect(try fixture.verifier.miscounts { _ in nil } == [.miscounted(key, counted: 1, held: 0)])
