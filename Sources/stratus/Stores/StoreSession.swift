@@ -128,6 +128,13 @@ final class StoreSession {
 
     var statistics: StoreStatistics { store.statistics }
 
+    /// The files of assets, to be looked at: nothing is taken in and nothing removed.
+    var assets: AssetStore {
+        // Where a host keeps them, beside the engine's files.
+        let directory = URL(fileURLWithPath: path).appendingPathComponent("assets").path
+        return AssetStore(directory: directory, session: UUID(), clock: SystemClock())
+    }
+
     /// Lets go of the assets of deleted zones. Their files are left to the next host.
     func releaseAssets() throws {
         try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
