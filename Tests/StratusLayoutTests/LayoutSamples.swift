@@ -64,7 +64,7 @@ enum LayoutSamples {
         GlobalKeys.identity(.externalID, "user-17"),
         GlobalKeys.identity(.email("b@example.com")), GlobalKeys.identity(.phone("+491")),
         GlobalKeys.usage(of: "_alice"), GlobalKeys.zoneUsage(of: "_alice", zone: second),
-        GlobalKeys.departure(of: "_alice"),
+        GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -99,6 +99,16 @@ enum LayoutSamples {
         (
             GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)),
             PurgeEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second).encoded()
+        ),
+        (
+            GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
+            ReleaseEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second, owner: "_alice").encoded()
+        ),
+        (
+            GlobalKeys.release(DatabaseNumber(3), ZoneNumber(300)),
+            ReleaseEntry(
+                database: DatabaseNumber(3), zone: ZoneNumber(300), identity: first, owner: "_alice", last: "a.txt"
+            ).encoded()
         ),
         (database.header(), DatabaseHeader(nextZoneNumber: 2, changeCounter: 16_384).encoded()),
         (database.zone("z"), ZoneEntry(number: ZoneNumber(700), identity: first, created: stamp).encoded()),

@@ -15,7 +15,7 @@ package struct AssetSweepPosition: Hashable, Sendable {
     fileprivate var folder: String
 }
 
-/// How far a session has come with its sweep of what earlier ones left.
+/// How far a session has come with its sweep of what earlier ones left, or of what it lost sight of itself.
 enum AssetSessionSweep: Hashable, Sendable {
     case notBegun
     case at(AssetSweepPosition)
@@ -64,25 +64,14 @@ package struct AssetCollector: Sendable {
     }
 
     /// Removes what `collectOrphans` does, and goes on with a sweep that each session makes once, for what a crash has
-    /// left before. To be called again and again in the background; where there is nothing to do it costs nothing.
+    /// left before, and anew when more contents were orphaned than it can remember. To be called again and again in the
+    /// background; where there is nothing to do it costs nothing.
     ///
     /// Returns how many files were removed.
     @discardableResult
     package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
         let count = try collectOrphans()
-        let begun: AssetSweepPosition??
-        begun = store.sweep.withLock { state in
-            switch state {
-            case .isRunning, .isDone: return nil
-            case .notBegun:
-                state = .isRunning
-                return .some(nil)
-            case .at(let position):
-                state = .isRunning
-                return .some(position)
-            }
-        }
-        guard let position = begun else { return count }
+        guard let position = beginSweep() else { return count }
         do {
             let report = try sweep(from: position) { _ in shouldContinue() }
             store.sweep.withLock { $0 = report.position.map { .at($0) } ?? .isDone }
@@ -90,6 +79,24 @@ package struct AssetCollector: Sendable {
         } catch {
             store.sweep.withLock { $0 = position.map { .at($0) } ?? .notBegun }
             throw error
+        }
+    }
+
+    /// Where the sweep is to go on, nil for its beginning; nothing where there is none to be made.
+    private func beginSweep() -> AssetSweepPosition?? {
+        store.sweep.withLock { state in
+            if state == .isRunning { return nil }
+            // What was lost sight of may lie anywhere, also behind where a sweep has been.
+            let isAnew = store.leases.takeOverflow()
+            switch state {
+            case .isDone where !isAnew: return nil
+            case .at(let position) where !isAnew:
+                state = .isRunning
+                return .some(position)
+            default:
+                state = .isRunning
+                return .some(nil)
+            }
         }
     }
 

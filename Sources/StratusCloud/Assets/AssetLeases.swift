@@ -42,17 +42,19 @@ final class AssetLeases: Sendable {
         var markNumber: UInt64 = 0
         /// Content that lost its last record and waits for the collector.
         var orphans: Set<AssetKey> = []
+        /// Whether content did not get on the list of orphans because that was full.
+        var hasOverflowed = false
     }
 
-    /// Beyond this many waiting contents the rest is left to the next sweep of all files.
-    private static let maximumOrphanCount = 100_000
-
+    /// Beyond this many waiting contents the rest is left to a sweep of all files.
+    private let maximumOrphanCount: Int
     private let clock: any CloudClock
     private let leaseSeconds: Double
     private let state = Locked(State())
 
-    init(clock: any CloudClock, leaseSeconds: Double) {
+    init(clock: any CloudClock, leaseSeconds: Double, maximumOrphanCount: Int) {
         self.clock = clock
+        self.maximumOrphanCount = maximumOrphanCount
         self.leaseSeconds = leaseSeconds
     }
 
@@ -71,7 +73,7 @@ final class AssetLeases: Sendable {
             guard var lease = state.leases[key] else { return }
             lease.holderCount -= 1
             state.leases[key] = lease.holderCount > 0 ? lease : nil
-            if lease.holderCount <= 0, !lease.isCommitted { Self.queue(key, &state) }
+            if lease.holderCount <= 0, !lease.isCommitted { queue(key, &state) }
         }
     }
 
@@ -91,14 +93,14 @@ final class AssetLeases: Sendable {
     }
 
     func noteOrphan(_ key: AssetKey) {
-        state.withLock { Self.queue(key, &$0) }
+        state.withLock { queue(key, &$0) }
     }
 
     /// Lets content wait for the collector whose lease has ended by the clock.
     func queueExpired() {
         let now = clock.uptimeSeconds
         state.withLock { state in
-            for (key, lease) in state.leases where lease.endsAtUptimeSeconds < now { Self.queue(key, &state) }
+            for (key, lease) in state.leases where lease.endsAtUptimeSeconds < now { queue(key, &state) }
         }
     }
 
@@ -108,6 +110,14 @@ final class AssetLeases: Sendable {
             let keys = Array(state.orphans.prefix(limit))
             state.orphans.subtract(keys)
             return keys
+        }
+    }
+
+    /// Whether orphans were lost since this was last asked: only a sweep of all files finds them.
+    func takeOverflow() -> Bool {
+        state.withLock { state in
+            defer { state.hasOverflowed = false }
+            return state.hasOverflowed
         }
     }
 
@@ -149,8 +159,11 @@ final class AssetLeases: Sendable {
         }
     }
 
-    private static func queue(_ key: AssetKey, _ state: inout State) {
-        guard state.orphans.count < maximumOrphanCount else { return }
-        state.orphans.insert(key)
+    private func queue(_ key: AssetKey, _ state: inout State) {
+        if state.orphans.count < maximumOrphanCount || state.orphans.contains(key) {
+            state.orphans.insert(key)
+        } else {
+            state.hasOverflowed = true
+        }
     }
 }

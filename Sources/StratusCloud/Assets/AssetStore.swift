@@ -31,15 +31,17 @@ package final class AssetStore: Sendable {
     /// `directory` is an absolute path; it need not be there yet, the directory above it must. Copies are handed out in
     /// `copiesDirectory`, or in `copies` inside the directory. `session` is drawn anew for every opening. An asset has
     /// at most `byteCountLimit` bytes (L-04), where that is not nil. Content that no record holds is kept for
-    /// `leaseSeconds` for a request that never ends.
+    /// `leaseSeconds` for a request that never ends. At most `orphanCount` contents wait in memory to be collected; what is
+    /// more is found by a sweep of all files.
     package init(
         directory: String, copiesDirectory: String? = nil, session: UUID, clock: any CloudClock,
-        byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, files: any AssetFiles = SystemAssetFiles()
+        byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, orphanCount: Int = 100_000,
+        files: any AssetFiles = SystemAssetFiles()
     ) {
         self.directory = AssetDirectory(top: directory, copies: copiesDirectory, session: session)
         self.byteCountLimit = byteCountLimit
         self.files = files
-        leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds)
+        leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
     }
 
     /// Who owns the assets of a container's public database: the app, and no account.

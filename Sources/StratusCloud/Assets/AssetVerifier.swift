@@ -15,6 +15,8 @@ package enum AssetFinding: Hashable, Sendable, CustomStringConvertible {
     case orphaned(AssetKey)
     /// The ledger counts a content otherwise than the owner's records hold it.
     case miscounted(AssetKey, counted: UInt64, held: UInt64)
+    /// A zone's counter, by which its deletion knows whether there is anything to let go of, is not what its records hold.
+    case zoneMiscounted(ZoneID, counted: UInt64, held: UInt64)
     /// A file or directory that is no content's.
     case foreign(path: String)
 
@@ -25,6 +27,8 @@ package enum AssetFinding: Hashable, Sendable, CustomStringConvertible {
         case .orphaned(let key): "orphaned content \(Hex.text(key.digest)) of \(key.owner)"
         case .miscounted(let key, let counted, let held):
             "content \(Hex.text(key.digest)) of \(key.owner) is counted \(counted) times and held \(held) times"
+        case .zoneMiscounted(let zone, let counted, let held):
+            "zone \(zone.name) of \(zone.database.owner?.text ?? "the app") counts \(counted) assets and holds \(held)"
         case .foreign(let path): "foreign file \(path)"
         }
     }
@@ -79,33 +83,56 @@ package struct AssetVerifier: Sendable {
         for key in ledger.keys where !seen.contains(key) { findings.append(.missing(key)) }
     }
 
-    /// Compares the ledger with the records of every zone that is there. `owner` says whose assets a database's are;
-    /// nil passes it over.
+    /// Compares the ledger with the records of every zone that is there, and of those deleted whose records still count.
+    /// `owner` says whose assets a database's are; nil passes it over.
     package func miscounts(owner: (DatabaseID) -> UserName?) throws -> [AssetFinding] {
         try engine.read { reader in
             var held: [AssetKey: UInt64] = [:]
+            var findings: [AssetFinding] = []
             for database in try reader.databases() {
                 guard let owner = owner(database.id) else { continue }
                 for zone in try reader.zones(in: database.id) {
                     let id = ZoneID(database: database.id, name: zone.name)
-                    try count(try reader.existingZone(id), owner, &held)
+                    let found = try count(try reader.existingZone(id), owner, &held)
+                    let key = DatabaseKeys(zone.database).zoneAssets(zone.name)
+                    let counted =
+                        try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
+                    if counted != found { findings.append(.zoneMiscounted(id, counted: counted, held: found)) }
+                }
+            }
+            for release in try reader.releases() {
+                _ = try reader.visitRecords(of: release) { record in
+                    Self.count(record, release.owner, &held)
+                    return .next
                 }
             }
             let ledger = try Self.ledger(GlobalKeys.assets.keyRange, in: reader).mapValues(\.count)
-            return Set(held.keys).union(ledger.keys).compactMap { key -> AssetFinding? in
+            for key in Set(held.keys).union(ledger.keys) {
                 let (counted, held) = (ledger[key] ?? 0, held[key] ?? 0)
-                return counted == held ? nil : .miscounted(key, counted: counted, held: held)
-            }.sorted { "\($0)" < "\($1)" }
+                if counted != held { findings.append(.miscounted(key, counted: counted, held: held)) }
+            }
+            return findings.sorted { "\($0)" < "\($1)" }
         }
     }
 
-    private func count(_ zone: ZoneReader, _ owner: UserName, _ held: inout [AssetKey: UInt64]) throws {
+    /// Returns how many assets the zone's records hold.
+    private func count(_ zone: ZoneReader, _ owner: UserName, _ held: inout [AssetKey: UInt64]) throws -> UInt64 {
+        var sum: UInt64 = 0
         for change in try zone.changes(after: 0) where change.kind == .saved {
             guard let record = try zone.record(change.name) else { continue }
-            for (asset, count) in record.record.assets {
-                held[AssetKey(owner: owner, digest: asset.digest), default: 0] += UInt64(count)
-            }
+            sum += Self.count(record.record, owner, &held)
         }
+        return sum
+    }
+
+    @discardableResult
+    private static func count(_ record: Record, _ owner: UserName, _ held: inout [AssetKey: UInt64]) -> UInt64 {
+        var sum: UInt64 = 0
+        for (asset, count) in record.assets {
+            held[AssetKey(owner: owner, digest: asset.digest), default: 0] += UInt64(count)
+            sum += UInt64(count)
+        }
+        return sum
     }
 
     /// Every owner of whom the ledger counts something: one look each.

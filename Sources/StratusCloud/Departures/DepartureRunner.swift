@@ -2,8 +2,9 @@
 //
 //   1. One commit: the account and everything that leads to it go; a departure entry takes its place. From here on the
 //      person cannot sign in, nobody can write for them, and their handles are free.
-//   2. Batches: all zones of their private databases are deleted (O(1) each), what they used is forgotten, what they
-//      subscribed to and accepted goes, and their user record in every public database.
+//   2. Batches: all zones of their private databases are deleted (O(1) each), what they used is forgotten, with it what
+//      zones deleted before still count of their assets, what they subscribed to and accepted goes, and their user record
+//      in every public database.
 //   3. When the deleted zones have been purged: their databases go from the directory.
 //   4. One commit: the departure entry goes.
 //
@@ -34,6 +35,7 @@ struct DepartureRunner {
     func removeContent() throws {
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
+            try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
         }
         try removeEntries(GlobalKeys.acceptances(of: departure.userName))
@@ -75,28 +77,30 @@ struct DepartureRunner {
         }
     }
 
-    /// The person's user record, and what they subscribed to, in a container's public database.
+    /// Lets zones that were deleted before be purged at once: nothing is to be taken out of a ledger that goes as a whole.
+    private func abandonReleases(of database: DatabaseID) throws {
+        guard let number = try engine.read({ try $0.databaseEntry(database)?.number }) else { return }
+        var hasMore = true
+        while hasMore {
+            hasMore = try engine.transact { transaction in
+                let releases = try transaction.releases(in: number, limit: Self.zoneBatchCount)
+                for release in releases { try transaction.advance(release, to: nil) }
+                return releases.count == Self.zoneBatchCount
+            }
+        }
+    }
+
+    /// The person's user record with what is deleted with it, and what they subscribed to, in a container's public
+    /// database.
     private func removePublic(in container: ContainerName) throws {
         let database = DatabaseID(container: container, owner: nil, scope: .public)
         guard let entry = try engine.read({ try $0.databaseEntry(database) }) else { return }
         try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
         let zone = ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
-        let name = RecordName(departure.userName.text)
-        try engine.transact { transaction in
-            guard let reader = try transaction.zone(zone), let record = try reader.record(name) else { return }
-            let assets = record.record.assets
-            try assetLedger.settle(
-                adding: [:], removing: assets, owner: AssetStore.publicOwner(of: container), in: transaction)
-            try ZoneFacts.changeAssetCount(
-                by: -assets.values.reduce(0, +), of: zone.name, DatabaseKeys(entry.number), in: transaction)
-            do {
-                try transaction.apply(MutationRequest([.delete(name)], stamp: stamp, tagSalt: tagSalt), in: zone)
-            } catch is RequestRefused {
-                // Another record names it as its parent. Then the record stays, and nothing in it.
-                let empty = Record(name: name, type: record.record.type, parent: record.record.parent)
-                try transaction.apply(MutationRequest([.save(empty)], stamp: stamp, tagSalt: tagSalt), in: zone)
-            }
-        }
+        try PublicDeparture(
+            engine: engine, zone: zone, userRecord: RecordName(departure.userName.text), stamp: stamp,
+            tagSalt: tagSalt, assetLedger: assetLedger
+        ).run()
     }
 
     private func removeEntries(_ range: LayoutRange) throws {

@@ -5,11 +5,14 @@ package import StratusRecords
 extension CloudError {
     /// How long a client should wait where the store was only busy (Z-09).
     private static let busyRetrySeconds = 1.0
+    /// How long a client should wait while indexes are rebuilt: some 20,000 records are in a second.
+    private static let rebuildRetrySeconds = 5.0
 
     /// A store's or the record layer's error as an answer to the client.
     ///
     /// A commit of unknown outcome is `serverResponseLost` (S-21), a store that takes no requests `serviceUnavailable`,
-    /// a transaction over the store's limit `limitExceeded`, damage `internalError`.
+    /// with a time to retry after where it takes them again by itself (L-16), a transaction over the store's limit
+    /// `limitExceeded`, damage `internalError`.
     package init(_ error: RecordsError) {
         let cause = "\(error)"
         switch error.code.description {
@@ -21,6 +24,10 @@ extension CloudError {
             self.init(
                 .zoneBusy, "Others are writing to the same data: try again later.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
+        case "rebuilding":
+            self.init(
+                .serviceUnavailable, "The host rebuilds indexes: try again when that is done.", cause: cause,
+                retryAfterSeconds: Self.rebuildRetrySeconds)
         case "unavailable", "held", "closed", "diskFull", "notPermitted", "inputOutput":
             self.init(
                 .serviceUnavailable, "The store takes no requests now: the host has to look into the cause.",

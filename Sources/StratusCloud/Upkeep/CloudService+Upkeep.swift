@@ -30,7 +30,24 @@ extension CloudService {
     ///
     /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09).
     /// Nil leaves the history alone: looking for what has expired costs some reads for each zone of the store.
+    ///
+    /// Throws the store's errors, and `corruption` where the assets of a deleted zone are counted wrongly, with everything
+    /// else done.
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
+        let release = Result { try releaseAssets(pace) }
+        try free(historySeconds: historySeconds, pace)
+        _ = try release.get()
+    }
+
+    /// Lets go of the assets of deleted zones. Until it has, their files and their keys stay.
+    @discardableResult
+    package func releaseAssets(_ pace: UpkeepPace) throws -> AssetReleaseProgress {
+        try AssetReleaser(engine: engine, ledger: assetLedger)
+            .releaseAll(pause: pace.pause, rest: pace.rest, shouldContinue: pace.shouldContinue)
+    }
+
+    private func free(historySeconds: Double?, _ pace: UpkeepPace) throws {
+        guard pace.shouldContinue() else { return }
         _ = try engine.purgeDeletedZones(
             pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
         guard pace.shouldContinue() else { return }

@@ -30,40 +30,23 @@ extension CloudService {
         }
     }
 
-    /// Deletes a zone with its settings, gives back what it takes of its owner's quota, and lets go of its assets (Z-04).
+    /// Deletes a zone with its settings, and gives back what it takes of its owner's quota (Z-04). The assets that its
+    /// records hold are let go of in the background, by `AssetReleaser`.
     ///
-    /// Costs the same whatever the zone holds, but for a zone with assets: its records are read. Returns whether there
-    /// was such a zone.
+    /// Costs the same whatever the zone holds. Returns whether there was such a zone.
     func removeZone(_ id: ZoneID, in transaction: RecordTransaction) throws -> Bool {
         guard let listing = try transaction.listing(of: id) else { return false }
         let keys = DatabaseKeys(listing.database)
         if let owner = id.database.owner {
             // First, because it alone can refuse: nothing of the zone's may then have been written.
             try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
-            if try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0 {
-                let held = try assets(heldIn: transaction.existingZone(id))
-                try assetLedger.settle(adding: [:], removing: held, owner: owner, in: transaction)
-                try transaction.delete(keys.zoneAssets(id.name))
-            }
         }
+        let holdsAssets = try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0
+        if holdsAssets { try transaction.delete(keys.zoneAssets(id.name)) }
         if try transaction.store.contains(keys.zoneSettings(id.name)) {
             try transaction.delete(keys.zoneSettings(id.name))
         }
-        return try transaction.deleteZone(id)
-    }
-
-    /// The contents that all records of a zone hold, with how often.
-    private func assets(heldIn zone: ZoneReader) throws -> [AssetDescriptor: Int] {
-        var held: [AssetDescriptor: Int] = [:]
-        var names: [RecordName] = []
-        try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
-            names.append(try zone.keys.readParentKey(key))
-            return .next
-        }
-        for name in names {
-            guard let stored = try zone.record(name) else { continue }
-            for (asset, count) in stored.record.assets { held[asset, default: 0] += count }
-        }
-        return held
+        return try transaction.deleteZone(
+            id, releasingAssetsOf: holdsAssets ? Self.assetOwner(of: id.database) : nil)
     }
 }

@@ -38,6 +38,8 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let commitUnknown = Code("commitUnknown")
         /// No account has this identifier or handle.
         public static let unknownAccount = Code("unknownAccount")
+        /// The account has no such zone.
+        public static let unknownZone = Code("unknownZone")
         /// An external identifier or a handle belongs to another account already.
         public static let alreadyTaken = Code("alreadyTaken")
         /// An argument breaks a rule; nothing was changed.
@@ -104,6 +106,7 @@ extension StratusError {
         let code: Code =
             switch error.code {
             case .unknownItem, .notAuthenticated: .unknownAccount
+            case .zoneNotFound: .unknownZone
             case .constraintViolation: .alreadyTaken
             case .invalidArguments, .limitExceeded: .invalidArgument
             case .serviceUnavailable: .unavailable

@@ -49,6 +49,11 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .purges:
             let entry = try PurgeEntry(decoding: value)
             return "\(entry.database) / \(entry.zone), identity \(entry.identity)"
+        case .releases:
+            let entry = try ReleaseEntry(decoding: value)
+            let progress = entry.last.map { "released up to \(quoted($0.text))" } ?? "nothing released"
+            return "\(entry.database) / \(entry.zone), identity \(entry.identity), owner \(quoted(entry.owner.text)), "
+                + progress
         case .accounts: return text(try AccountEntry(decoding: value))
         case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
         case .usage, .zoneUsage: return "\(try UsageEntry(decoding: value).byteCount) bytes"

@@ -40,10 +40,7 @@ package enum GlobalKeys {
     }
 
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
-        key(.purges) {
-            TupleWriter.appendInteger(database.rawValue, to: &$0)
-            TupleWriter.appendInteger(zone.rawValue, to: &$0)
-        }
+        key(.purges, database, zone)
     }
     package static var purges: LayoutRange { keyspace(.purges) }
     package static func purges(in database: DatabaseNumber) -> LayoutRange {
@@ -51,7 +48,37 @@ package enum GlobalKeys {
     }
     /// The zone of a key of the purges keyspace. Throws `.corruptKey`.
     package static func readPurgeKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.purges))
+        try readZone(key, .purges)
+    }
+
+    package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
+        key(.releases, database, zone)
+    }
+    package static var releases: LayoutRange { keyspace(.releases) }
+    package static func releases(in database: DatabaseNumber) -> LayoutRange {
+        KeyBuilder.range(of: key(.releases) { TupleWriter.appendInteger(database.rawValue, to: &$0) })
+    }
+    package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> LayoutRange {
+        LayoutRange(lower: KeyBuilder.successor(of: release(database, zone)), upper: releases.upper)
+    }
+    /// The zone of a key of the releases keyspace. Throws `.corruptKey`.
+    package static func readReleaseKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+        try readZone(key, .releases)
+    }
+
+    private static func key(
+        _ keyspace: GlobalKeyspace, _ database: DatabaseNumber, _ zone: ZoneNumber
+    ) -> [UInt8] {
+        key(keyspace) {
+            TupleWriter.appendInteger(database.rawValue, to: &$0)
+            TupleWriter.appendInteger(zone.rawValue, to: &$0)
+        }
+    }
+
+    private static func readZone(
+        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
+    ) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
         let database = DatabaseNumber(try reader.readNumber())
         let zone = ZoneNumber(try reader.readNumber())
         guard database != .outside, zone != .outside else {

@@ -32,6 +32,9 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case zoneUsage = 13
     /// Key: owner. Value: `DepartureEntry`. A deleted account whose data is still being removed.
     case departures = 14
+    /// Key: database number, zone number. Value: `ReleaseEntry`. A deleted zone whose records still count as holders of
+    /// assets; it becomes a purge when they do not.
+    case releases = 15
 }
 
 /// What an identity look-up goes by. The raw values are stored: they never change.

@@ -21,12 +21,14 @@ extension RecordReader {
         }
     }
 
-    /// Whether keys of deleted zones of a database are still being purged.
+    /// Whether keys of deleted zones of a database are still being purged, or will be.
     package func isPurging(_ database: DatabaseNumber) throws -> Bool {
         var isPurging = false
-        try store.scan(GlobalKeys.purges(in: database).keyRange, .forward, limit: 1) { _, _ in
-            isPurging = true
-            return .stop
+        for range in [GlobalKeys.purges(in: database), GlobalKeys.releases(in: database)] where !isPurging {
+            try store.scan(range.keyRange, .forward, limit: 1) { _, _ in
+                isPurging = true
+                return .stop
+            }
         }
         return isPurging
     }

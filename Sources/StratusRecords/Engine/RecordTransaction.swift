@@ -50,11 +50,11 @@ package final class RecordTransaction: RecordReader {
 
     /// Carries out a plan that this transaction has made, and after which it has written nothing else into the zone.
     ///
-    /// Throws `unavailable` while indexes are being rebuilt, `unknownZone`.
+    /// Throws `rebuilding` while indexes are being rebuilt, `unknownZone`.
     @discardableResult
     package func carryOut(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
         guard !engine.isRebuilding.load(ordering: .acquiring) else {
-            throw RecordsError(.unavailable, "Indexes are being rebuilt: try again when that is done.")
+            throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
         }
         let zone = try existingZone(id)
         guard !plan.isEmpty else { return plan }
@@ -105,19 +105,25 @@ package final class RecordTransaction: RecordReader {
 
     /// Deletes a zone with all it holds. O(1): its number is forgotten here, its keys are purged in the background.
     ///
+    /// With the owner of assets that its records hold, the keys stay until `ZoneRelease` has let go of those.
+    ///
     /// Returns whether there was such a zone.
     @discardableResult
-    package func deleteZone(_ id: ZoneID) throws -> Bool {
+    package func deleteZone(_ id: ZoneID, releasingAssetsOf owner: UserName? = nil) throws -> Bool {
         guard let listing = try listing(of: id), let zone = try zone(id) else { return false }
         let header = try zone.header()
         let databaseKeys = DatabaseKeys(listing.database)
         _ = try noteChange(
             of: id, keys: listing.keys, identity: header.identity, replacing: header.databaseCounter, kind: .deleted)
         try writer.delete(databaseKeys.zone(id.name))
-        let purge = PurgeEntry(
-            database: listing.database, zone: listing.entry.number, identity: listing.entry.identity)
-        try writer.set(
-            GlobalKeys.purge(listing.database, listing.entry.number), to: purge.encoded())
+        let (number, identity) = (listing.entry.number, listing.entry.identity)
+        if let owner {
+            let release = ReleaseEntry(database: listing.database, zone: number, identity: identity, owner: owner)
+            try writer.set(GlobalKeys.release(listing.database, number), to: release.encoded())
+        } else {
+            let purge = PurgeEntry(database: listing.database, zone: number, identity: identity)
+            try writer.set(GlobalKeys.purge(listing.database, number), to: purge.encoded())
+        }
         forgetAncestors(of: zone)
         forgetZoneReader(id)
         publishDirectoryChange(of: id)

@@ -21,8 +21,8 @@ package struct RecordsError: Error, Sendable, CustomStringConvertible {
         package static let notAStore = Code(description: "notAStore")
         /// A token or a position is older than what the store remembers.
         package static let expired = Code(description: "expired")
-        /// The store is busy with maintenance that excludes this request.
-        package static let unavailable = Code(description: "unavailable")
+        /// Indexes are being rebuilt, which excludes this request until it is done.
+        package static let rebuilding = Code(description: "rebuilding")
     }
 
     package let code: Code

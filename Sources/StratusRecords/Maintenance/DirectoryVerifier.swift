@@ -20,6 +20,14 @@ struct DirectoryVerifier {
             }
             return .next
         }
+        try reader.store.scan(GlobalKeys.releases.keyRange) { _, value in
+            let release = try ReleaseEntry(decoding: value)
+            if known[release.database]?.insert(release.zone).inserted == false {
+                report.note(
+                    .wrong, "\(release.database) / \(release.zone)", "is listed or purged and waits to be released")
+            }
+            return .next
+        }
         for (database, zones) in known { try verifyRanges(of: database, zones, &report) }
         try verifyDatabases(Set(known.keys), &report)
     }

@@ -19,12 +19,13 @@ import Synchronization
 extension RecordEngine {
     /// Rebuilds the indexes of one zone. `incarnation` is drawn by the caller.
     ///
-    /// Throws `unknownZone`, also when the zone is deleted meanwhile, `unavailable` while another rebuild runs, and `corruption` when a record cannot be read.
+    /// Throws `unknownZone`, also when the zone is deleted meanwhile, `rebuilding` while another rebuild runs, and
+    /// `corruption` when a record cannot be read.
     package func rebuild(
         _ id: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void = { _ in }
     ) throws {
         guard !isRebuilding.exchange(true, ordering: .acquiringAndReleasing) else {
-            throw RecordsError(.unavailable, "Indexes are being rebuilt already: wait until that is done.")
+            throw RecordsError(.rebuilding, "Indexes are being rebuilt already: wait until that is done.")
         }
         defer { isRebuilding.store(false, ordering: .releasing) }
         let identity = try read { try $0.existingZone(id).header().identity }

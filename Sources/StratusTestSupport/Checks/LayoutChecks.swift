@@ -78,7 +78,7 @@ package enum LayoutChecks {
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
         ZoneSettingsEntry.self, ZoneMarkerEntry.self, ZoneAssetsEntry.self,
         PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, IdentityEntry.self,
-        UsageEntry.self, DepartureEntry.self,
+        UsageEntry.self, DepartureEntry.self, ReleaseEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

@@ -63,7 +63,8 @@ final class Demonstration {
             _ = try session.deleteZone(zone)
         }
         let purged = try step("purge its entries", { _ in 0 }) {
-            try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() })
+            try session.releaseAssets()
+            return try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() })
         }
         try console.line(
             "forgot the zone of an earlier demonstration, removed \(Quantities.count(purged.entriesDeleted)) entries")

@@ -1,5 +1,7 @@
-// Checks a whole store: the bytes against their checksums, then the indexes against the records.
+// Checks a whole store: the bytes against their checksums, the indexes against the records, then what is counted against
+// what is there: accounts and their identities, what each owner holds, the contents of assets.
 
+import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -7,10 +9,18 @@ import StratusStore
 struct Verification {
     let entryCount: Int
     let damages: [StoreError]
-    /// Nil when the bytes are so damaged that the indexes could not be looked at.
+    /// Nil when the bytes are so damaged that nothing else could be looked at.
     let indexes: IndexReport?
+    let accounts: [AccountFinding]
+    let assets: [AssetFinding]
 
-    var isClean: Bool { damages.isEmpty && indexes?.isClean == true }
+    /// Whether nothing is wrong. Files that nobody counts are none of that: the next host removes them.
+    var isClean: Bool {
+        damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assetFaults.isEmpty
+    }
+
+    private var assetFaults: [AssetFinding] { assets.filter(\.isFault) }
+    private var strayFiles: [AssetFinding] { assets.filter { !$0.isFault } }
 
     /// Reads everything. `progress` says what is being looked at, how much of it, and of how much where that is known.
     ///
@@ -21,10 +31,17 @@ struct Verification {
         guard checksums.damages.isEmpty else {
             damages = checksums.damages
             indexes = nil
+            accounts = []
+            assets = []
             return
         }
         damages = []
         indexes = try session.engine.verify { progress("records of \($0.zone.text)", $0.recordsChecked) }
+        progress("accounts", 0)
+        accounts = try AccountVerifier(engine: session.engine).findings()
+        progress("assets", 0)
+        let verifier = AssetVerifier(engine: session.engine, store: session.assets)
+        assets = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
     }
 
     /// Lines for people; the last one sums up.
@@ -38,11 +55,17 @@ struct Verification {
         if found > indexes.findings.count {
             lines.append("… and \(Quantities.count(found - indexes.findings.count)) more")
         }
+        lines += accounts.map { "account: " + VisibleText.of($0.description) }
+        lines += assets.map { "asset: " + VisibleText.of($0.description) }
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked)) index entries, "
                 + "\(Quantities.count(entryCount)) entries against their checksums")
-        lines.append("verify: \(indexes.summary)")
+        var summary = "verify: \(indexes.summary)"
+        if !accounts.isEmpty { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
+        if !assetFaults.isEmpty { summary += ", \(Quantities.count(assetFaults.count, "fault")) of assets" }
+        if !strayFiles.isEmpty { summary += ", \(Quantities.count(strayFiles.count, "stray file"))" }
+        lines.append(summary)
         return lines
     }
 
@@ -55,12 +78,66 @@ struct Verification {
         object.add("missing", JSONValue(indexes?.missingCount ?? 0))
         object.add("dangling", JSONValue(indexes?.danglingCount ?? 0))
         object.add("wrongCounts", JSONValue(indexes?.wrongCount ?? 0))
-        let findings = (indexes?.findings ?? []).map { finding in
-            JSONValue.object([
-                "kind": .string("\(finding.kind)"), "place": .string(finding.place), "detail": .string(finding.detail),
-            ])
+        object.add("accountFaults", JSONValue(accounts.count))
+        object.add("assetFaults", JSONValue(assetFaults.count))
+        object.add("strayFiles", JSONValue(strayFiles.count))
+        var findings = (indexes?.findings ?? []).map { finding in
+            Self.finding("\(finding.kind)", finding.place, finding.detail)
         }
+        findings += accounts.map { Self.finding($0.kind, $0.place, "\($0)") }
+        findings += assets.map { Self.finding($0.kind, $0.place, "\($0)") }
         object.add("findings", .array(findings))
         return object
+    }
+
+    private static func finding(_ kind: String, _ place: String, _ detail: String) -> JSONValue {
+        .object(["kind": .string(kind), "place": .string(place), "detail": .string(detail)])
+    }
+}
+
+extension AccountFinding {
+    fileprivate var kind: String {
+        switch self {
+        case .missing: "missingIdentity"
+        case .dangling: "danglingIdentity"
+        case .miscounted: "wrongUsage"
+        case .ownerless: "ownerless"
+        }
+    }
+
+    fileprivate var place: String {
+        switch self {
+        case .missing(let identity, _), .dangling(let identity, _): identity
+        case .miscounted(let owner), .ownerless(let owner): owner.text
+        }
+    }
+}
+
+extension AssetFinding {
+    /// Whether something is lost or counted wrongly, and not just left over.
+    fileprivate var isFault: Bool {
+        switch self {
+        case .missing, .damaged, .miscounted, .zoneMiscounted: true
+        case .orphaned, .foreign: false
+        }
+    }
+
+    fileprivate var kind: String {
+        switch self {
+        case .missing: "missingContent"
+        case .damaged: "damagedContent"
+        case .orphaned: "orphanedContent"
+        case .miscounted: "wrongContentCount"
+        case .zoneMiscounted: "wrongZoneAssetCount"
+        case .foreign: "foreignFile"
+        }
+    }
+
+    fileprivate var place: String {
+        switch self {
+        case .missing(let key), .damaged(let key), .orphaned(let key), .miscounted(let key, _, _): key.owner.text
+        case .zoneMiscounted(let zone, _, _): zone.name.text
+        case .foreign(let path): path
+        }
     }
 }

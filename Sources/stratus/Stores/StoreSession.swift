@@ -128,6 +128,18 @@ final class StoreSession {
 
     var statistics: StoreStatistics { store.statistics }
 
+    /// The files of assets, to be looked at: nothing is taken in and nothing removed.
+    var assets: AssetStore {
+        // Where a host keeps them, beside the engine's files.
+        let directory = URL(fileURLWithPath: path).appendingPathComponent("assets").path
+        return AssetStore(directory: directory, session: UUID(), clock: SystemClock())
+    }
+
+    /// Lets go of the assets of deleted zones. Their files are left to the next host.
+    func releaseAssets() throws {
+        try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
+    }
+
     /// The database that the verb works in.
     ///
     /// Throws `notFound` when nobody has the account it belongs to.
@@ -207,7 +219,9 @@ final class StoreSession {
     /// Deletes a zone with all its records. Returns whether there was one; its entries are left to be purged.
     func deleteZone(_ zone: ZoneID) throws -> Bool {
         guard try engine.read({ try $0.zone(zone) != nil }) else { return false }
-        guard let client = try client(of: zone) else { return try engine.transact { try $0.deleteZone(zone) } }
+        guard let client = try client(of: zone) else {
+            return try engine.transact { try $0.deleteZone(zone, releasingAssetsOf: zone.database.owner) }
+        }
         try client.deleteZone()
         return true
     }

@@ -5,13 +5,15 @@ import StratusRecords
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Checks every byte against its checksum and every index against the records.",
+        abstract: "Checks every byte against its checksum, every index against the records, and what is counted.",
         discussion: """
-            Nothing is changed. Exit code 1 means that indexes disagree with the records ('stratus rebuild' mends them), \
-            5 that bytes are damaged (restore a backup).
+            Also looked at are accounts and all that leads to them, what every account holds of its quota, and the \
+            contents of assets: every file, how often it is held, and what it says. Nothing is changed. Exit code 1 \
+            means that something disagrees ('stratus rebuild' mends indexes), 5 that bytes are damaged (restore a \
+            backup). Stray files are told and no fault: orphaned contents are removed by the next host.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
-            "findings":[{"kind","place","detail"}]}
+            "accountFaults","assetFaults","strayFiles","findings":[{"kind","place","detail"}]}
 
             Example: stratus verify --store ./store
             """)

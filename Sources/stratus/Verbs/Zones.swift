@@ -142,6 +142,7 @@ struct Zones: ParsableCommand {
             shown.update(progress.entriesDeleted)
             return true
         }
+        try session.releaseAssets()
         return try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: show)
     }
 }

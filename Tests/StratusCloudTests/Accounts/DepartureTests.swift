@@ -57,8 +57,12 @@ struct DepartureTests {
             let record = Record(
                 name: RecordName(account.userName.text), type: "Users", fields: ["motto": Field(.string("mine"))])
             let child = Record(name: RecordName("child of \(account.userName)"), type: "T", parent: record.name)
-            // In one container something hangs below the user record.
-            let records = container == DepartureTests.containers[0] ? [record] : [record, child]
+            let owner = RecordReference(target: record.name, action: .deleteSelf)
+            let owned = Record(
+                name: RecordName("owned by \(account.userName)"), type: "T",
+                fields: ["motto": Field(.string("hers")), "owner": Field(.reference(owner))])
+            // In one container something hangs below the user record, in the other something goes with it.
+            let records = [record, container == DepartureTests.containers[0] ? owned : child]
             try engine.transact { transaction in
                 let request = MutationRequest(
                     records.map { .save($0) }, stamp: bench.stamp(account.userName), tagSalt: 1)

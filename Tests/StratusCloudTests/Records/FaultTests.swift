@@ -66,6 +66,25 @@ struct FaultTests {
         #expect(try bench.modify([.new("b")]).saves[0].error == nil)
     }
 
+    @Test("[L-16] while indexes are rebuilt a save is told when to try again, and succeeds afterwards")
+    func rebuilding() throws {
+        let bench = try RecordBench()
+        try bench.makeNotes()
+        try bench.save(.new("a"))
+        let zone = ZoneID(
+            database: DatabaseID(container: RecordBench.container, owner: bench.alice.userName, scope: .private),
+            name: "Notes")
+        var errors: [CloudError] = []
+        try bench.service.engine.rebuild(zone, incarnation: bench.service.environment.identifiers.makeUUID()) { _ in
+            do {
+                errors += try bench.modify([.new("b")]).saves.compactMap(\.error)
+            } catch { errors.append(CloudError(answering: error)) }
+        }
+        #expect(!errors.isEmpty)
+        #expect(errors.allSatisfy { $0.code == .serviceUnavailable && ($0.retryAfterSeconds ?? 0) > 0 })
+        #expect(try bench.modify([.new("b")]).saves[0].error == nil)
+    }
+
     @Test("a zone whose commit fails has the store's error for each item when another zone was written")
     func oneZoneFails() throws {
         let failing = FailingStore(MemoryStore())

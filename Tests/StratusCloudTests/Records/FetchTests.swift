@@ -106,6 +106,8 @@ struct FetchTests {
         #expect(try count(of: content, bench) == 2)
         _ = try bench.service.modifyZones(
             .init(deletes: [RecordBench.notes]), as: bench.caller(bench.alice), in: .private)
+        #expect(try count(of: content, bench) == 2)
+        try bench.service.releaseAssets(UpkeepPace(pause: {}))
         #expect(try count(of: content, bench) == nil)
     }
 

@@ -1,0 +1,124 @@
+// Takes the records of deleted zones out of the ledger of assets, batch by batch (Z-04, R-14).
+//
+// Deleting a zone costs the same whatever it holds, so its records go on counting as holders of their assets until this
+// has come to them. A batch is one transaction: the ledger counts its records no more, and the release entry of the zone
+// has moved behind them, or neither. Each is therefore taken out once, whatever happens in between; a zone that was made
+// anew under the same name has records of its own and is not concerned.
+
+import StratusLayout
+import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// What a release has done.
+package struct AssetReleaseProgress: Hashable, Sendable {
+    package var zonesFinished = 0
+    /// Fields and list items that count no more.
+    package var assetsReleased = 0
+    package var commits = 0
+    /// Times the release waited for the store.
+    package var pauses = 0
+
+    package init() {}
+}
+
+/// Lets go of the assets of deleted zones.
+package struct AssetReleaser: Sendable {
+    private let engine: RecordEngine
+    private let ledger: AssetLedger
+
+    /// A `ledger` without a store leaves the files to the next sweep.
+    package init(engine: RecordEngine, ledger: AssetLedger) {
+        self.engine = engine
+        self.ledger = ledger
+    }
+
+    /// Releases the assets of every deleted zone; the zones' keys may be purged then. `pause`, `rest` and
+    /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`; what is left is done by another call.
+    ///
+    /// Throws the store's errors, and `RecordsError` with `corruption` where the ledger counts less than a zone's records
+    /// hold: that zone stays as it is, and the others are released all the same.
+    @discardableResult
+    package func releaseAll(
+        pause: () -> Void, rest: () -> Void = {}, shouldContinue: () -> Bool = { true }
+    ) throws -> AssetReleaseProgress {
+        var progress = AssetReleaseProgress()
+        var damage: RecordsError?
+        var position: ReleaseEntry?
+        while let release = try engine.read({ try $0.releases(after: position, limit: 1).first }) {
+            do {
+                guard try finish(release, &progress, pause, rest, shouldContinue) else { return progress }
+            } catch let error as RecordsError {
+                guard error.code == .corruption else { throw error }
+                damage = damage ?? error
+            }
+            position = release
+        }
+        if let damage { throw damage }
+        return progress
+    }
+
+    /// Releases one zone. Returns false when it was told to stop.
+    private func finish(
+        _ release: ReleaseEntry, _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ rest: () -> Void,
+        _ shouldContinue: () -> Bool
+    ) throws -> Bool {
+        var stored = release
+        // Ahead of what is stored where records without assets were passed over.
+        var cursor = release
+        while shouldContinue() {
+            if engine.store.isUnderWritePressure {
+                progress.pauses += 1
+                pause()
+                continue
+            }
+            let batch = try nextBatch(of: cursor)
+            if batch.assets.isEmpty, let last = batch.last {
+                cursor.last = last
+                continue
+            }
+            // Where it is not pending somebody else is at work, and goes on.
+            guard try settle(batch, of: stored) else { return true }
+            progress.commits += 1
+            progress.assetsReleased += batch.assets.values.reduce(0, +)
+            guard let last = batch.last else {
+                progress.zonesFinished += 1
+                return true
+            }
+            stored.last = last
+            cursor.last = last
+            rest()
+        }
+        return false
+    }
+
+    private struct Batch {
+        var assets: [AssetDescriptor: Int] = [:]
+        var last: RecordName?
+    }
+
+    private func nextBatch(of release: ReleaseEntry) throws -> Batch {
+        let limit = engine.options.limits.purgeBatchCount
+        return try engine.read { reader in
+            var batch = Batch()
+            var count = 0
+            batch.last = try reader.visitRecords(of: release, limit: limit) { record in
+                for (asset, number) in record.assets {
+                    batch.assets[asset, default: 0] += number
+                    count += number
+                }
+                return count < limit ? .next : .stop
+            }
+            return batch
+        }
+    }
+
+    private func settle(_ batch: Batch, of release: ReleaseEntry) throws -> Bool {
+        try engine.transact { transaction in
+            guard try transaction.isPending(release) else { return false }
+            try ledger.settle(adding: [:], removing: batch.assets, owner: release.owner, in: transaction)
+            try transaction.advance(release, to: batch.last)
+            return true
+        }
+    }
+}

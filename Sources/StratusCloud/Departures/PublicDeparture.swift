@@ -1,0 +1,146 @@
+// What a person who has gone leaves in a container's public database: the user record goes with everything that is deleted
+// with it, however much that is.
+//
+// Records go before those they refer to with `deleteSelf`, the user record last, so that after a crash the user record
+// still leads to what is left. A record that others have as their parent stays for their sake, and nothing in it;
+// that is decided when everything else has gone, for the others may be among those that go.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// Removes one person's user record from one public zone.
+struct PublicDeparture {
+    /// Records removed in one commit; fewer where they are too large for one.
+    static let batchCount = 200
+
+    let engine: RecordEngine
+    let zone: ZoneID
+    let userRecord: RecordName
+    let stamp: Stamp
+    let tagSalt: UInt32
+    let assetLedger: AssetLedger
+
+    func run() throws {
+        var deferred: Set<RecordName> = []
+        var limit = Self.batchCount
+        var isLastRound = false
+        while true {
+            do {
+                let batch = try engine.transact { transaction in
+                    try remove(in: transaction, limit: limit, deferring: isLastRound ? nil : deferred)
+                }
+                deferred.formUnion(batch.refused)
+                if batch.isEmpty {
+                    guard !isLastRound, !deferred.isEmpty else { return }
+                    isLastRound = true
+                }
+            } catch let error as RecordsError {
+                // The store's limit on a transaction, by the name that the store gives it.
+                guard error.code.description == "tooLarge", limit > 1 else { throw error }
+                limit /= 2
+            }
+        }
+    }
+
+    private struct Batch {
+        /// Records that others have as their parent; left alone as yet.
+        var refused: Set<RecordName> = []
+        /// Whether nothing was left to be done.
+        var isEmpty = true
+    }
+
+    /// Removes some records. Those that must stay are left alone, or, in the last round, emptied.
+    private func remove(
+        in transaction: RecordTransaction, limit: Int, deferring deferred: Set<RecordName>?
+    ) throws -> Batch {
+        guard let reader = try transaction.zone(zone) else { return Batch() }
+        let names = try OwnedRecordWalk(zone: reader, root: userRecord)
+            .names(limit: limit, passing: deferred ?? [])
+        var records: [RecordName: Record] = [:]
+        for name in names { records[name] = try reader.record(name)?.record }
+        let empty = records.mapValues { Record(name: $0.name, type: $0.type, parent: $0.parent) }
+        // What is empty already was emptied by an earlier call.
+        var going = Set(names.filter { records[$0] != nil && (deferred != nil || records[$0] != empty[$0]) })
+        var emptied: Set<RecordName> = []
+        var batch = Batch()
+        batch.isEmpty = going.isEmpty
+        while !going.isEmpty || !emptied.isEmpty {
+            let mutations =
+                going.sorted().map { RecordMutation.delete($0) }
+                + emptied.sorted().compactMap { name in empty[name].map { .save($0) } }
+            let plan: MutationPlan
+            do {
+                plan = try transaction.plan(
+                    MutationRequest(mutations, stamp: stamp, tagSalt: tagSalt), in: zone)
+            } catch let refused as RequestRefused {
+                let stay = going.intersection(refused.refusals.keys)
+                guard !stay.isEmpty else { throw refused }
+                going.subtract(stay)
+                if deferred == nil { emptied.formUnion(stay) } else { batch.refused.formUnion(stay) }
+                continue
+            }
+            try letGo(of: going.union(emptied).compactMap { records[$0] }, in: reader, transaction)
+            try transaction.carryOut(plan, in: zone)
+            break
+        }
+        return batch
+    }
+
+    private func letGo(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {
+        var assets: [AssetDescriptor: Int] = [:]
+        for record in records { assets.merge(record.assets, uniquingKeysWith: +) }
+        guard !assets.isEmpty else { return }
+        try assetLedger.settle(
+            adding: [:], removing: assets, owner: AssetStore.publicOwner(of: zone.database.container), in: transaction)
+        try ZoneFacts.changeAssetCount(
+            by: -assets.values.reduce(0, +), of: zone.name, DatabaseKeys(reader.keys.database), in: transaction)
+    }
+}
+
+/// Walks a record and everything that is deleted with it, what refers to a record before the record.
+private struct OwnedRecordWalk {
+    let zone: ZoneReader
+    let root: RecordName
+
+    private struct Step {
+        let name: RecordName
+        var owned: [RecordName]
+        /// Whether something below it is passed over, so that it must stay as yet.
+        var mustWait: Bool
+    }
+
+    /// The first names of the walk, at most `limit` of them. Those in `passed` are left out, with all that they refer to.
+    func names(limit: Int, passing passed: Set<RecordName>) throws -> [RecordName] {
+        var found: [RecordName] = []
+        var seen: Set<RecordName> = [root]
+        var path = [try step(root, passed)]
+        while var top = path.popLast() {
+            if let next = top.owned.popLast() {
+                path.append(top)
+                guard seen.insert(next).inserted else { continue }
+                path.append(try step(next, passed))
+                continue
+            }
+            if top.mustWait {
+                if !path.isEmpty { path[path.count - 1].mustWait = true }
+            } else {
+                found.append(top.name)
+                if found.count == limit { return found }
+            }
+        }
+        return found
+    }
+
+    private func step(_ name: RecordName, _ passed: Set<RecordName>) throws -> Step {
+        var owned: [RecordName] = []
+        try zone.visitOwned(by: name) { source in
+            owned.append(source)
+            return .next
+        }
+        // A user record stays whatever it points at (S-15).
+        let going = try owned.filter { try zone.record($0, fields: .none)?.record.type != AccessVerdict.usersType }
+        return Step(name: name, owned: going, mustWait: passed.contains(name))
+    }
+}

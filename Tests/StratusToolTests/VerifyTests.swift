@@ -1,0 +1,154 @@
+// stratus verify looks at what is counted: every planted fault of accounts, quotas and assets is found as what it is.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("verifying what is counted")
+struct VerifyTests {
+    let directory: TestDirectory
+    private let owner: UserName
+    private let digest: [UInt8]
+
+    /// A store with a tree of files, and a record that holds an asset.
+    init() async throws {
+        let directory = try TestDirectory()
+        self.directory = directory
+        try await directory.importTree()
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        let account = try #require(try store.account(externalID: "local"))
+        owner = UserName(account.userRecordName)
+        let database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
+        let photos = try await database.save(CKRecordZone(zoneName: "photos"))
+        let record = CKRecord(
+            recordType: "Photo", recordID: CKRecord.ID(recordName: "photo", zoneID: photos.zoneID))
+        let file = URL(fileURLWithPath: "\(directory.path)/photo")
+        try Data("sunset".utf8).write(to: file)
+        record["file"] = CKAsset(fileURL: file)
+        try await database.save(record)
+        await store.settle()
+        store.close()
+        let content = "\(directory.path)/store/assets/content"
+        let path = try FileManager.default.subpathsOfDirectory(atPath: content).max { $0.utf8.count < $1.utf8.count }
+        digest = try #require(path?.split(separator: "/").last.flatMap { Hex.bytes($0) })
+    }
+
+    private static var options: Stratus.Options {
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        return options
+    }
+
+    private func verify() async throws -> (run: ToolRun, object: [String: Any]) {
+        let run = try await ToolRun.stratus("verify", "--store", "store", "--json", in: directory)
+        return (run, try run.object())
+    }
+
+    private func changeStore(_ change: (RecordTransaction) throws -> Void) throws {
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        defer { store.close() }
+        try store.service.engine.transact(change)
+    }
+
+    /// What lies under a key, to be put back.
+    private func value(_ key: [UInt8]) throws -> [UInt8]? {
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        defer { store.close() }
+        return try store.service.engine.read { try $0.store.value(forKey: key) }
+    }
+
+    private var contentPath: String {
+        let hex = Hex.text(digest)
+        return "\(directory.path)/store/assets/content/\(owner)/\(hex.prefix(2))/\(hex)"
+    }
+
+    @Test("each wrong entry of accounts, quotas and assets is found, by its kind, and makes the exit code 1")
+    func entries() async throws {
+        #expect(try await verify().object["clean"] as? Bool == true)
+        let asset = GlobalKeys.asset(owner: owner, digest: digest)
+        let identity = GlobalKeys.identity(.externalID, "local")
+        let zoneAssets = DatabaseKeys(DatabaseNumber(1)).zoneAssets("photos")
+        let stranger = IdentityEntry(account: "stranger").encoded()
+        let faults: [(kind: String, count: String, key: [UInt8], value: [UInt8]?)] = [
+            ("missingIdentity", "accountFaults", identity, nil),
+            ("danglingIdentity", "accountFaults", GlobalKeys.identity(.externalID, "nobody"), stranger),
+            ("wrongUsage", "accountFaults", GlobalKeys.usage(of: owner), UsageEntry(byteCount: 1).encoded()),
+            ("ownerless", "accountFaults", GlobalKeys.usage(of: "_ghost"), UsageEntry(byteCount: 1).encoded()),
+            ("wrongContentCount", "assetFaults", asset, AssetEntry(count: 2, byteCount: 6).encoded()),
+            ("wrongZoneAssetCount", "assetFaults", zoneAssets, ZoneAssetsEntry(count: 2).encoded()),
+        ]
+        for fault in faults {
+            let before = try value(fault.key)
+            try changeStore { transaction in
+                if let value = fault.value {
+                    try transaction.set(fault.key, to: value)
+                } else {
+                    try transaction.delete(fault.key)
+                }
+            }
+            try await expectFault(fault.kind, fault.count)
+            try changeStore { transaction in
+                if let before { try transaction.set(fault.key, to: before) } else { try transaction.delete(fault.key) }
+            }
+        }
+        #expect(try await verify().object["clean"] as? Bool == true)
+    }
+
+    private func expectFault(_ kind: String, _ count: String) async throws {
+        let (run, object) = try await verify()
+        #expect(run.status == 1, "\(kind)")
+        #expect(object["clean"] as? Bool == false, "\(kind)")
+        #expect(object[count] as? Int == 1, "\(kind)")
+        let findings = try #require(object["findings"] as? [[String: Any]])
+        #expect(findings.map { $0["kind"] as? String } == [kind])
+        let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
+        let summary = count == "accountFaults" ? "1 fault of accounts" : "1 fault of assets"
+        #expect(people.lines.last?.hasSuffix(summary) == true)
+    }
+
+    @Test("a content that is missing or damaged is a fault, a stray file is none")
+    func files() async throws {
+        let content = try Data(contentsOf: URL(fileURLWithPath: contentPath))
+        try Data("SUNSET".utf8).write(to: URL(fileURLWithPath: contentPath))
+        try await expectFault("damagedContent", "assetFaults")
+        try FileManager.default.removeItem(atPath: contentPath)
+        try await expectFault("missingContent", "assetFaults")
+        try content.write(to: URL(fileURLWithPath: contentPath))
+        let folder = "\(directory.path)/store/assets/content/\(owner)"
+        let other = [UInt8](repeating: 0xAB, count: 32)
+        try FileManager.default.createDirectory(atPath: "\(folder)/ab", withIntermediateDirectories: true)
+        try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/ab/\(Hex.text(other))"))
+        try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/ab/notes.txt"))
+        let (run, object) = try await verify()
+        #expect(run.status == 0)
+        #expect(object["clean"] as? Bool == true)
+        #expect(object["strayFiles"] as? Int == 2)
+        let findings = try #require(object["findings"] as? [[String: Any]])
+        #expect(Set(findings.compactMap { $0["kind"] as? String }) == ["orphanedContent", "foreignFile"])
+    }
+
+    @Test("the assets of a deleted zone count until 'zones purge' has let go of them, and are never a fault")
+    func deletedZone() async throws {
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        let account = try #require(try store.account(externalID: "local"))
+        try store.purgeZone(CKRecordZone.ID(zoneName: "photos"), of: account, inContainer: "iCloud.default")
+        store.close()
+        let pending = try await verify()
+        #expect(pending.run.status == 0 && pending.object["strayFiles"] as? Int == 0)
+        let purged = try await ToolRun.stratus("zones", "purge", "--store", "store", "--json", in: directory).object()
+        #expect(purged["zonesFinished"] as? Int == 1)
+        let done = try await verify()
+        // The content waits for the next host.
+        #expect(done.run.status == 0 && done.object["strayFiles"] as? Int == 1)
+        let next = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        try next.performUpkeep()
+        next.close()
+        #expect(try await verify().object["strayFiles"] as? Int == 0)
+    }
+}
