@@ -14,7 +14,7 @@ enum ArchivedClasses {
             "CKRecord": CKRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self,
             "CKReference": CKReference.self, "CKAsset": CKAsset.self, "CKRecordZone": CKRecordZone.self,
             "CKUserIdentity": CKUserIdentity.self, "CKUserIdentityLookupInfo": CKUserIdentityLookupInfo.self,
-            "CLLocation": CLLocation.self,
+            "CLLocation": CLLocation.self, "CKOperationGroup": CKOperationGroup.self,
         ]
     }
 

@@ -16,7 +16,8 @@ public enum StratusArchive {
     /// its archive twice that, because it holds the values as fetched too.
     public static let defaultByteCountLimit = 4 << 20
 
-    /// Decodes an object: a record, a zone, one of their identifiers, a reference, an asset, a location, an identity.
+    /// Decodes an object: a record, a zone, one of their identifiers, a reference, an asset, a location, an identity, a
+    /// group of operations.
     ///
     /// A record also decodes from an archive of its system fields (`encodeSystemFields(with:)`).
     /// - Parameters:

@@ -55,7 +55,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// Archives name and zone.
     public func encode(with coder: NSCoder) {
-        coder.encode(recordName as NSString, forKey: CoderKey.recordName)
+        coder.encodeText(recordName, forKey: CoderKey.recordName)
         coder.encode(zoneID, forKey: CoderKey.zoneID)
     }
 

@@ -69,8 +69,8 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
 
     /// Archives both names.
     public func encode(with coder: NSCoder) {
-        coder.encode(address.zoneName as NSString, forKey: CoderKey.zoneName)
-        coder.encode(address.ownerName as NSString, forKey: CoderKey.ownerName)
+        coder.encodeText(address.zoneName, forKey: CoderKey.zoneName)
+        coder.encodeText(address.ownerName, forKey: CoderKey.ownerName)
     }
 
     /// Decodes an identifier; nil where there is no zone name.

@@ -33,13 +33,21 @@ enum CoderKey {
     static let isParentChanged = "StratusParentChanged"
     static let misuse = "StratusMisuse"
 
-    // The values of a record.
+    // The values of a record, as `ArchivedFields` writes them.
+    static let fields = "StratusFields"
+    static let baseFields = "StratusBaseFields"
+
+    // The values of a record as dictionaries of objects: archives of older versions.
     static let values = "StratusValues"
     static let baseValues = "StratusBaseValues"
     static let encryptedValues = "StratusEncryptedValues"
     static let encryptedBaseValues = "StratusEncryptedBaseValues"
+
+    // The changes of a record.
     static let changedKeys = "StratusChangedKeys"
     static let encryptedChangedKeys = "StratusEncryptedChangedKeys"
+
+    // Assets.
     static let assetDigest = "StratusDigest"
     static let assetByteCount = "StratusByteCount"
 
@@ -57,6 +65,24 @@ enum CoderKey {
 }
 
 extension NSCoder {
+    // Foundation on Linux archives objects that are equal as one, and finds them by hashes that some equal ones do not
+    // share. So a number 1 comes back as 1.0 where both are archived, and two `NSNull`, or two texts that differ in
+    // nothing but their Unicode normalisation, come back as one or end the process, as chance has it. Nothing of the
+    // kind goes into an archive here: numbers go in as what they are and not as objects, and texts with other characters
+    // than ASCII as bytes.
+
+    /// Archives a text, or nothing.
+    func encodeText(_ text: String?, forKey key: String) {
+        guard let text else { return }
+        if text.utf8.allSatisfy({ $0 < 0x80 }) {
+            encode(text as NSString, forKey: key)
+        } else {
+            encode(Data(text.utf8) as NSData, forKey: Self.keyOfBytes(key))
+        }
+    }
+
+    private static func keyOfBytes(_ key: String) -> String { "Stratus.UTF8.\(key)" }
+
     // Foundation on Linux calls an archive corrupt when a key is asked for that it does not have, and within a
     // dictionary that ends the process: so a key is looked for first.
 
@@ -73,7 +99,10 @@ extension NSCoder {
 
     /// The text under a key; nil where there is none.
     func decodeText(forKey key: String) -> String? {
-        decodeValue(of: NSString.self, forKey: key).map { String($0) }
+        if let text = decodeValue(of: NSString.self, forKey: key) { return String(text) }
+        return decodeValue(of: NSData.self, forKey: Self.keyOfBytes(key)).flatMap {
+            String(validating: Data(referencing: $0), as: UTF8.self)
+        }
     }
 
     /// The date under a key; nil where there is none.

@@ -55,13 +55,16 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
         coder.encode(lookupInfo, forKey: CoderKey.lookupInfo)
         coder.encode(hasiCloudAccount, forKey: CoderKey.hasAccount)
         guard let nameComponents else { return }
-        let parts = PersonName(nameComponents).parts.map { ($0 ?? "") as NSString }
+        let parts = PersonName(nameComponents).parts.map { Data(($0 ?? "").utf8) as NSData }
         coder.encode(NSArray(array: parts), forKey: CoderKey.nameParts)
     }
 
     /// Decodes a person.
     public convenience init?(coder: NSCoder) {
-        let parts = coder.decodeValue(of: [NSArray.self, NSString.self], forKey: CoderKey.nameParts) as? [String]
+        let classes: [AnyClass] = [NSArray.self, NSString.self, NSData.self]
+        let parts = (coder.decodeValue(of: classes, forKey: CoderKey.nameParts) as? NSArray)?.compactMap { part in
+            (part as? String) ?? (part as? Data).flatMap { String(validating: $0, as: UTF8.self) }
+        }
         self.init(
             userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID),
             lookupInfo: coder.decodeValue(of: CKUserIdentityLookupInfo.self, forKey: CoderKey.lookupInfo),

@@ -83,8 +83,8 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
     /// Archives what is looked for.
     public func encode(with coder: NSCoder) {
-        coder.encode(emailAddress.map { $0 as NSString }, forKey: CoderKey.emailAddress)
-        coder.encode(phoneNumber.map { $0 as NSString }, forKey: CoderKey.phoneNumber)
+        coder.encodeText(emailAddress, forKey: CoderKey.emailAddress)
+        coder.encodeText(phoneNumber, forKey: CoderKey.phoneNumber)
         coder.encode(userRecordID, forKey: CoderKey.userRecordID)
     }
 

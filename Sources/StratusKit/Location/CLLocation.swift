@@ -131,6 +131,21 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         return "\(place) (speed \(speed) mps / course \(course)) @ \(timestamp)"
     }
 
+    /// How many numbers stand for a place.
+    static let archivedNumberCount = 8
+
+    /// Everything there is of the place, in the order of archives.
+    var archivedNumbers: [Double] { numbers + [timestamp.timeIntervalSinceReferenceDate] }
+
+    /// A place from its numbers; nil for another count of them.
+    convenience init?(archivedNumbers numbers: [Double]) {
+        guard numbers.count == Self.archivedNumberCount else { return nil }
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: numbers[0], longitude: numbers[1]), altitude: numbers[2],
+            horizontalAccuracy: numbers[3], verticalAccuracy: numbers[4], course: numbers[5], speed: numbers[6],
+            timestamp: Date(timeIntervalSinceReferenceDate: numbers[7]))
+    }
+
     // MARK: Copying and archiving
 
     /// The same object, which never changes.

@@ -96,12 +96,12 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
     public func encode(with coder: NSCoder) {
         let state = state.value
         let defaults = state.defaults.explicit
-        coder.encode(operationGroupID as NSString, forKey: Key.groupID)
-        coder.encode(state.name as NSString?, forKey: Key.name)
+        coder.encodeText(operationGroupID, forKey: Key.groupID)
+        coder.encodeText(state.name, forKey: Key.name)
         coder.encode(Int64(state.quantity), forKey: Key.quantity)
         coder.encode(Int64(state.sendSize.rawValue), forKey: Key.sendSize)
         coder.encode(Int64(state.receiveSize.rawValue), forKey: Key.receiveSize)
-        coder.encode(defaults.container?.scope.identifier as NSString?, forKey: Key.container)
+        coder.encodeText(defaults.container?.scope.identifier, forKey: Key.container)
         if let value = defaults.qualityOfService { coder.encode(Int64(value.rawValue), forKey: Key.qualityOfService) }
         if let value = defaults.allowsCellularAccess { coder.encode(value, forKey: Key.allowsCellularAccess) }
         if let value = defaults.isLongLived { coder.encode(value, forKey: Key.isLongLived) }

@@ -158,14 +158,15 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         CKRecord(recordType: recordType, recordID: recordID, state: state.value)
     }
 
-    /// Decodes a record, or the system fields of one; nil where type or identifier is missing.
+    /// Decodes a record, or the system fields of one; nil where type or identifier is missing, or values are damaged.
     public required init?(coder: NSCoder) {
         guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
-            let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID)
+            let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID),
+            let state = RecordState(coder: coder)
         else { return nil }
         self.recordType = recordType
         self.recordID = recordID
-        self.state = Locked(RecordState(coder: coder))
+        self.state = Locked(state)
         super.init()
     }
 
@@ -179,7 +180,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// Archives everything but the values. A record decoded from it has no values and no changes, so that setting and
     /// saving sends just what was set (C-05).
     open func encodeSystemFields(with coder: NSCoder) {
-        coder.encode(recordType as NSString, forKey: CoderKey.recordType)
+        coder.encodeText(recordType, forKey: CoderKey.recordType)
         coder.encode(recordID, forKey: CoderKey.recordID)
         state.value.encodeSystemFields(with: coder)
     }

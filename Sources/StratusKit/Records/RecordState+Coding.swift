@@ -7,7 +7,7 @@ import Foundation
 
 extension RecordState {
     func encodeSystemFields(with coder: NSCoder) {
-        coder.encode(changeTag.map { $0 as NSString }, forKey: CoderKey.changeTag)
+        coder.encodeText(changeTag, forKey: CoderKey.changeTag)
         coder.encode(creationDate.map { $0 as NSDate }, forKey: CoderKey.creationDate)
         coder.encode(modificationDate.map { $0 as NSDate }, forKey: CoderKey.modificationDate)
         coder.encode(creator, forKey: CoderKey.creator)
@@ -15,26 +15,18 @@ extension RecordState {
         coder.encode(parent, forKey: CoderKey.parent)
         coder.encode(share, forKey: CoderKey.share)
         coder.encode(parentEditNumber != nil, forKey: CoderKey.isParentChanged)
-        coder.encode(misuse.map { $0 as NSString }, forKey: CoderKey.misuse)
+        coder.encodeText(misuse, forKey: CoderKey.misuse)
     }
 
     func encodeValues(with coder: NSCoder) {
-        coder.encode(Self.dictionary(fields, isEncrypted: false), forKey: CoderKey.values)
-        coder.encode(Self.dictionary(fields, isEncrypted: true), forKey: CoderKey.encryptedValues)
-        coder.encode(Self.dictionary(baseFields, isEncrypted: false), forKey: CoderKey.baseValues)
-        coder.encode(Self.dictionary(baseFields, isEncrypted: true), forKey: CoderKey.encryptedBaseValues)
+        coder.encode(ArchivedFields.data(of: fields) as NSData, forKey: CoderKey.fields)
+        coder.encode(ArchivedFields.data(of: baseFields) as NSData, forKey: CoderKey.baseFields)
         coder.encode(changedKeys(isEncrypted: false) as NSArray, forKey: CoderKey.changedKeys)
         coder.encode(changedKeys(isEncrypted: true) as NSArray, forKey: CoderKey.encryptedChangedKeys)
     }
 
-    private static func dictionary(_ fields: [String: HeldField], isEncrypted: Bool) -> NSDictionary {
-        let chosen = fields.filter { $0.value.isEncrypted == isEncrypted }
-        return NSDictionary(dictionary: chosen.mapValues { $0.value.object })
-    }
-
-    /// Everything that an archive says of a record but its type and identifier. Values of types that no record holds
-    /// are passed over.
-    init(coder: NSCoder) {
+    /// Everything that an archive says of a record but its type and identifier; nil where its values are damaged.
+    init?(coder: NSCoder) {
         changeTag = coder.decodeText(forKey: CoderKey.changeTag)
         creationDate = coder.decodeDate(forKey: CoderKey.creationDate)
         modificationDate = coder.decodeDate(forKey: CoderKey.modificationDate)
@@ -45,8 +37,14 @@ extension RecordState {
         misuse = coder.decodeText(forKey: CoderKey.misuse)
         if coder.decodeFlag(forKey: CoderKey.isParentChanged) { parentEditNumber = nextEditNumber() }
 
-        fields = Self.fields(plain: CoderKey.values, encrypted: CoderKey.encryptedValues, in: coder)
-        baseFields = Self.fields(plain: CoderKey.baseValues, encrypted: CoderKey.encryptedBaseValues, in: coder)
+        guard
+            let fields = Self.fields(
+                CoderKey.fields, plain: CoderKey.values, encrypted: CoderKey.encryptedValues, in: coder),
+            let baseFields = Self.fields(
+                CoderKey.baseFields, plain: CoderKey.baseValues, encrypted: CoderKey.encryptedBaseValues, in: coder)
+        else { return nil }
+        self.fields = fields
+        self.baseFields = baseFields
         for (name, isEncrypted) in [(CoderKey.changedKeys, false), (CoderKey.encryptedChangedKeys, true)] {
             for case let key as String in Self.decodedArray(forKey: name, in: coder)
             where FieldKeyRule.misuse(of: key) == nil {
@@ -62,7 +60,13 @@ extension RecordState {
         ]
     }
 
-    private static func fields(plain: String, encrypted: String, in coder: NSCoder) -> [String: HeldField] {
+    /// Values of types that no record holds are passed over in the dictionaries of older versions.
+    private static func fields(
+        _ key: String, plain: String, encrypted: String, in coder: NSCoder
+    ) -> [String: HeldField]? {
+        if let data = coder.decodeValue(of: NSData.self, forKey: key) {
+            return ArchivedFields.fields(in: Data(referencing: data))
+        }
         var fields: [String: HeldField] = [:]
         for (name, isEncrypted) in [(plain, false), (encrypted, true)] {
             let decoded = coder.decodeValue(of: valueClasses, forKey: name) as? NSDictionary

@@ -57,6 +57,14 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         self.init(State(confirmed: Confirmed(content: content, place: place), download: download))
     }
 
+    /// An asset of which an archive says what the server has.
+    convenience init(archived content: AssetDescriptor) {
+        self.init(State(confirmed: Confirmed(content: content, place: nil)))
+    }
+
+    /// What the server is known to have for this asset.
+    var confirmedContent: AssetDescriptor? { state.withLock { $0.confirmed?.content } }
+
     /// An asset without file and content.
     static var withoutContent: CKAsset { CKAsset(State()) }
 
@@ -81,7 +89,8 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         state.withLock { $0.confirmed = Confirmed(content: content, place: place) }
     }
 
-    /// What a save says of this asset.
+    /// What a save says of this asset. Makes the private copy where another record's content is to be uploaded, so it
+    /// blocks its thread.
     /// - Parameters:
     ///   - place: The field that holds it.
     ///   - isChanged: Whether the client has set the field since the record was fetched or saved.
@@ -110,7 +119,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 
     /// Archives what the server has confirmed, and no path.
     public func encode(with coder: NSCoder) {
-        guard let content = state.withLock({ $0.confirmed?.content }) else { return }
+        guard let content = confirmedContent else { return }
         coder.encode(Data(content.digest) as NSData, forKey: CoderKey.assetDigest)
         coder.encode(content.byteCount, forKey: CoderKey.assetByteCount)
     }
@@ -125,7 +134,6 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
             self.init(State())
             return
         }
-        let content = AssetDescriptor(digest: digest, byteCount: byteCount)
-        self.init(State(confirmed: Confirmed(content: content, place: nil)))
+        self.init(archived: AssetDescriptor(digest: digest, byteCount: byteCount))
     }
 }

@@ -39,6 +39,40 @@ import Testing
         }
     }
 
+    @Test("a group of operations with Apple's class name decodes")
+    func operationGroup() throws {
+        let objects: [TestList] = [
+            .text("$null"),
+            .dictionary([("$class", .reference(2)), ("Name", .reference(3)), ("Quantity", .integer(5))]),
+            .className("CKOperationGroup"), .text("Sync"),
+        ]
+        let data = AppleArchive.archive(objects: objects, top: [("root", .reference(1))])
+        let byFoundation = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKOperationGroup.self, from: data))
+        for group in [byFoundation, try StratusArchive.decode(CKOperationGroup.self, from: data)] {
+            #expect(group.name == "Sync" && group.quantity == 5)
+        }
+    }
+
+    @Test("a record that an older version archived, as dictionaries of objects, decodes")
+    func dictionaries() throws {
+        let objects: [TestList] =
+            AppleArchive.recordObjects + [
+                .dictionary([
+                    ("$class", .reference(22)), ("NS.keys", .array([.reference(5)])),
+                    ("NS.objects", .array([.reference(1)])),
+                ]), .className("NSDictionary"),
+            ]
+        let top = AppleArchive.recordTop + [("StratusValues", TestList.reference(21))]
+        let data = AppleArchive.archive(objects: objects, top: top)
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+        unarchiver.requiresSecureCoding = true
+        let byFoundation = try #require(CKRecord(coder: unarchiver))
+        for record in [byFoundation, try StratusArchive.decode(CKRecord.self, from: data)] {
+            #expect(record["n1"] as? String == "Note")
+        }
+    }
+
     @Test("a root object with Apple's class name decodes, and what is not known in it is passed over")
     func rootObject() throws {
         let data = AppleArchive.recordID

@@ -1,8 +1,9 @@
 // What goes into an archive comes out of it, with Foundation's unarchiver and with ours.
 
 import Foundation
-import StratusKit
 import Testing
+
+@testable import StratusKit
 
 @Suite struct ArchivingTests {
     /// Both ways to decode.
@@ -108,6 +109,35 @@ import Testing
         #expect(decoded.capabilities.isEmpty)
         let lookup = CKUserIdentity.LookupInfo(emailAddress: "a@example.com")
         #expect(try way.decode(CKUserIdentity.LookupInfo.self, from: ArchiveSamples.archive(lookup)) == lookup)
+    }
+
+    @Test("a person comes back with every part of the name", arguments: Way.allCases)
+    func person(way: Way) throws {
+        var name = PersonNameComponents()
+        (name.givenName, name.familyName) = ("Zo\u{EB}", "Zoe\u{308}")
+        let identity = CKUserIdentity(
+            userRecordID: ArchiveSamples.recordID, lookupInfo: CKUserIdentity.LookupInfo(emailAddress: "a@example.com"),
+            nameComponents: name, hasiCloudAccount: true)
+        let decoded = try way.decode(CKUserIdentity.self, from: ArchiveSamples.archive(identity))
+        #expect(decoded.userRecordID == ArchiveSamples.recordID && decoded.hasiCloudAccount)
+        #expect(decoded.lookupInfo == identity.lookupInfo)
+        #expect(decoded.nameComponents?.givenName?.unicodeScalars.count == 3)
+        #expect(decoded.nameComponents?.familyName?.unicodeScalars.count == 4)
+    }
+
+    @Test("[O-12] a group of operations comes back with its settings", arguments: Way.allCases)
+    func group(way: Way) throws {
+        let group = CKOperationGroup()
+        group.name = "Sync \u{E9}"
+        group.quantity = 3
+        group.expectedSendSize = .megabytes
+        group.defaultConfiguration.timeoutIntervalForRequest = 7
+        group.defaultConfiguration.qualityOfService = .utility
+        let decoded = try way.decode(CKOperationGroup.self, from: ArchiveSamples.archive(group))
+        #expect(decoded.operationGroupID == group.operationGroupID)
+        #expect(decoded.name == group.name && decoded.quantity == 3 && decoded.expectedSendSize == .megabytes)
+        #expect(decoded.defaultConfiguration.timeoutIntervalForRequest == 7)
+        #expect(decoded.defaultConfiguration.qualityOfService == .utility)
     }
 
     @Test("an array of identifiers decodes in both ways")

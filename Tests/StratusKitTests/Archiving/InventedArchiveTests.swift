@@ -13,7 +13,9 @@ import Testing
         "StratusValues", "StratusEncryptedValues", "StratusBaseValues", "StratusChangedKeys", "StratusDigest",
         "StratusByteCount", "StratusParentChanged", "StratusMisuse", "UserRecordID", "LookupInfo", "EmailAddress",
         "StratusNameParts", "NS.objects", "NS.keys", "NS.time", "NS.string", "NS.data", "StratusCapabilities",
-        "StratusEncryptionScope", "referenceAction", "kCLLocationCodingKeyCoordinateLatitude",
+        "StratusEncryptionScope", "StratusFields", "StratusBaseFields", "Stratus.UTF8.RecordName",
+        "Stratus.UTF8.ZoneName", "OperationGroupID", "StratusQualityOfService", "referenceAction",
+        "kCLLocationCodingKeyCoordinateLatitude",
         "kCLLocationCodingKeyCoordinateLongitude", "kCLLocationCodingKeyTimestamp",
     ]
 
@@ -35,6 +37,7 @@ import Testing
             ]),
             .className("NSArray"), .dictionary([("$class", .reference(first + 8))]), .text("asset"),
             .className("CLLocation"), .className("CKAsset"), .className("CKRecord"), .bytes([1, 2, 3]), .integer(5),
+            .className("CKOperationGroup"), .bytes([1, 0, 0, 0, 1, 0x61, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
         ]
         return system + values
     }()
