@@ -120,6 +120,14 @@ int cfiletree_rename(const uint8_t *path, size_t count, const uint8_t *new_path,
     return rename(from.text, to.text) == 0 ? 0 : -errno;
 }
 
+int cfiletree_link(const uint8_t *path, size_t count, const uint8_t *new_path, size_t new_count) {
+    struct terminated_path from, to;
+    int error = terminate(&from, path, count);
+    if (error == 0) error = terminate(&to, new_path, new_count);
+    if (error != 0) return -error;
+    return link(from.text, to.text) == 0 ? 0 : -errno;
+}
+
 void cfiletree_begin_sync(int descriptor) { (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 int cfiletree_sync(int descriptor) {

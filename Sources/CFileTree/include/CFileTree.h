@@ -67,6 +67,11 @@ int cfiletree_rename(
     const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count,
     const uint8_t *CFILETREE_COUNTED(new_count) new_path CFILETREE_SCOPED, size_t new_count);
 
+/* Gives a file a second name: 0, or below zero. */
+int cfiletree_link(
+    const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count,
+    const uint8_t *CFILETREE_COUNTED(new_count) new_path CFILETREE_SCOPED, size_t new_count);
+
 /* Lets the disk begin to write a file, without waiting. */
 void cfiletree_begin_sync(int descriptor);
 

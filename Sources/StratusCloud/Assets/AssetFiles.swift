@@ -76,6 +76,8 @@ package protocol AssetFiles: Sendable {
     func close(_ descriptor: Int32)
     /// Gives a file another name, in place of the file that had it.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
+    /// Gives a file a second name. Fails where the file system has no such thing.
+    func link(_ path: String, to newPath: String) throws(FileFailure)
     func removeFile(_ path: String) throws(FileFailure)
     /// Makes a directory. One that is there already is `exists`.
     func createDirectory(_ path: String) throws(FileFailure)
@@ -85,4 +87,41 @@ package protocol AssetFiles: Sendable {
     func syncDirectory(_ path: String) throws(FileFailure)
     /// The names in a directory, in byte order.
     func names(in path: String) throws(FileFailure) -> [String]
+}
+
+extension AssetFiles {
+    /// A file system in which files have one name.
+    package func link(_ path: String, to newPath: String) throws(FileFailure) {
+        throw FileFailure(number: FileFailure.notPermitted)
+    }
+
+    /// Gives the file a second name, or copies it where that cannot be. The name is durable when its directory has been
+    /// synced. Returns whether it was copied.
+    ///
+    /// Throws `FileFailure`, with nothing made: `exists` where the new name is taken.
+    package func linkOrCopy(_ path: String, to newPath: String) throws(FileFailure) -> Bool {
+        do throws(FileFailure) {
+            try link(path, to: newPath)
+            return false
+        } catch {
+            if error.isAbsence || error.number == FileFailure.exists { throw error }
+        }
+        let source = try openFile(path)
+        defer { close(source) }
+        let target = try createFile(newPath)
+        do throws(FileFailure) {
+            defer { close(target) }
+            var buffer = [UInt8](repeating: 0, count: AssetStore.bufferByteCount)
+            while true {
+                let count = try read(source, into: &buffer)
+                if count == 0 { break }
+                try write(target, buffer, count: count)
+            }
+            try sync(target)
+            return true
+        } catch {
+            try? removeFile(newPath)
+            throw error
+        }
+    }
 }

@@ -50,6 +50,10 @@ package struct SystemAssetFiles: AssetFiles {
         _ = try Self.checked(cfiletree_rename([UInt8](path.utf8).span, [UInt8](newPath.utf8).span))
     }
 
+    package func link(_ path: String, to newPath: String) throws(FileFailure) {
+        _ = try Self.checked(cfiletree_link([UInt8](path.utf8).span, [UInt8](newPath.utf8).span))
+    }
+
     package func removeFile(_ path: String) throws(FileFailure) {
         _ = try Self.checked(cfiletree_remove_file([UInt8](path.utf8).span))
     }

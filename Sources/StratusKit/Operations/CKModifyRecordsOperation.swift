@@ -133,10 +133,12 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func archiveInputs() -> [String: Any]? {
         let inputs = locked { self.inputs }
+        // Copies, because the records may be changed before they are archived.
+        let records = (inputs.recordsToSave ?? []).map { $0.copy() }
         return [
-            "records": NSArray(array: inputs.recordsToSave ?? []),
-            "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
+            "records": NSArray(array: records), "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
             "policy": NSNumber(value: inputs.savePolicy.rawValue), "atomic": NSNumber(value: inputs.isAtomic),
+            "token": inputs.clientChangeTokenData.map { $0.base64EncodedString() as NSString } ?? NSNull(),
         ]
     }
 
@@ -145,6 +147,14 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         recordIDsToDelete = (archive["deletions"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
         savePolicy = (archive["policy"] as? NSNumber).flatMap { RecordSavePolicy(rawValue: $0.intValue) } ?? savePolicy
         isAtomic = (archive["atomic"] as? NSNumber)?.boolValue ?? isAtomic
+        clientChangeTokenData = (archive["token"] as? String).flatMap { Data(base64Encoded: $0) }
+    }
+
+    override func adoptFiles(_ files: [(place: KeptFilePlace, path: String)]) {
+        let records = recordsToSave ?? []
+        for (place, path) in files where records.indices.contains(place.record) {
+            records[place.record].restoreFile(path, forKey: place.key, item: place.item)
+        }
     }
 
     override func dropBlocks() {
@@ -158,43 +168,44 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private let records: [CKRecord]
     private let deletions: [CKRecord.ID]
-    private let request: ModifyRecordsRequest
-    /// For each record the last edit that the request has.
-    private let sentEditNumbers: [UInt64]
+    /// The records as they were when the operation started.
+    private let sent: [SentRecord]
+    private let policy: SavePolicy
+    private let isAtomic: Bool
     private let blocks: CKModifyRecordsOperation.Blocks
+    /// The request, made once, by the thread that sends it.
+    private var made: ModifyRecordsRequest?
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
 
     init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks) {
         records = inputs.recordsToSave ?? []
         deletions = inputs.recordIDsToDelete ?? []
-        let saves = records.map { $0.beginSave() }
-        sentEditNumbers = saves.map(\.sentEditNumber)
-        request = ModifyRecordsRequest(
-            saves: saves.map(\.save), deletes: deletions.map(\.address),
-            policy: SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged,
-            isAtomic: inputs.isAtomic)
+        sent = records.map { $0.beginSave() }
+        policy = SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged
+        isAtomic = inputs.isAtomic
         self.blocks = blocks
+    }
+
+    private func request() -> ModifyRecordsRequest {
+        if let made { return made }
+        let request = ModifyRecordsRequest(
+            saves: sent.map { $0.makeSave() }, deletes: deletions.map(\.address), policy: policy, isAtomic: isAtomic)
+        made = request
+        return request
     }
 
     func send(_ context: RequestContext) throws {
         guard !records.isEmpty || !deletions.isEmpty else { return }
-        let response = try context.server.modifyRecords(request, as: context.caller, in: context.database)
-        answers.items = zip(zip(records, sentEditNumbers), response.saves).map { sent, result in
-            (
-                sent.0.recordID,
-                result.map { absorb($0, into: sent, context) }.mapError {
-                    context.clientError($0, record: sent.0)
-                }
-            )
+        let response = try context.server.modifyRecords(request(), as: context.caller, in: context.database)
+        answers.items = zip(zip(records, sent), response.saves).map { pair, result in
+            let (record, sent) = pair
+            let answer = result.map { saved in
+                record.absorb(saved, account: context.caller.account, sent: sent)
+                return record
+            }
+            return (record.recordID, answer.mapError { context.clientError($0, record: record) })
         }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
-    }
-
-    private func absorb(
-        _ saved: ClientRecord, into sent: (record: CKRecord, editNumber: UInt64), _ context: RequestContext
-    ) -> CKRecord {
-        sent.record.absorb(saved, account: context.caller.account, sentEditNumber: sent.editNumber)
-        return sent.record
     }
 
     func deliver() {
@@ -219,6 +230,22 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
 }
 
 extension ModifyRecordsJob: LongLivedJob {
+    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] {
+        var request = request()
+        var places: [KeptFilePlace] = []
+        for index in request.saves.indices {
+            for key in request.saves[index].fields.keys.sorted() {
+                try request.saves[index].fields[key]?.value.replaceFiles { path, item in
+                    guard let kept = try keep(path) else { return path }
+                    places.append(KeptFilePlace(record: index, key: key, item: item, number: kept.number))
+                    return kept.path
+                }
+            }
+        }
+        made = request
+        return places
+    }
+
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

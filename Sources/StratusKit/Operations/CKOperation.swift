@@ -146,6 +146,9 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Takes the inputs of a kept operation.
     func adoptInputs(_ archive: [String: Any]) {}
 
+    /// Takes the files that were kept with them.
+    func adoptFiles(_ files: [(place: KeptFilePlace, path: String)]) {}
+
     /// Lets go of blocks, which often refer to the operation. Called when it has finished.
     func dropBlocks() { replace(nil) { swap(&persistedBlock, &$0) } }
 

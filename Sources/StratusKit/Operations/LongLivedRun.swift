@@ -3,9 +3,10 @@
 import Foundation
 import StratusCloud
 import StratusModel
+import StratusStore
 
 /// What is kept of a long-lived operation that runs.
-struct LongLivedRun: @unchecked Sendable {
+final class LongLivedRun: @unchecked Sendable {
     // Unchecked because the inputs are only read, and the block is called on the operation's own queue.
     let id: String
     /// The operation object.
@@ -14,6 +15,7 @@ struct LongLivedRun: @unchecked Sendable {
     private let kind: String
     private let caller: Caller
     private let archive: [String: Any]
+    private let made = Locked<LongLivedEntry?>(nil)
 
     init(
         operation: CKOperation, inputs: [String: Any], database: DatabaseSelector, caller: Caller,
@@ -33,8 +35,27 @@ struct LongLivedRun: @unchecked Sendable {
         ]
     }
 
-    func entry() throws -> LongLivedEntry {
-        LongLivedEntry(
+    /// What is kept: what the store has already, else the inputs with copies of the files that the request uploads. Made
+    /// once, on a thread that may block.
+    func entry(_ job: any LongLivedJob, in registry: LongLivedRegistry) throws -> LongLivedEntry {
+        if let made = made.value { return made }
+        let entry = try registry.kept(id) ?? makeEntry(job, registry)
+        made.withLock { $0 = entry }
+        return entry
+    }
+
+    private func makeEntry(_ job: any LongLivedJob, _ registry: LongLivedRegistry) throws -> LongLivedEntry {
+        // A path is told apart by its bytes, as the file system does.
+        var files: [[UInt8]: KeptFile] = [:]
+        let places = try job.keepFiles { path in
+            if let known = files[Array(path.utf8)] { return known }
+            let file = try registry.keepFile(path, as: files.count, of: id)
+            files[Array(path.utf8)] = file
+            return file
+        }
+        var archive = archive
+        archive["files"] = String(decoding: try JSONEncoder().encode(places), as: UTF8.self)
+        return LongLivedEntry(
             id: id, container: caller.container.text, account: caller.account?.text, kind: kind,
             request: try LongLivedArchive.data(archive))
     }
@@ -78,6 +99,14 @@ struct LongLivedRun: @unchecked Sendable {
         operation.operationID = entry.id
         operation.place { $0.holder = scope.session.longLived }
         operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
+        if let places = archive["files"] as? String {
+            let registry = scope.session.longLived
+            let files = try JSONDecoder().decode([KeptFilePlace].self, from: Data(places.utf8))
+            operation.adoptFiles(
+                files.compactMap { place in
+                    registry.keptFile(place.number, of: entry.id).map { (place, $0) }
+                })
+        }
         operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
         operation.configuration.isLongLived = true
         operation.group = archive["group"] as? CKOperationGroup

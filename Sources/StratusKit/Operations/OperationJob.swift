@@ -16,12 +16,32 @@ protocol OperationJob: AnyObject, Sendable {
     func conclude(_ result: Result<Void, CKError>)
 }
 
+/// Where a file that was kept with a long-lived operation belongs. Archived.
+struct KeptFilePlace: Codable, Hashable, Sendable {
+    /// The record, by its place among those to save.
+    var record: Int
+    var key: String
+    /// The asset's place in a list; nil where it is the whole value.
+    var item: Int?
+    /// The file, by its number.
+    var number: Int
+}
+
 /// A job whose answer can be kept and replayed (O-14).
 protocol LongLivedJob: OperationJob {
+    /// Has the files kept that the request uploads, and uploads the kept ones from now on. Called before `send`.
+    /// - Parameter keep: Keeps the file of a path; nil where it cannot be read, which the server will say.
+    /// - Returns: Where the kept files belong.
+    /// - Throws: What `keep` throws.
+    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace]
     /// The answer, after `send`.
     var archivedAnswer: [String: Any] { get }
     /// Takes a kept answer in the place of `send`.
     func adopt(_ archivedAnswer: [String: Any])
+}
+
+extension LongLivedJob {
+    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] { [] }
 }
 
 /// What a job needs to make requests.

@@ -199,7 +199,8 @@ extension OperationRunner {
             try job.send(context)
             return true
         }
-        let step = try session.longLived.join(try longLived.entry(), as: longLived.member) { [self] in wake() }
+        let entry = try longLived.entry(job, in: session.longLived)
+        let step = try session.longLived.join(entry, as: longLived.member) { [self] in wake() }
         switch step {
         case .send:
             let isFirst = state.withLock { state in
@@ -238,16 +239,17 @@ extension OperationRunner {
             try job.send(context)
         } catch {
             let failure = clientError(error)
-            if !mayRetry(failure) { keep(["failure": LongLivedArchive.object(of: failure)], of: longLived) }
+            if !mayRetry(failure) { keep(["failure": LongLivedArchive.object(of: failure)], of: longLived, job) }
             throw failure
         }
-        keep(["answer": job.archivedAnswer as NSDictionary], of: longLived)
+        keep(["answer": job.archivedAnswer as NSDictionary], of: longLived, job)
     }
 
     /// Keeps the answer. One that cannot be kept is delivered all the same, for the server has done what it says; should
     /// the process end before the last block, the request is sent once more.
-    private func keep(_ answer: [String: Any], of longLived: LongLivedRun) {
-        try? session.longLived.answer(try longLived.entry(), with: try LongLivedArchive.data(answer))
+    private func keep(_ answer: [String: Any], of longLived: LongLivedRun, _ job: any LongLivedJob) {
+        try? session.longLived.answer(
+            try longLived.entry(job, in: session.longLived), with: try LongLivedArchive.data(answer))
     }
 
     private func leave() {

@@ -5,6 +5,27 @@ import StratusCloud
 import StratusModel
 import StratusStore
 
+/// A record as it was when its save began.
+struct SentRecord: Sendable {
+    let recordType: String
+    let address: RecordAddress
+    let state: RecordState
+
+    /// What the save sends. It copies contents of assets that were taken from other records, so it blocks its thread.
+    func makeSave() -> RecordSave {
+        var fields: [String: ClientField] = [:]
+        for (key, field) in state.fields {
+            let place = CKAsset.Place(record: address, key: key)
+            let value = field.value.clientValue(at: place, isChanged: state.edits[key] != nil)
+            fields[key] = ClientField(value, isEncrypted: field.isEncrypted)
+        }
+        return RecordSave(
+            address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
+            isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
+            changedKeys: Set(state.edits.keys), misuse: state.misuse, fetchedBy: state.account)
+    }
+}
+
 extension CKRecord {
     /// A record from the server.
     /// - Parameters:
@@ -17,25 +38,9 @@ extension CKRecord {
             state: RecordState(answer, account: account, download: download))
     }
 
-    /// What a save of this record sends.
-    func makeSave() -> RecordSave { beginSave().save }
-
-    /// What a save of this record sends, and the number of the last edit in it: edits made from now on outlast the save.
-    func beginSave() -> (save: RecordSave, sentEditNumber: UInt64) {
-        let address = recordID.address
-        let state = state.value
-        let edits = state.edits
-        var fields: [String: ClientField] = [:]
-        for (key, field) in state.fields {
-            let place = CKAsset.Place(record: address, key: key)
-            let value = field.value.clientValue(at: place, isChanged: edits[key] != nil)
-            fields[key] = ClientField(value, isEncrypted: field.isEncrypted)
-        }
-        let save = RecordSave(
-            address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
-            isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
-            changedKeys: Set(edits.keys), misuse: state.misuse, fetchedBy: state.account)
-        return (save, state.lastEditNumber)
+    /// Begins a save: edits made from now on outlast it. Quick, whatever the record holds.
+    func beginSave() -> SentRecord {
+        SentRecord(recordType: recordType, address: recordID.address, state: state.value)
     }
 
     /// Takes over what the server has made of this record when it was saved (C-04): the server's fields change, the
@@ -43,24 +48,27 @@ extension CKRecord {
     ///
     /// Several saves of one record may be under way, and their answers come in any order: each takes its own edits back,
     /// and an answer older than what the record knows changes no field of the server's.
-    func absorb(_ saved: ClientRecord, account: AccountID?, sentEditNumber: UInt64) {
-        let address = recordID.address
+    func absorb(_ saved: ClientRecord, account: AccountID?, sent: SentRecord) {
+        let sentEditNumber = sent.state.lastEditNumber
         // What the base was is let go of after the lock: that may end objects of a client's.
-        _ = state.withLock { state in
+        let (isNews, _) = state.withLock { state in
             let base = state.baseFields
             let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
-            if isNews { state.absorbSystemFields(saved, account: account) }
+            if isNews {
+                state.absorbSystemFields(saved, account: account)
+                // What was sent, and not what is there now: an edit made meanwhile is no part of what was saved.
+                state.baseFields = sent.state.fields
+            }
             state.edits = state.edits.filter { $0.value.number > sentEditNumber }
             if state.parentEditNumber ?? 0 <= sentEditNumber {
                 state.parentEditNumber = nil
                 if isNews { state.parent = saved.parent.map(CKReference.init) }
             }
-            for (key, field) in saved.fields {
-                guard let held = state.fields[key], state.edits[key] == nil else { continue }
-                held.value.confirm(field.value, at: CKAsset.Place(record: address, key: key))
-            }
-            state.baseFields = state.fields.filter { state.edits[$0.key] == nil }
-            return base
+            return (isNews, base)
+        }
+        guard isNews else { return }
+        for (key, field) in saved.fields {
+            sent.state.fields[key]?.value.confirm(field.value, at: CKAsset.Place(record: sent.address, key: key))
         }
     }
 
@@ -72,6 +80,24 @@ extension CKRecord {
         state.parentEditNumber = nil
         state.misuse = nil
         return CKRecord(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    /// Gives an asset its file back after an archive, which has none; no key becomes changed by it.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - key: The key of the asset's field.
+    ///   - item: The asset's place in a list.
+    func restoreFile(_ path: String, forKey key: String, item: Int?) {
+        let asset = HeldValue.asset(CKAsset(fileURL: URL(fileURLWithPath: path)))
+        state.withLock { state in
+            switch (state.fields[key]?.value, item) {
+            case (.asset, nil): state.fields[key]?.value = asset
+            case (.list(var values), let item?) where values.indices.contains(item):
+                values[item] = asset
+                state.fields[key]?.value = .list(values)
+            default: break
+            }
+        }
     }
 }
 

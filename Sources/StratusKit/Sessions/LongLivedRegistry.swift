@@ -67,6 +67,17 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
+    /// An operation that is kept already.
+    package func kept(_ id: String) throws -> LongLivedEntry? { try store.entry(id) }
+
+    /// Copies a file for an operation that is about to be joined the first time; nil where it cannot be read.
+    package func keepFile(_ path: String, as number: Int, of id: String) throws -> KeptFile? {
+        try store.keepFile(path, as: number, of: id).map { KeptFile(number: number, path: $0) }
+    }
+
+    /// Where a file lies that was kept.
+    package func keptFile(_ number: Int, of id: String) -> String? { store.keptFile(number, of: id) }
+
     /// Lets go for an object that is gone. What no object has run to its end stays kept.
     package func release(_ id: String, by member: ObjectIdentifier) throws {
         try running.withLock { running in

@@ -35,17 +35,48 @@ package protocol LongLivedStore: Sendable {
     func save(_ entry: LongLivedEntry) throws
     func entry(_ id: String) throws -> LongLivedEntry?
     func entries() throws -> [LongLivedEntry]
+    /// Removes an operation and its files.
     func remove(_ id: String) throws
+
+    /// Copies a file for an operation that is about to be saved. The copy lies there until the operation is removed.
+    /// Returns its path; nil where the file is no regular one or cannot be read whole.
+    func keepFile(_ path: String, as number: Int, of id: String) throws -> String?
+    /// Where a file lies that was kept.
+    func keptFile(_ number: Int, of id: String) -> String?
 }
 
-/// Keeps long-lived operations as long as the process lives.
+/// A file that is kept with an operation.
+package struct KeptFile: Hashable, Sendable {
+    package let number: Int
+    package let path: String
+}
+
+/// Keeps long-lived operations as long as the process lives. Files are not copied: they live as long.
 package final class MemoryLongLivedStore: LongLivedStore {
-    private let kept = Locked<[String: LongLivedEntry]>([:])
+    private struct State {
+        var entries: [String: LongLivedEntry] = [:]
+        var files: [String: [Int: String]] = [:]
+    }
+
+    private let kept = Locked(State())
 
     package init() {}
 
-    package func save(_ entry: LongLivedEntry) { kept.withLock { $0[entry.id] = entry } }
-    package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0[id] } }
-    package func entries() -> [LongLivedEntry] { kept.withLock { Array($0.values) } }
-    package func remove(_ id: String) { kept.withLock { $0[id] = nil } }
+    package func save(_ entry: LongLivedEntry) { kept.withLock { $0.entries[entry.id] = entry } }
+    package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0.entries[id] } }
+    package func entries() -> [LongLivedEntry] { kept.withLock { Array($0.entries.values) } }
+
+    package func remove(_ id: String) {
+        kept.withLock { state in
+            state.entries[id] = nil
+            state.files[id] = nil
+        }
+    }
+
+    package func keepFile(_ path: String, as number: Int, of id: String) -> String? {
+        kept.withLock { $0.files[id, default: [:]][number] = path }
+        return path
+    }
+
+    package func keptFile(_ number: Int, of id: String) -> String? { kept.withLock { $0.files[id]?[number] } }
 }

@@ -102,3 +102,19 @@ extension HeldValue {
         }
     }
 }
+
+extension ClientValue {
+    /// Puts other files in the place of those that are to be uploaded. `body` is given a path and, for an item of a list,
+    /// the item's place.
+    mutating func replaceFiles(_ body: (_ path: String, _ item: Int?) throws -> String) rethrows {
+        switch self {
+        case .asset(.file(let path)): self = .asset(.file(path: try body(path, nil)))
+        case .list(var values):
+            for (index, value) in values.enumerated() {
+                if case .asset(.file(let path)) = value { values[index] = .asset(.file(path: try body(path, index))) }
+            }
+            self = .list(values)
+        default: break
+        }
+    }
+}

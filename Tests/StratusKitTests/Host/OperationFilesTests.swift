@@ -34,6 +34,42 @@ struct OperationFilesTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path) == ["operations"])
     }
 
+    @Test("[O-14] a file that is kept is the operation's own, and goes with it")
+    func keptFiles() throws {
+        let directory = try HostDirectory()
+        let path = directory.url.appendingPathComponent("operations").path
+        let source = directory.url.appendingPathComponent("source")
+        try Data("sunset".utf8).write(to: source)
+        let files = OperationFiles(directory: path)
+        let kept = try #require(try files.keepFile(source.path, as: 0, of: "a"))
+        #expect(try files.keepFile(directory.url.appendingPathComponent("none").path, as: 1, of: "a") == nil)
+        #expect(try files.keepFile(directory.url.path, as: 1, of: "a") == nil)
+        try files.save(entry("a"))
+        try FileManager.default.removeItem(at: source)
+        let next = OperationFiles(directory: path)
+        #expect(try next.entries().count == 1)
+        #expect(next.keptFile(0, of: "a") == kept)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: kept)) == Data("sunset".utf8))
+        try next.remove("a")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path) == [])
+    }
+
+    @Test("[O-14] what a crash has left of an operation that was never kept is removed")
+    func leftovers() throws {
+        let directory = try HostDirectory()
+        let path = directory.url.appendingPathComponent("operations").path
+        let source = directory.url.appendingPathComponent("source")
+        try Data("sunset".utf8).write(to: source)
+        let files = OperationFiles(directory: path)
+        #expect(try files.keepFile(source.path, as: 0, of: "a") != nil)
+        #expect(try files.keepFile(source.path, as: 0, of: "b") != nil)
+        try files.save(entry("b"))
+        try Data().write(to: URL(fileURLWithPath: path + "/x.incoming"))
+        let next = OperationFiles(directory: path)
+        #expect(try next.entries().map(\.id) == ["b"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == ["62.files", "62.operation"])
+    }
+
     @Test("a damaged file is said to be damaged, and is left alone")
     func damage() throws {
         let directory = try HostDirectory()

@@ -26,6 +26,10 @@ private final class WatchedStore: LongLivedStore {
     }
     func entries() -> [LongLivedEntry] { memory.entries() }
     func remove(_ id: String) { memory.remove(id) }
+    func keepFile(_ path: String, as number: Int, of id: String) -> String? {
+        memory.keepFile(path, as: number, of: id)
+    }
+    func keptFile(_ number: Int, of id: String) -> String? { memory.keptFile(number, of: id) }
 
     var looks: Int { lookCount.value }
 }
@@ -55,8 +59,9 @@ private final class WatchedStore: LongLivedStore {
         other.modifyRecordsResultBlock = { trace.note("other \(outcome($0))") }
         let looks = store.looks
         container.add(other)
-        while store.looks == looks { await Task.yield() }
-        // The look is made under the registry's lock: who gets the lock next finds that the object has joined.
+        // It looks for what is kept already, and then joins.
+        while store.looks < looks + 2 { await Task.yield() }
+        // The second look is made under the registry's lock: who gets the lock next finds that the object has joined.
         #expect(try await container.allLongLivedOperationIDs() == [operation.operationID])
     }
 

@@ -1,0 +1,91 @@
+// Long-lived uploads whose process ended before their request was sent.
+
+import Foundation
+import StratusKit
+import Testing
+
+@Suite("Long-lived uploads")
+struct LongLivedUploadTests {
+    private let id = CKRecord.ID(recordName: "photo")
+
+    /// A store whose requests to save fail as those to a server that is out of reach, so that they are tried again and
+    /// again; with time standing still that is never.
+    private func unreachable(_ directory: URL) throws -> (store: Stratus, account: Stratus.Account) {
+        let store = try Stratus.open(at: directory, options: .tested { $0.clock = .manual(Stratus.ManualClock()) })
+        let account = try store.createAccount(.init(), externalID: "alice")
+        store.faults.fail(
+            .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
+        return (store, account)
+    }
+
+    private func operation(_ files: [URL]) -> CKModifyRecordsOperation {
+        let record = CKRecord(recordType: "Photo", recordID: id)
+        record["title"] = "Sunset"
+        record["file"] = CKAsset(fileURL: files[0])
+        record["same"] = CKAsset(fileURL: files[0])
+        record["files"] = files.map { CKAsset(fileURL: $0) }
+        let operation = CKModifyRecordsOperation(recordsToSave: [record])
+        operation.configuration.isLongLived = true
+        operation.configuration.qualityOfService = .utility
+        operation.clientChangeTokenData = Data([1, 2, 3])
+        return operation
+    }
+
+    @Test("[O-14] what was to be uploaded is uploaded by the next process, though the file is gone")
+    func upload() async throws {
+        let directory = try HostDirectory()
+        let (store, account) = try unreachable(directory.store)
+        let files = try ["sunset", "sunrise"].map { text in
+            let file = directory.url.appendingPathComponent("\(text).jpg")
+            try Data(text.utf8).write(to: file)
+            return file
+        }
+        let first = operation(files)
+        await withCheckedContinuation { continuation in
+            first.longLivedOperationWasPersistedBlock = { continuation.resume() }
+            store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(first)
+        }
+        for file in files { try FileManager.default.removeItem(at: file) }
+        // What a crash leaves is what lies in the directory now.
+        let crashed = directory.url.appendingPathComponent("crashed")
+        try FileManager.default.copyItem(at: directory.store, to: crashed)
+
+        let next = try Stratus.open(at: crashed, options: .tested())
+        let container = next.container("iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
+        let found = try await container.longLivedOperation(for: first.operationID)
+        let second = try #require(found as? CKModifyRecordsOperation)
+        #expect(second.clientChangeTokenData == Data([1, 2, 3]))
+        await withCheckedContinuation { continuation in
+            second.completionBlock = { continuation.resume() }
+            container.privateCloudDatabase.add(second)
+        }
+        let saved = try await container.privateCloudDatabase.record(for: id)
+        #expect(saved["title"] as? String == "Sunset")
+        let assets = [saved["file"] as? CKAsset, saved["same"] as? CKAsset] + (saved["files"] as? [CKAsset] ?? [])
+        let contents = assets.map { $0?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } }
+        #expect(contents == ["sunset", "sunset", "sunset", "sunrise"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: crashed.path + "/operations") == [])
+
+        first.cancel()
+        try await onThread {
+            next.close()
+            store.close()
+        }
+    }
+
+    @Test("[O-14][C-10] a file that is not there is told as always, and the operation is kept without it")
+    func missing() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested())
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let operation = operation([directory.url.appendingPathComponent("none")])
+        let error: (any Error)? = await withCheckedContinuation { continuation in
+            operation.perRecordSaveBlock = { _, result in
+                if case .failure(let error) = result { continuation.resume(returning: error) }
+            }
+            store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(operation)
+        }
+        #expect((error as? CKError)?.code == .assetFileNotFound)
+        try await onThread { store.close() }
+    }
+}

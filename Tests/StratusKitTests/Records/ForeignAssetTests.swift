@@ -1,0 +1,60 @@
+// Assets that are taken from one record to another: copied where the request is sent, and not where it is asked for.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite struct ForeignAssetTests {
+    private let content = AssetDescriptor(digest: [UInt8](repeating: 7, count: 32), byteCount: 5)
+
+    /// A record of the server's with one asset; making its copy is noted.
+    private func fetched(_ copies: Trace) -> CKRecord {
+        let answer = ClientRecord(
+            address: CKRecord.ID(recordName: "a").address, type: "Photo", changeTag: "t1",
+            creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
+            creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
+            fields: ["file": ClientField(.asset(.content(content)))])
+        return CKRecord(answer, account: nil) { _ in
+            copies.note(Self.currentThread)
+            return URL(fileURLWithPath: "/copy")
+        }
+    }
+
+    @Test("[R-14] beginning a save copies no content; making its request does")
+    func beginning() {
+        let copies = Trace()
+        let record = CKRecord(recordType: "Photo")
+        record["file"] = fetched(copies)["file"] as? CKAsset
+        record["files"] = [fetched(copies)["file"] as? CKAsset].compactMap { $0 }
+        let sent = record.beginSave()
+        #expect(copies.all.isEmpty)
+        #expect(sent.makeSave().fields["file"] == ClientField(.asset(.file(path: "/copy"))))
+        #expect(sent.makeSave().fields["files"] == ClientField(.list([.asset(.file(path: "/copy"))])))
+        #expect(copies.all.count == 2)
+    }
+
+    @Test("[R-14] an operation copies it on a thread of the session's own, and not on the one that starts it")
+    func thread() async throws {
+        let bench = try OperationBench()
+        let copies = Trace()
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "b"))
+        record["file"] = fetched(copies)["file"] as? CKAsset
+        let operation = CKModifyRecordsOperation(recordsToSave: [record])
+        operation.database = bench.database
+        let starter = try await TestThreads.offPool {
+            operation.start()
+            return Self.currentThread
+        }
+        // The bench keeps no assets, so that the server refuses the item; the copy is made before.
+        await bench.session.activity.untilIdle()
+        #expect(copies.all.count == 1)
+        #expect(copies.all != [starter])
+    }
+
+    private static var currentThread: String { "\(ObjectIdentifier(Thread.current))" }
+}
