@@ -23,6 +23,8 @@ extension LevelDBStore {
     ///
     /// The copy is opened and read whole before it gets its name; it is durable when this returns. Until then it is a
     /// directory beside it that no other backup shares. `options` says how to open it; of them the format matters.
+    /// `begin` is given that directory before anything is copied. It may put there what is no file of an engine's, and
+    /// whoever did removes it where the backup fails.
     /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
@@ -30,7 +32,7 @@ extension LevelDBStore {
     /// not.
     package static func backup(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
-        prepare: (LevelDBStore) throws -> Void = { _ in }
+        begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in }
     ) throws -> LevelDBBackupReport {
         guard let marker = try StoreMarker.read(in: source), !marker.isCreating else {
             throw StoreError(
@@ -41,6 +43,7 @@ extension LevelDBStore {
             let target = try BackupDirectory.make(for: destination)
             let report: LevelDBBackupReport
             do {
+                try begin(target.path)
                 report = try fill(target, from: source, marker, options, prepare)
             } catch {
                 target.remove()

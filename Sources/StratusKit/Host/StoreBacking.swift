@@ -41,6 +41,28 @@ final class StoreBacking: Sendable {
         try FileManager.default.removeItem(at: aside)
     }
 
+    /// What a copy of the engine's files consists of.
+    struct EngineFigures {
+        var entryCount: Int
+        var linkedTableCount: Int
+        var copiedTableCount: Int
+        var logCount: Int
+        var unfinishedPaths: [String]
+    }
+
+    /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` is given its directory
+    /// before, `prepare` the verified copy before it has its name.
+    static func copyEngine(
+        from source: String, to destination: String, begin: (String) throws -> Void,
+        prepare: (any OrderedStore) throws -> Void
+    ) throws -> EngineFigures {
+        let report = try LevelDBStore.backup(ofStoreAt: source, to: destination, begin: begin, prepare: prepare)
+        return EngineFigures(
+            entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
+            copiedTableCount: report.copiedTableCount, logCount: report.logCount,
+            unfinishedPaths: report.unfinishedPaths)
+    }
+
     /// Gives back what a store in memory has on disk.
     func close() {
         if directory == nil { try? FileManager.default.removeItem(at: temporaryDirectory) }

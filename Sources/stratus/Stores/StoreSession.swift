@@ -259,28 +259,4 @@ extension StoreSession {
         let report = try store.verifyChecksums(progress: progress)
         return (report.entryCount, report.damages)
     }
-
-    /// What a backup consists of.
-    struct BackupFigures {
-        var entryCount: Int
-        var linkedTableCount: Int
-        var copiedTableCount: Int
-        var logCount: Int
-        /// What other backups to the same name have not finished: they run, or were killed.
-        var unfinishedPaths: [String]
-    }
-
-    /// Copies the store in `source`, open or not, to a new directory, verifies the copy, and gives it new incarnations.
-    static func backup(from source: String, to destination: String) throws -> BackupFigures {
-        let report = try LevelDBStore.backup(ofStoreAt: source, to: destination) { copy in
-            // Positions in the feeds of the one must not be taken for positions in the other.
-            var options = RecordEngineOptions()
-            options.ancestorCacheByteCount = 0
-            try RecordEngine(store: copy, options: options, incarnation: UUID()).renewIncarnations { UUID() }
-        }
-        return BackupFigures(
-            entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
-            copiedTableCount: report.copiedTableCount, logCount: report.logCount,
-            unfinishedPaths: report.unfinishedPaths)
-    }
 }

@@ -1,15 +1,19 @@
 // stratus backup: a consistent copy of a store, also while another process has it open.
 
 import ArgumentParser
+import Foundation
+import StratusKit
 
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a consistent copy of a store and verifies it.",
         discussion: """
-            The store may be open in another process and written meanwhile. Tables are linked where the file system \
-            allows it. The destination must not exist; it appears only when the copy is complete and verified.
+            The store may be open in another process and written meanwhile. Records, the assets that they name and \
+            long-lived operations are copied; tables and assets are linked where the file system allows it. The \
+            destination must not exist; it appears only when the copy is complete and verified.
 
-            --json: {"destination","entries","linkedTables","copiedTables","logs","milliseconds"}
+            --json: {"destination","entries","linkedTables","copiedTables","logs","assets","operations","findings",\
+            "milliseconds"}
 
             Example: stratus backup ./store-copy --store ./store
             """)
@@ -23,19 +27,25 @@ struct Backup: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try StoreSession.backup(from: store.store, to: destination)
+        let figures = try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination))
         let duration = clock.now - started
         try console.line(
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
                 + "\(Quantities.count(figures.linkedTableCount)) tables linked, "
-                + "\(Quantities.count(figures.copiedTableCount)) copied (\(Quantities.duration(duration)))")
+                + "\(Quantities.count(figures.copiedTableCount)) copied, "
+                + "\(Quantities.count(figures.assetCount)) assets (\(Quantities.duration(duration)))")
+        for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         for path in figures.unfinishedPaths {
             try console.line("unfinished, of a backup that still runs or was killed: \(VisibleText.of(path))")
         }
         try console.object([
             "destination": .string(destination), "entries": JSONValue(figures.entryCount),
             "linkedTables": JSONValue(figures.linkedTableCount), "copiedTables": JSONValue(figures.copiedTableCount),
-            "logs": JSONValue(figures.logCount), "milliseconds": Quantities.milliseconds(duration),
+            "logs": JSONValue(figures.logCount), "assets": JSONValue(figures.assetCount),
+            "operations": JSONValue(figures.operationCount),
+            "findings": .array(figures.findings.map { .string($0) }),
+            "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
     }
