@@ -15,10 +15,12 @@ extension RecordState {
         coder.encode(parent, forKey: CoderKey.parent)
         coder.encode(share, forKey: CoderKey.share)
         coder.encode(parentEditNumber != nil, forKey: CoderKey.isParentChanged)
-        coder.encodeText(misuse, forKey: CoderKey.misuse)
     }
 
+    /// A mistake is archived with the values that it was made with, and not with the system fields: what decodes from
+    /// those holds nothing that could be wrong.
     func encodeValues(with coder: NSCoder) {
+        coder.encodeText(misuse, forKey: CoderKey.misuse)
         coder.encode(ArchivedFields.data(of: fields) as NSData, forKey: CoderKey.fields)
         coder.encode(ArchivedFields.data(of: baseFields) as NSData, forKey: CoderKey.baseFields)
         coder.encode(changedKeys(isEncrypted: false) as NSArray, forKey: CoderKey.changedKeys)

@@ -44,6 +44,8 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     }
 
     /// An asset of a file, which need not exist before the record is saved (C-10).
+    ///
+    /// The URL of anything else is a mistake: setting the asset on a record fails the record's save.
     public convenience init(fileURL: URL) {
         self.init(State(upload: fileURL))
     }
@@ -83,6 +85,9 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         if kept != made { try? FileManager.default.removeItem(at: made) }
         return kept
     }
+
+    /// Whether the asset comes from a file, if from a URL at all.
+    var isOfFile: Bool { state.withLock { $0.upload?.isFileURL ?? true } }
 
     /// Notes that the server has stored this asset's content in a field.
     func confirm(_ content: AssetDescriptor, at place: Place) {

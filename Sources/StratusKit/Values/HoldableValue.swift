@@ -129,7 +129,11 @@ extension CKReference: HoldableValue {
 }
 
 extension CKAsset: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .asset(self) }
+    /// A URL of another kind has a path too, which must not be taken for one of this machine (C-10).
+    func heldValue() throws(ValueMisuse) -> HeldValue {
+        guard isOfFile else { throw ValueMisuse(text: "The URL of an asset is that of a file.") }
+        return .asset(self)
+    }
 }
 
 extension CLLocation: HoldableValue {

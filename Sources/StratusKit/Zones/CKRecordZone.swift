@@ -68,10 +68,11 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.init(zoneID: zoneID, capabilities: [], share: nil, encryptionScope: .perRecord)
     }
 
-    /// Decided when the zone is created; saving the zone with another one later fails (Z-06).
+    /// Decided when the zone is created; saving the zone with another one later fails (Z-06). That of `default()`, which
+    /// is one object for everybody in the process, cannot be set: the server makes that zone.
     public var encryptionScope: CKRecordZone.EncryptionScope {
         get { scope.value }
-        set { scope.withLock { $0 = newValue } }
+        set { if self !== Self.defaultZone { scope.withLock { $0 = newValue } } }
     }
 
     public override var description: String { "<CKRecordZone: \(zoneID), capabilities=\(capabilities.rawValue)>" }

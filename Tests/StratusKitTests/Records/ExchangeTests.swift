@@ -104,6 +104,17 @@ import Testing
         #expect(decoded.beginSave().makeSave().misuse == record.beginSave().makeSave().misuse)
     }
 
+    @Test("[C-05][X-25] a misuse is no system field: a record that decodes from those can be saved")
+    func misuseOfValues() throws {
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        record["a b"] = 1
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: archiver)
+        archiver.finishEncoding()
+        let decoded = try StratusArchive.decode(CKRecord.self, from: archiver.encodedData)
+        #expect(decoded.beginSave().makeSave().misuse == nil)
+    }
+
     @Test(
         "[X-25][C-07][C-08][C-09] every mistake is remembered",
         arguments: [
@@ -112,6 +123,8 @@ import Testing
             { $0.encryptedValues["x"] = CKRecord.Reference(record: $0, action: .none) },
             { $0.parent = CKRecord.Reference(record: $0, action: .deleteSelf) },
             { $0[CKRecord.SystemFieldKey.parent] = "folder" },
+            { $0["x"] = URL(string: "https://example.com/etc/hostname").map { CKAsset(fileURL: $0) } },
+            { $0["x"] = URL(string: "https://example.com/etc/hostname").map { [CKAsset(fileURL: $0)] } },
         ] as [@Sendable (CKRecord) -> Void])
     func mistakes(make: @Sendable (CKRecord) -> Void) {
         let record = CKRecord(recordType: "Note", recordID: recordID)
@@ -241,6 +254,8 @@ import Testing
         #expect(zone.capabilities == [.atomic, .zoneWideSharing])
         #expect(zone.share?.recordID.recordName == CKRecordNameZoneWideShare)
         #expect(zone.encryptionScope == .perZone)
+        CKRecordZone.default().encryptionScope = .perZone
+        #expect(CKRecordZone.default().encryptionScope == .perRecord)
         #expect(zone.makeSave() == ClientZone(address: ZoneAddress(zoneName: "Notes"), encryptionScope: .perZone))
     }
 }
