@@ -84,7 +84,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { configure(newValue) { swap(&ownGroup, &$0) } }
     }
 
-    /// Called when a long-lived operation was persisted, before any other of its blocks (O-14).
+    /// Called when a long-lived operation was persisted, before any other of its blocks (O-14). The files that it uploads
+    /// have been copied then: the client's are not needed any longer.
     public final var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { locked { persistedBlock } }
         set { configure(newValue) { swap(&persistedBlock, &$0) } }
