@@ -64,12 +64,13 @@ package struct AssetCollector: Sendable {
     }
 
     /// Removes what `collectOrphans` does, and goes on with a sweep that each session makes once, for what a crash has
-    /// left before, and anew when more contents were orphaned than it can remember. To be called again and again in the
-    /// background; where there is nothing to do it costs nothing.
+    /// left before, and anew when more contents were orphaned than it can remember. Copies that were released go too. To
+    /// be called again and again in the background; where there is nothing to do it costs nothing.
     ///
-    /// Returns how many files were removed.
+    /// Returns how many contents were removed.
     @discardableResult
     package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
+        removeReleasedCopies()
         let count = try collectOrphans()
         guard let position = beginSweep() else { return count }
         do {
@@ -136,6 +137,11 @@ package struct AssetCollector: Sendable {
             guard path != store.directory.sessionCopies else { continue }
             removeCopies(of: path)
         }
+    }
+
+    /// Removes the copies that were released long enough ago; those that their receivers took away are gone already.
+    package func removeReleasedCopies() {
+        for path in store.releasedCopies.takeDue() { removeFile(path) }
     }
 
     /// Removes every copy this session has handed out.

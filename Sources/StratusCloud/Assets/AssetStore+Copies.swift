@@ -4,7 +4,8 @@ import Crypto
 package import StratusModel
 
 extension AssetStore {
-    /// A copy of a content in a file of its own. It lies there until the receiver removes it or the next session begins.
+    /// A copy of a content in a file of its own. It lies there until the receiver removes it, some time after it was
+    /// released, and at most until the next session begins.
     ///
     /// The copy is checked as it is made: what is handed out is what was taken in.
     ///
@@ -37,6 +38,10 @@ extension AssetStore {
         isWhole = true
         return path
     }
+
+    /// Notes that nothing stands for some copies any more. The collector removes those that are still there then, when
+    /// they have waited. Returns at once.
+    package func releaseCopies(_ paths: [String]) { releasedCopies.add(paths) }
 
     /// The digest of an open content; copies what it reads when a target is given.
     func digest(of source: Int32, _ key: AssetKey, copyingTo target: Int32? = nil) throws(CloudError) -> [UInt8] {

@@ -20,6 +20,7 @@ package final class AssetStore: Sendable {
     let directory: AssetDirectory
     let leases: AssetLeases
     let byteCountLimit: Int64?
+    let releasedCopies: ReleasedCopies
     /// Where this session's own sweep of all files goes on.
     let sweep = Locked(AssetSessionSweep.notBegun)
     private let fileNumber = Atomic<UInt64>(0)
@@ -32,15 +33,17 @@ package final class AssetStore: Sendable {
     /// `copiesDirectory`, or in `copies` inside the directory. `session` is drawn anew for every opening. An asset has
     /// at most `byteCountLimit` bytes (L-04), where that is not nil. Content that no record holds is kept for
     /// `leaseSeconds` for a request that never ends. At most `orphanCount` contents wait in memory to be collected; what is
-    /// more is found by a sweep of all files.
+    /// more is found by a sweep of all files. A copy is removed `copySeconds` after it was released; with nil it stays
+    /// until the next session begins.
     package init(
         directory: String, copiesDirectory: String? = nil, session: UUID, clock: any CloudClock,
         byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, orphanCount: Int = 100_000,
-        files: any AssetFiles = SystemAssetFiles()
+        copySeconds: Double? = 3_600, files: any AssetFiles = SystemAssetFiles()
     ) {
         self.directory = AssetDirectory(top: directory, copies: copiesDirectory, session: session)
         self.byteCountLimit = byteCountLimit
         self.files = files
+        releasedCopies = ReleasedCopies(clock: clock, waitSeconds: copySeconds)
         leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
     }
 

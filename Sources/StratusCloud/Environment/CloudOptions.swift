@@ -21,6 +21,9 @@ package struct CloudOptions: Hashable, Sendable {
     package var zoneCount = 1_000
     /// Bytes of one asset; nil for no limit (L-04).
     package var assetByteCount: Int64?
+    /// How long a copy of an asset stays when no object of a client's stands for it any more; nil until the store is
+    /// opened next.
+    package var assetCopySeconds: Double? = 3_600
     /// Bytes an account's private databases may hold where its own quota is nil; nil for no limit (S-16).
     package var quotaByteCount: Int64?
     /// Whether deleting a record that does not exist fails with `unknownItem`.

@@ -19,6 +19,9 @@ extension CloudService {
         return try assets.privateCopy(of: asset, owner: Self.assetOwner(of: resolved.id.database))
     }
 
+    /// Notes that no client's object stands for these copies any more: they may go when they have waited. Returns at once.
+    package func releaseCopies(_ paths: [String]) { assets?.releaseCopies(paths) }
+
     /// Whose the assets of a database are: its owner's, or the app's for a public one.
     package static func assetOwner(of database: DatabaseID) -> UserName {
         database.owner ?? AssetStore.publicOwner(of: database.container)

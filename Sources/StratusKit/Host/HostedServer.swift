@@ -75,7 +75,8 @@ final class HostedServer: @unchecked Sendable {
             let engine = try RecordEngine(store: store, incarnation: environment.identifiers.makeUUID())
             let assets = AssetStore(
                 directory: backing.assetDirectory, session: environment.identifiers.makeUUID(),
-                clock: environment.clock, byteCountLimit: options.assetByteCount)
+                clock: environment.clock, byteCountLimit: options.assetByteCount,
+                copySeconds: options.assetCopySeconds)
             let service = CloudService(engine: engine, environment: environment, options: options, assets: assets)
             try service.removeLeftovers()
             return service
@@ -176,5 +177,12 @@ extension HostedServer: CloudServer {
         _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
     ) throws -> String {
         try withService { try $0.copyAsset(asset, of: zone, as: caller, in: database) }
+    }
+
+    func releaseCopies(_ paths: [String]) {
+        condition.lock()
+        defer { condition.unlock() }
+        // A store that is emptied or closed removes its copies itself, now or when it is opened.
+        if case .open(let service) = state { service.releaseCopies(paths) }
     }
 }

@@ -60,6 +60,10 @@ extension Stratus {
         /// Deleting a zone asks for it at once. In seconds of the system's clock; nil: only when the host calls
         /// ``Stratus/performUpkeep()``. Default: 60.
         public var upkeepIntervalSeconds: TimeInterval? = 60
+        /// How long a copy of an asset stays where it was handed out when no `CKAsset` of its record is left, in seconds
+        /// of the store's monotonic clock. The client may have kept its path. Nil: until the store is opened next.
+        /// Default: an hour.
+        public var assetCopySeconds: TimeInterval? = 3_600
         /// How long deletions stay in change feeds, in seconds of the store's monotonic clock. Default: 30 days.
         public var historySeconds: TimeInterval = 30 * 24 * 3600
 
@@ -83,6 +87,7 @@ extension Stratus {
             options.requestItemCount = requestItemCount
             options.requestByteCount = requestByteCount
             options.assetByteCount = assetByteCount
+            options.assetCopySeconds = assetCopySeconds
             options.quotaByteCount = quotaByteCount
             options.unknownRecordDeletionFails = unknownRecordDeletionFails
             options.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds

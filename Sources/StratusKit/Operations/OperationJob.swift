@@ -58,8 +58,10 @@ struct RequestContext: Sendable {
 
     /// A record as clients see it. Contents of assets are copied when they are asked for.
     func record(_ answer: ClientRecord) -> CKRecord {
-        CKRecord(answer, account: caller.account) { [server, caller, database] asset in
+        let copies = HandedOutCopies(server)
+        return CKRecord(answer, account: caller.account) { [server, caller, database] asset in
             let path = try server.copyAsset(asset, of: answer.address.zone, as: caller, in: database)
+            copies.add(path)
             return URL(fileURLWithPath: path)
         }
     }

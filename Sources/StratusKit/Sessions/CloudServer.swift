@@ -29,6 +29,8 @@ package protocol CloudServer: Sendable {
     func copyAsset(
         _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
     ) throws -> String
+    /// No object stands for these copies any more. Must not wait for anything.
+    func releaseCopies(_ paths: [String])
 }
 
 /// A server that answers every request with one error: a store that could not be opened.
@@ -64,4 +66,6 @@ package struct RefusingServer: CloudServer {
     package func copyAsset(
         _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
     ) throws -> String { throw error }
+
+    package func releaseCopies(_ paths: [String]) {}
 }

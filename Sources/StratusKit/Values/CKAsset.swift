@@ -70,8 +70,9 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// An asset without file and content.
     static var withoutContent: CKAsset { CKAsset(State()) }
 
-    /// The client's file, or for a fetched asset a private copy, which the client may keep, change or delete. Nil where
-    /// the content was not delivered or can no longer be had, and after decoding.
+    /// The client's file, or for a fetched asset a private copy, which the client may change, delete, or keep by moving it
+    /// away. Where it lies it stays as long as an asset of the fetched record, and ``Stratus/Options/assetCopySeconds``
+    /// longer. Nil where the content was not delivered or can no longer be had, and after decoding.
     public var fileURL: URL? {
         let known = state.value
         if let file = known.upload ?? known.copy { return file }

@@ -95,15 +95,16 @@ struct PublicDepartureTests {
         let town = try Town()
         let user = town.alice.userName.text
         let owned = Self.owned(by: user)
-        // What is named last is visited first: "a" is refused while "z", which goes too, is there.
-        try town.save([Town.record("a", ["who": owned, "text": .string("secret")])])
-        try town.save([Town.record("z", parent: "a", ["who": owned])])
+        // What is named last is visited first, more than a batch before "a": "z" is refused until that has gone too.
+        try town.save([Town.record("z", ["who": owned, "text": .string("secret")])])
+        try town.save([Town.record("a", parent: "z", ["who": owned])])
+        try town.save((0..<250).map { Town.record("n\($0)", ["who": owned]) })
         try town.save([Town.record("kept", ["who": owned, "text": .string("secret")])])
         try town.save([Town.record("child", parent: "kept", ["text": .string("mine")])])
         try town.save([Town.record("child of the user", parent: user, ["text": .string("mine")])])
         for _ in 0..<2 {
             try town.bench.service.deleteAccount(town.alice.id)
-            let left = try town.fetch([user, "a", "z", "kept", "child", "child of the user"])
+            let left = try town.fetch([user, "a", "z", "n0", "n249", "kept", "child", "child of the user"])
             #expect(left == [user: [], "kept": [], "child": ["text"], "child of the user": ["text"]])
             #expect(try town.problems() == [])
         }

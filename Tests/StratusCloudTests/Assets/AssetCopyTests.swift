@@ -49,6 +49,22 @@ struct AssetCopyTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test("[X-27] a released copy goes when it has waited, one that was taken away stays, and others are not touched")
+    func releasedCopies() throws {
+        let (released, moved, held) = (try copy(), try copy(), try copy())
+        let kept = scratch.path + "/kept"
+        try FileManager.default.moveItem(atPath: moved, toPath: kept)
+        fixture.store.releaseCopies([released, moved])
+        fixture.clock.advance(seconds: 3_599)
+        try fixture.collector.collect()
+        #expect(FileManager.default.fileExists(atPath: released))
+        fixture.clock.advance(seconds: 1)
+        try fixture.collector.collect()
+        #expect(!FileManager.default.fileExists(atPath: released))
+        for path in [kept, held] { #expect(FileManager.default.contents(atPath: path) == Data("content".utf8)) }
+        #expect(try fixture.verifier.findings().isEmpty)
+    }
+
     @Test("[X-27] a copy that its receiver saves again is taken in like any file")
     func copyIsSavedAgain() throws {
         #expect(try fixture.save(try copy()) == asset)

@@ -58,6 +58,40 @@ struct AssetHostTests {
         try await onThread { store.close() }
     }
 
+    @Test(
+        "[X-27] the file of a fetched asset stays as long as an asset of its record, and the time the host gives it",
+        arguments: [TimeInterval?.some(100), nil])
+    func copies(seconds: TimeInterval?) async throws {
+        let clock = Stratus.ManualClock()
+        let (store, account) = try Stratus.tested {
+            $0.clock = .manual(clock)
+            $0.assetCopySeconds = seconds
+        }
+        let directory = try HostDirectory()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        try await database.save(try photo(directory, "sunset"))
+        var asset = try await database.record(for: id)["file"] as? CKAsset
+        let path = try #require(asset?.fileURL?.path)
+        await store.settle()
+        func isThere(after seconds: Double) async throws -> Bool {
+            clock.advance(by: seconds)
+            try await onThread { try store.performUpkeep() }
+            return FileManager.default.fileExists(atPath: path)
+        }
+        // The record is gone; its asset is not.
+        #expect(try await isThere(after: 1_000))
+        withExtendedLifetime(asset) {}
+        asset = nil
+        #expect(try await isThere(after: 99))
+        if seconds != nil {
+            // The operation that brought the record may be let go of a little later.
+            let end = ContinuousClock.now + .seconds(900)
+            while try await isThere(after: 1), ContinuousClock.now < end { await Task.yield() }
+        }
+        #expect(try await isThere(after: 1_000) == (seconds == nil))
+        #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
+    }
+
     @Test("[L-04] an asset over the store's limit is refused, and nothing is written")
     func limit() async throws {
         let directory = try HostDirectory()
