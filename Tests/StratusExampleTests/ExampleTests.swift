@@ -63,6 +63,20 @@ struct ExampleTests {
         #expect(try await phone.push("plan").body == "begin late\n---\nbegin early")
     }
 
+    @Test("[O-07][O-09] the outbox sends what waits when its operations run, and reads it back")
+    func outbox() async {
+        let outbox = CloudKitExamples.Outbox()
+        outbox.put("one", as: "a")
+        outbox.put("two", as: "b")
+        await withCheckedContinuation { done in outbox.flush { done.resume() } }
+        #expect(outbox.log.sorted() == ["read a: one", "read b: two", "sent a", "sent b"])
+
+        let old = CloudKitExamplesSwift5.Outbox()
+        old.put("three", as: "a")
+        await withCheckedContinuation { done in old.flush { done.resume() } }
+        #expect(old.log == ["sent a", "read a: three"])
+    }
+
     @Test("[Z-04][S-12] the notes app makes its zone anew when it is gone")
     func lostZone() async throws {
         let library = CloudKitExamples.NotesLibrary()

@@ -55,6 +55,11 @@ import Testing
         expectNone(Self.sources.flatMap(SafetyRule.findings))
     }
 
+    @Test("methods with completion handlers take those of clients that know nothing of sendable functions")
+    func completionHandlers() {
+        expectNone(Self.sources.flatMap(CompletionRule.findings))
+    }
+
     @Test("the engine is named in one place")
     func seam() {
         expectNone(SeamRule.findings(in: Self.sources))

@@ -175,4 +175,17 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(LinkRule.findings(path: "Docs/B.md", texts: texts, paths: ["README.md", "Sources"]).isEmpty)
         #expect(LinkRule.findings(path: "Docs/B.md", texts: texts, paths: []).count == 2)
     }
+
+    @Test("a public method whose sendable completion handler is asked of everybody is found")
+    func completionHandlers() {
+        func findings(_ text: String, in target: String = "StratusKit") -> [Int] {
+            CompletionRule.findings(in: source(text, at: "Sources/\(target)/File.swift")).map(\.line)
+        }
+        let method = "public func f(\ncompletionHandler: @escaping @Sendable () -> Void) {}"
+        #expect(findings("\(method)\n\(method)") == [1, 3])
+        #expect(findings("@preconcurrency\n\(method)").isEmpty)
+        #expect(findings("public func f(completionHandler: @escaping () -> Void) {}").isEmpty)
+        #expect(findings("func f(completionHandler: @Sendable () -> Void) {}").isEmpty)
+        #expect(findings(method, in: "StratusCloud").isEmpty)
+    }
 }

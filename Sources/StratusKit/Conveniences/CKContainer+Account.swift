@@ -7,6 +7,7 @@ import StratusModel
 extension CKContainer {
     /// How the account stands. No account is an answer, not an error (O-18).
     /// - Parameter completionHandler: Given the status, and an error where it could not be determined.
+    @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         scope.ask(Self.accountStatus) { result in
             switch result {
@@ -28,6 +29,7 @@ extension CKContainer {
 
     /// The identifier of the user's record, the same in every database of the container.
     /// - Parameter completionHandler: Given the identifier, or `notAuthenticated` without an account (O-17).
+    @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         scope.ask(Self.userRecordID) { $0.call(completionHandler) }
     }

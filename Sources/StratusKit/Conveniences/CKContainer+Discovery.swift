@@ -9,6 +9,7 @@ extension CKContainer {
     /// Finds nobody: there is no address book here.
     /// - Parameter completionHandler: Given no people, or `notAuthenticated` without an account.
     @available(*, deprecated, message: "There is no address book to look in.")
+    @preconcurrency
     public func discoverAllIdentities(
         completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
     ) {
@@ -36,6 +37,7 @@ extension CKContainer {
     ///   - emailAddress: What is known of the person.
     ///   - completionHandler: Given the person, nil where nobody is found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
+    @preconcurrency
     public func discoverUserIdentity(
         withEmailAddress emailAddress: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -60,6 +62,7 @@ extension CKContainer {
     ///   - phoneNumber: What is known of the person.
     ///   - completionHandler: Given the person, nil where nobody is found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
+    @preconcurrency
     public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -83,6 +86,7 @@ extension CKContainer {
     ///   - userRecordID: What is known of the person.
     ///   - completionHandler: Given the person, nil where nobody is found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
+    @preconcurrency
     public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -111,6 +115,7 @@ extension CKContainer {
     ///   - emailAddresses: What is known of the people.
     ///   - completionHandler: Given those who were found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
+    @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emailAddresses: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -134,6 +139,7 @@ extension CKContainer {
     ///   - phoneNumbers: What is known of the people.
     ///   - completionHandler: Given those who were found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
+    @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -157,6 +163,7 @@ extension CKContainer {
     ///   - userRecordIDs: What is known of the people.
     ///   - completionHandler: Given those who were found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
+    @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void

@@ -5,6 +5,7 @@ import StratusCloud
 extension CKContainer {
     /// The identifiers of the long-lived operations that have not called their last block.
     /// - Parameter completionHandler: Given the identifiers, or an error.
+    @preconcurrency
     public func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
     ) {
@@ -22,6 +23,7 @@ extension CKContainer {
     /// - Parameters:
     ///   - operationID: The operation's identifier.
     ///   - completionHandler: Given the operation, nil where there is none any longer, or an error.
+    @preconcurrency
     public func fetchLongLivedOperation(
         withID operationID: CKOperation.ID,
         completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void

@@ -12,6 +12,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - recordID: The record's identifier.
     ///   - completionHandler: Given the record, or the error.
+    @preconcurrency
     public func fetch(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -30,6 +31,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - record: The record. It takes over what the server makes of it (C-04).
     ///   - completionHandler: Given the same record, or the error.
+    @preconcurrency
     public func save(
         _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -49,6 +51,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - recordID: The record's identifier.
     ///   - completionHandler: Given the same identifier, or the error.
+    @preconcurrency
     public func delete(
         withRecordID recordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
@@ -74,6 +77,7 @@ extension CKDatabase {
     ///   - recordIDs: The records' identifiers. One that stands twice is answered once.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - completionHandler: Given an answer for every record, or the error of the request.
+    @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
         completionHandler:
@@ -101,6 +105,7 @@ extension CKDatabase {
     ///   - savePolicy: How the server treats what it has.
     ///   - atomically: Whether a zone that can is changed whole or not at all.
     ///   - completionHandler: Given an answer for every record, or the error of the request.
+    @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,

@@ -10,6 +10,7 @@ import Foundation
 extension CKDatabase {
     /// Fetches all zones of the database (Z-05).
     /// - Parameter completionHandler: Given the zones, or the error.
+    @preconcurrency
     public func fetchAllRecordZones(
         completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void
     ) {
@@ -26,6 +27,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - zoneID: The zone's identifier.
     ///   - completionHandler: Given the zone, or the error.
+    @preconcurrency
     public func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
@@ -45,6 +47,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - zone: The zone.
     ///   - completionHandler: Given the zone as the server has it, or the error.
+    @preconcurrency
     public func save(
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
@@ -68,6 +71,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - zoneID: The zone's identifier.
     ///   - completionHandler: Given the same identifier, or the error.
+    @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
@@ -92,6 +96,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - zoneIDs: The zones' identifiers. One that stands twice is answered once.
     ///   - completionHandler: Given an answer for every zone, or the error of the request.
+    @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
         completionHandler:
@@ -115,6 +120,7 @@ extension CKDatabase {
     ///   - recordZonesToSave: The zones to save.
     ///   - recordZoneIDsToDelete: The identifiers of the zones to delete.
     ///   - completionHandler: Given an answer for every zone, or the error of the request.
+    @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
         completionHandler:

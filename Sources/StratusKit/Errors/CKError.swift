@@ -38,8 +38,12 @@ public struct CKError: _BridgedStoredNSError {
     public var errorCode: Int { _nsError.code }
     /// What belongs to the error.
     public var userInfo: [String: Any] { _nsError.userInfo }
+    /// The same as an `NSDictionary`, where programs of Swift 3 look for the time to wait.
+    public var _userInfo: AnyObject? { NSDictionary(dictionary: _nsError.userInfo) }
 
-    /// The user info, with a sentence for people added where there is none.
+    /// The user info, with a sentence for people added where there is none: what `any Error` has as
+    /// `localizedDescription`. The error is no `LocalizedError`, as it is none on Apple's systems, so that clients can make
+    /// it one with sentences of their own.
     public var errorUserInfo: [String: Any] {
         var info = _nsError.userInfo
         if info[NSLocalizedDescriptionKey] == nil { info[NSLocalizedDescriptionKey] = code.explanation }
@@ -81,11 +85,6 @@ extension CKError {
 
     /// After how many seconds to try again (L-16); nil where the server has not said.
     public var retryAfterSeconds: Double? { (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue }
-}
-
-extension CKError: LocalizedError {
-    /// A sentence for people.
-    public var errorDescription: String? { localizedDescription }
 }
 
 extension CKError: CustomStringConvertible {

@@ -9,9 +9,9 @@ import StratusOperations
 
 /// The base of the operations that are sent to the server.
 ///
-/// Blocks are set before the operation starts; later changes are ignored. An operation runs once (O-07). All its blocks
-/// are called one after another on a queue of its own, never in `add` and never on the main queue (O-03). When it has
-/// finished it lets go of its blocks.
+/// Blocks are set before the operation starts, or in a subclass's `main` before it calls that of this class; later
+/// changes are ignored. An operation runs once (O-07). All its blocks are called one after another on a queue of its own,
+/// never in `add` and never on the main queue (O-03). When it has finished it lets go of its blocks.
 open class CKOperation: Operation, @unchecked Sendable {
     // Unchecked because blocks of clients are not sendable: every variable, here and in the subclasses, is touched only
     // through `locked` and `configure`, and blocks are called on the operation's serial queue alone.
@@ -36,6 +36,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var persistedBlock: (() -> Void)?
     private var surroundings = Surroundings()
     private var runner: OperationRunner?
+    /// Whether `start` has called `main`, which may take its time until it calls that of this class.
+    private var hasBegun = false
     private var hasLostDependency = false
 
     /// Where an operation stands that was added to a container or database, or made by a convenience call.
@@ -104,11 +106,29 @@ open class CKOperation: Operation, @unchecked Sendable {
     open override var isFinished: Bool { locked { state.isFinished } }
     open override var isCancelled: Bool { locked { state.isCancelled } }
 
-    /// Starts the operation and returns at once. An operation that waits for others, or was started before, ignores it.
+    /// Starts the operation by calling `main`. An operation that waits for others, or was started before, ignores it.
     open override func start() {
-        guard isReady else { return }
+        guard isReady, isFirstStart() else { return }
+        // As Foundation has it, `main` of an operation that was cancelled before it started is not called.
+        if isCancelled { begin() } else { main() }
+    }
+
+    /// Sends the request and returns at once. A subclass that overrides it may still set inputs and blocks, and then calls
+    /// `super.main()`, which fixes them (O-07); without that call the operation never finishes.
+    open override func main() {
+        begin()
+    }
+
+    private func begin() {
         prepare()
         handle(.startRequested)
+    }
+
+    private func isFirstStart() -> Bool {
+        locked {
+            defer { hasBegun = true }
+            return !hasBegun
+        }
     }
 
     /// Cancels the operation (O-08): its blocks are still called, with `operationCancelled`; what its request has done on

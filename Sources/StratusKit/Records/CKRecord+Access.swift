@@ -49,10 +49,32 @@ extension CKRecord {
         }
     }
 
-    /// Sets many values, like Objective-C's key-value coding (C-22). `NSNull` removes.
+    /// Sets many values, like Objective-C's key-value coding (C-22). `NSNull`, and an optional without a value, removes.
     public func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues.sorted(by: { $0.key < $1.key }) {
-            setValue(value is NSNull ? nil : value, forKey: key)
+            let isAbsent = value is NSNull || (value as? any Emptiable)?.isEmptied == true
+            setValue(isAbsent ? nil : value, forKey: key)
+        }
+    }
+
+    /// The values under keys, like Objective-C's key-value coding (C-22). A key without a value has `NSNull`.
+    public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { $1 })
+    }
+
+    /// The value at the end of a path of keys, like Objective-C's key-value coding (C-22): `value(forKey:)` for a single
+    /// key, and on from it the properties of identifiers and references, as in `recordID.recordName`.
+    public func value(forKeyPath keyPath: String) -> Any? {
+        let keys = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        return keys.dropFirst().reduce(value(forKey: keys[0])) { value, key in
+            switch (value, key) {
+            case (let id as CKRecord.ID, "recordName"): id.recordName
+            case (let id as CKRecord.ID, "zoneID"): id.zoneID
+            case (let id as CKRecordZoneID, "zoneName"): id.zoneName
+            case (let id as CKRecordZoneID, "ownerName"): id.ownerName
+            case (let reference as CKRecord.Reference, "recordID"): reference.recordID
+            default: nil
+            }
         }
     }
 
@@ -67,4 +89,13 @@ extension CKRecord {
         default: nil
         }
     }
+}
+
+/// An optional in an `Any`, which Apple's compiler bridges to `NSNull` where it has no value.
+private protocol Emptiable {
+    var isEmptied: Bool { get }
+}
+
+extension Optional: Emptiable {
+    fileprivate var isEmptied: Bool { if case .none = self { true } else { false } }
 }

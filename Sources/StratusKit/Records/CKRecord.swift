@@ -14,7 +14,8 @@ import StratusStore
 /// systems is remembered and fails the save; see ``StratusMisuse``. Records may be used by several threads.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
     // Unchecked because a class that can be inherited from cannot be checked. Its own state is constant or locked;
-    // a subclass answers for what it adds.
+    // a subclass answers for what it adds. What clients' tests override, as they can on Apple's systems, stands in the
+    // class itself: a member of an extension cannot be overridden.
 
     /// The name of a record type.
     public typealias RecordType = String
@@ -47,25 +48,28 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         public static let share: FieldKey = "___share"
     }
 
-    /// The record's type, which is also the name of its schema.
-    public let recordType: RecordType
-    /// The record's name and zone.
-    public let recordID: CKRecord.ID
+    /// What the getters of type and identifier give, unless a subclass overrides them.
+    private let identity: (type: RecordType, id: CKRecord.ID)
     let state: Locked<RecordState>
 
-    init(recordType: RecordType, recordID: CKRecord.ID, state: RecordState) {
-        self.recordType = recordType
-        self.recordID = recordID
-        self.state = Locked(state)
-        super.init()
-    }
+    /// The record's type, which is also the name of its schema.
+    open var recordType: RecordType { identity.type }
+    /// The record's name and zone.
+    open var recordID: CKRecord.ID { identity.id }
 
     /// A new record. The server has not heard of it: tag, dates and users are nil (C-02).
     /// - Parameters:
     ///   - recordType: A name of the schema (L-09).
     ///   - recordID: By default a new name in the default zone.
-    public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
-        self.init(recordType: recordType, recordID: recordID, state: RecordState())
+    public init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        identity = (recordType, recordID)
+        state = Locked(RecordState())
+        super.init()
+    }
+
+    convenience init(recordType: RecordType, recordID: CKRecord.ID, state: RecordState) {
+        self.init(recordType: recordType, recordID: recordID)
+        self.state.withLock { $0 = state }
     }
 
     /// A new record with a new name in a zone.
@@ -77,17 +81,17 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     // MARK: What the server knows
 
     /// The version of the record that this one began as; nil for a record that was never saved. Opaque.
-    public var recordChangeTag: String? { state.withLock { $0.changeTag } }
+    open var recordChangeTag: String? { state.withLock { $0.changeTag } }
     /// The user who saved the record first.
-    public var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.creator } }
+    open var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.creator } }
     /// When the record was saved first.
-    public var creationDate: Date? { state.withLock { $0.creationDate } }
+    open var creationDate: Date? { state.withLock { $0.creationDate } }
     /// The user who saved the record last.
-    public var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.lastModifier } }
+    open var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.lastModifier } }
     /// When the record was saved last.
-    public var modificationDate: Date? { state.withLock { $0.modificationDate } }
+    open var modificationDate: Date? { state.withLock { $0.modificationDate } }
     /// The share that the record is the root of.
-    public var share: CKRecord.Reference? { state.withLock { $0.share } }
+    open var share: CKRecord.Reference? { state.withLock { $0.share } }
 
     // MARK: Values
 
@@ -138,7 +142,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     }
 
     /// The values that are encrypted on their way and at rest (C-08). No assets and no references.
-    public var encryptedValues: any CKRecordKeyValueSetting { EncryptedValues(of: self) }
+    open var encryptedValues: any CKRecordKeyValueSetting { EncryptedValues(of: self) }
 
     open override var description: String {
         let (tag, keys) = state.withLock { ($0.changeTag, $0.fields.keys.sorted()) }
@@ -149,7 +153,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     // MARK: Copying and archiving
 
     /// True.
-    public class var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKRecord"] }
 
@@ -164,8 +168,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
             let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID),
             let state = RecordState(coder: coder)
         else { return nil }
-        self.recordType = recordType
-        self.recordID = recordID
+        identity = (recordType, recordID)
         self.state = Locked(state)
         super.init()
     }

@@ -14,10 +14,17 @@ public protocol CKRecordKeyValueSetting: NSObjectProtocol, Sendable {
 }
 
 extension CKRecordKeyValueSetting {
-    /// The value under a key, converted to the type that is asked for: a number to any number type that can hold it.
-    /// Nil where there is none or it is of another type.
+    /// The value under a key, converted to the type that is asked for: a number to any number type, as `NSNumber`'s
+    /// properties do it, so that digits may get lost. (A cast of what the other subscripts return is exact or nil.) Nil
+    /// where there is none or it is of another type.
     public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
-        get { object(forKey: key) as? T }
+        get {
+            let object = object(forKey: key)
+            guard let number = object as? NSNumber, let type = T.self as? any NumberValue.Type else {
+                return object as? T
+            }
+            return type.init(truncating: number) as? T
+        }
         // Every type of Swift's protocol that a record can hold has the other one too.
         set { setAny(newValue, forKey: key) }
     }

@@ -13,7 +13,10 @@ import StratusStore
 typealias AssetDownload = @Sendable (AssetDescriptor) throws -> URL
 
 /// A file that a record owns.
-public final class CKAsset: NSObject, NSSecureCoding, Sendable {
+open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
+    // Unchecked because a class that can be inherited from cannot be checked. Its own state is locked; a subclass, such as
+    // one that writes the file it is made of, answers for what it adds.
+
     /// The field whose content an asset stands for, as the server has confirmed.
     struct Place: Hashable, Sendable {
         var record: RecordAddress
@@ -27,7 +30,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         var place: Place?
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         /// The client's own file.
         var upload: URL?
         var confirmed: Confirmed?
@@ -46,8 +49,9 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// An asset of a file, which need not exist before the record is saved (C-10).
     ///
     /// The URL of anything else is a mistake: setting the asset on a record fails the record's save (X-25).
-    public convenience init(fileURL: URL) {
-        self.init(State(upload: fileURL))
+    public init(fileURL: URL) {
+        state = Locked(State(upload: fileURL))
+        super.init()
     }
 
     /// An asset of the server's.
@@ -73,7 +77,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// The client's file, or for a fetched asset a private copy, which the client may change, delete, or keep by moving it
     /// away. Where it lies it stays as long as an asset of the fetched record, and ``Stratus/Options/assetCopySeconds``
     /// longer. Nil where the content was not delivered or can no longer be had, and after decoding.
-    public var fileURL: URL? {
+    open var fileURL: URL? {
         let known = state.value
         if let file = known.upload ?? known.copy { return file }
         guard let content = known.confirmed?.content, let made = try? known.download?(content) else { return nil }
@@ -111,7 +115,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         return .file(path: file.path)
     }
 
-    public override var description: String {
+    open override var description: String {
         let (file, size) = state.withLock { ($0.upload ?? $0.copy, $0.confirmed?.content.byteCount) }
         return "<CKAsset: \(file?.path ?? "no file")\(size.map { ", \($0) bytes" } ?? "")>"
     }
@@ -119,27 +123,32 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     // MARK: Archiving
 
     /// True.
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKAsset"] }
+    open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKAsset"] }
 
     /// Archives what the server has confirmed, and no path.
-    public func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         guard let content = confirmedContent else { return }
         coder.encode(Data(content.digest) as NSData, forKey: CoderKey.assetDigest)
         coder.encode(content.byteCount, forKey: CoderKey.assetByteCount)
     }
 
     /// An asset without a file. What the archive says of its content counts only where the server's record says so too.
-    public convenience init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
+        state = Locked(State(coder: coder))
+        super.init()
+    }
+}
+
+extension CKAsset.State {
+    fileprivate init(coder: NSCoder) {
         let digest = coder.decodeValue(of: NSData.self, forKey: CoderKey.assetDigest).map {
             [UInt8](Data(referencing: $0))
         }
         let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
-        guard let digest, digest.count == 32, byteCount >= 0 else {
-            self.init(State())
-            return
-        }
-        self.init(archived: AssetDescriptor(digest: digest, byteCount: byteCount))
+        guard let digest, digest.count == 32, byteCount >= 0 else { return }
+        let content = AssetDescriptor(digest: digest, byteCount: byteCount)
+        confirmed = CKAsset.Confirmed(content: content, place: nil)
     }
 }

@@ -33,7 +33,12 @@ extension UInt16: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension UInt32: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension UInt64: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
-extension Array: __CKRecordObjCValue where Element: CKRecordValueProtocol {}
+
+// Types that Apple's compiler bridges to `NSArray` and `NSNumber`, which are values whatever is in them: `as CKRecordValue`
+// compiles and `as? CKRecordValue` succeeds. A list of something else is refused when it is set (C-07).
+extension Array: __CKRecordObjCValue {}
+extension CGFloat: __CKRecordObjCValue {}
+extension Decimal: __CKRecordObjCValue {}
 
 extension NSString: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension NSNumber: __CKRecordObjCValue, CKRecordValueProtocol {}
@@ -43,3 +48,22 @@ extension NSArray: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension CKReference: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension CKAsset: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension CLLocation: __CKRecordObjCValue, CKRecordValueProtocol {}
+
+/// A type of Swift's that stands for a number.
+protocol NumberValue {
+    init(truncating number: NSNumber)
+}
+
+extension Bool: NumberValue {}
+extension Double: NumberValue {}
+extension Float: NumberValue {}
+extension Int: NumberValue {}
+extension Int8: NumberValue {}
+extension Int16: NumberValue {}
+extension Int32: NumberValue {}
+extension Int64: NumberValue {}
+extension UInt: NumberValue {}
+extension UInt8: NumberValue {}
+extension UInt16: NumberValue {}
+extension UInt32: NumberValue {}
+extension UInt64: NumberValue {}

@@ -78,6 +78,14 @@ extension Float: HoldableValue {
     func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
 }
 
+extension CGFloat: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
+}
+
+extension Decimal: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .double(NSDecimalNumber(decimal: self).doubleValue) }
+}
+
 extension String: HoldableValue {
     func heldValue() throws(ValueMisuse) -> HeldValue { .string(self) }
 }

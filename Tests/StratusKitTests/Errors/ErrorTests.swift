@@ -59,6 +59,19 @@ import Testing
         #expect(CKError.errorDomain == "CKErrorDomain")
     }
 
+    @Test("the user info is found where programs of Swift 3 look for it")
+    func oldUserInfo() {
+        let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
+        #expect((error._userInfo as? NSDictionary)?[CKErrorRetryAfterKey] as? NSNumber == 3.5)
+        #expect(error._code == 23 && error._domain == CKErrorDomain)
+        #expect((error as NSError).userInfo[CKErrorRetryAfterKey] as? Double == 3.5)
+    }
+
+    @Test("a client may make the error one with sentences of its own")
+    func ownSentences() {
+        #expect(!(CKError(.zoneBusy) is any LocalizedError))
+    }
+
     @Test("errors are equal by code and user info")
     func equality() {
         #expect(CKError(.zoneBusy) == CKError(.zoneBusy))

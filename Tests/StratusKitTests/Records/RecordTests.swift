@@ -53,6 +53,29 @@ import Testing
         #expect(record.parent == nil)
     }
 
+    @Test("[C-22] key-value coding takes optionals without a value, and gives dictionaries and paths")
+    func keyValueDictionaries() {
+        let absent: String? = nil
+        record["due"] = Date()
+        record.setValuesForKeys(["title": Optional("a") as Any, "note": absent as Any, "due": NSNull()])
+        #expect(record.allKeys() == ["title"])
+        #expect(record.changedKeys() == ["due", "note", "title"])
+        let values = record.dictionaryWithValues(forKeys: ["title", "note", "recordID"])
+        #expect(values["title"] as? String == "a")
+        #expect(values["note"] is NSNull)
+        #expect(values["recordID"] as? CKRecord.ID == record.recordID)
+        let copy = CKRecord(recordType: "Note")
+        copy.setValuesForKeys(record.dictionaryWithValues(forKeys: record.allKeys()))
+        #expect(copy["title"] as? String == "a")
+
+        #expect(record.value(forKeyPath: "title") as? String == "a")
+        #expect(record.value(forKeyPath: "recordID.zoneID.zoneName") as? String == "_defaultZone")
+        record["list"] = CKRecord.Reference(record: copy, action: .none)
+        #expect(record.value(forKeyPath: "list.recordID.recordName") as? String == copy.recordID.recordName)
+        #expect(record.value(forKeyPath: "title.length") == nil)
+        #expect(record.value(forKeyPath: "") == nil)
+    }
+
     @Test("[C-22] key-value coding reads and writes fields, and reads properties")
     func keyValueCoding() {
         record.setValue("a", forKey: "title")

@@ -26,10 +26,50 @@ import Testing
         #expect(record["n"] as? Int64 == 1)
         record["n"] = 300
         #expect(record["n"] as? Int8 == nil)
-        let small: Int8? = record["n"]
-        #expect(small == nil)
         record["n"] = 2.5
         #expect(record["n"] as? Int == nil)
+    }
+
+    @Test("[C-21] the typed subscript converts numbers as NSNumber does, and so may lose digits")
+    func typedNumbers() {
+        func typed<Number: CKRecordValueProtocol>(_ type: Number.Type = Number.self) -> Number? { record["n"] }
+        record["n"] = 9.99
+        #expect(typed(Float.self) == Float(9.99))
+        #expect(typed(Int.self) == 9)
+        #expect(typed(NSNumber.self)?.doubleValue == 9.99)
+        #expect(typed(String.self) == nil)
+        record["n"] = 300
+        #expect(typed(Bool.self) == true)
+        #expect(typed(Double.self) == 300)
+        #expect(typed(Int8.self) == 44)
+        record["n"] = -1
+        #expect(typed(UInt64.self) == UInt64.max)
+        for number in [Double.nan, .infinity, -.infinity, 1e300] {
+            record["n"] = number
+            #expect(typed(Int.self) != nil && typed(UInt8.self) != nil)
+        }
+        record["n"] = nil
+        #expect(typed(Int.self) == nil)
+    }
+
+    @Test("types that Apple's compiler bridges to numbers and arrays are values")
+    func bridgedTypes() {
+        let (width, price) = (CGFloat(2.5), Decimal(1.5))
+        record["width"] = width as any CKRecordValue
+        record.setValue(width, forKey: "set")
+        record["cast"] = (width as Any) as? any CKRecordValue
+        record.setValue(price, forKey: "price")
+        for key in ["width", "set", "cast"] { #expect(record[key] as? Double == 2.5) }
+        #expect(record["price"] as? Double == 1.5)
+
+        let texts: [any CKRecordValue] = ["a" as any CKRecordValue, "b" as NSString]
+        record["texts"] = texts as any CKRecordValue
+        #expect(record["texts"] as? [String] == ["a", "b"])
+        #expect((record["texts"] as? [any CKRecordValue])?.count == 2)
+        record["mixed"] = [1, 2.5] as [Any] as any CKRecordValue
+        #expect(record["mixed"] as? [Double] == [1, 2.5])
+        record["mixed"] = [URL(fileURLWithPath: "/")] as any CKRecordValue
+        #expect(record["mixed"] as? [Double] == [1, 2.5])
     }
 
     @Test("[C-21] a truth value is stored as 0 or 1")

@@ -1,0 +1,97 @@
+// An outbox in the style of operation queues: operations of the program's own, which prepare themselves when it is their
+// turn, and depend on one another.
+
+import CloudKit
+
+/// Drafts that wait to be sent, and the operations that send them.
+public final class Outbox: @unchecked Sendable {
+    // @unchecked because the lock guards the drafts and the log.
+    private let database: CKDatabase
+    private let queue = OperationQueue()
+    private let lock = NSLock()
+    private var drafts: [String: String] = [:]
+    private var lines: [String] = []
+
+    /// An outbox of the signed-in user.
+    public init(container: CKContainer = CKContainer.default()) {
+        database = container.privateCloudDatabase
+        queue.qualityOfService = .userInitiated
+    }
+
+    /// What has been sent and read back so far.
+    public var log: [String] { locked { lines } }
+
+    /// Puts a draft under a name, instead of the one that is there.
+    public func put(_ text: String, as name: String) { locked { drafts[name] = text } }
+
+    /// Sends what waits by then, and reads it back; `completion` is called at the end.
+    public func flush(completion: @escaping @Sendable () -> Void) {
+        let sending = SendingOperation(outbox: self)
+        let reading = ReadingOperation(outbox: self, after: sending)
+        for operation in [sending, reading] as [CKDatabaseOperation] { operation.database = database }
+        reading.addDependency(sending)
+        reading.completionBlock = completion
+        queue.addOperations([reading, sending], waitUntilFinished: false)
+    }
+
+    fileprivate func takeAll() -> [(name: String, text: String)] {
+        locked {
+            defer { drafts = [:] }
+            return drafts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        }
+    }
+
+    fileprivate func write(_ line: String) { locked { lines.append(line) } }
+
+    private func locked<Value>(_ body: () -> Value) -> Value {
+        lock.lock()
+        defer { lock.unlock() }
+        return body()
+    }
+}
+
+/// Saves the drafts of an outbox. Which they are is decided when it runs.
+private final class SendingOperation: CKModifyRecordsOperation, @unchecked Sendable {
+    // @unchecked because it adds constants alone.
+    private let outbox: Outbox
+
+    init(outbox: Outbox) {
+        self.outbox = outbox
+        super.init()
+    }
+
+    override func main() {
+        savePolicy = .allKeys
+        recordsToSave = outbox.takeAll().map { draft in
+            let record = CKRecord(recordType: "Draft", recordID: CKRecord.ID(recordName: draft.name))
+            record["text"] = draft.text
+            return record
+        }
+        perRecordSaveBlock = { [outbox] recordID, result in
+            if case .success = result { outbox.write("sent \(recordID.recordName)") }
+        }
+        super.main()
+    }
+}
+
+/// Reads back what another operation has sent.
+private final class ReadingOperation: CKFetchRecordsOperation, @unchecked Sendable {
+    // @unchecked because it adds constants alone.
+    private let outbox: Outbox
+    private let sending: SendingOperation
+
+    init(outbox: Outbox, after sending: SendingOperation) {
+        self.outbox = outbox
+        self.sending = sending
+        super.init()
+    }
+
+    override func main() {
+        recordIDs = sending.recordsToSave?.map { $0.recordID }
+        perRecordResultBlock = { [outbox] recordID, result in
+            let text = (try? result.get())?["text"] as? String
+            outbox.write("read \(recordID.recordName): \(text ?? "nothing")")
+        }
+        super.main()
+    }
+}

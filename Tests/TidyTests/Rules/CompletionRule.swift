@@ -1,0 +1,18 @@
+// Completion handlers that must be sendable are so for those only who ask for it: `@preconcurrency` gives methods the
+// rules that the compiler has for methods of Objective-C, which is what clients of CloudKit are written against.
+
+enum CompletionRule {
+    private static let face = "StratusKit"
+
+    static func findings(in source: SwiftSource) -> [Finding] {
+        guard source.sourceTarget == face else { return [] }
+        let tokens = source.tokens
+        return tokens.indices.dropLast().compactMap { index in
+            guard tokens[index].text == "public", tokens[index + 1].text == "func" else { return nil }
+            let signature = tokens[index...].prefix { $0.text != "{" }.map(\.text)
+            guard signature.contains("completionHandler"), signature.contains("Sendable") else { return nil }
+            guard index == 0 || tokens[index - 1].text != "preconcurrency" else { return nil }
+            return Finding(source.path, line: tokens[index].line, "mark the method with @preconcurrency")
+        }
+    }
+}
