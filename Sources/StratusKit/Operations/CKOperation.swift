@@ -34,6 +34,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var ownConfiguration = Configuration()
     private var ownGroup: CKOperationGroup?
     private var persistedBlock: (() -> Void)?
+    private var ownCompletionBlock: (@Sendable () -> Void)?
     private var surroundings = Surroundings()
     private var runner: OperationRunner?
     /// Whether `start` has called `main`, which may take its time until it calls that of this class.
@@ -97,6 +98,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     open override var qualityOfService: QualityOfService {
         get { configuration.qualityOfService }
         set { configuration.qualityOfService = newValue }
+    }
+
+    /// Called when the operation has finished, after all its other blocks and on the same queue (O-04).
+    open override var completionBlock: (@Sendable () -> Void)? {
+        // Ours and not Foundation's, which is called on a thread of nobody's: who waits for the store could not wait for
+        // this block.
+        get { locked { ownCompletionBlock } }
+        set { replace(newValue) { swap(&ownCompletionBlock, &$0) } }
     }
 
     // MARK: State
@@ -317,11 +326,22 @@ extension CKOperation {
 
     private func finish() {
         dropBlocks()
+        let (session, callbacks, completion) = locked {
+            (surroundings.countedBy, runner?.context.callbacks, ownCompletionBlock)
+        }
+        replace(nil) { swap(&ownCompletionBlock, &$0) }
         replace(nil) { swap(&runner, &$0) }
-        let session = locked { surroundings.countedBy }
         willChangeValue(for: \.isFinished)
         didChangeValue(for: \.isFinished)
-        session?.activity.end()
+        guard let completion, let callbacks else {
+            session?.activity.end()
+            return
+        }
+        callbacks.async {
+            // The block may refer to the operation without holding it.
+            withExtendedLifetime(self, completion)
+            session?.activity.end()
+        }
     }
 }
 

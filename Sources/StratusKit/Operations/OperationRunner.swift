@@ -137,6 +137,8 @@ final class OperationRunner: Sendable {
         end()
     }
 
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
     private func clientError(_ error: any Error) -> CKError {
         (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
     }
@@ -196,7 +198,7 @@ extension OperationRunner {
     private func answer() throws -> Bool {
         try ContainerScope.check(context.caller.container)
         guard let longLived, let job = job as? any LongLivedJob else {
-            try job.send(context)
+            if !isStopped { try job.send(context) }
             return true
         }
         let entry = try longLived.entry(job, in: session.longLived)
@@ -208,7 +210,7 @@ extension OperationRunner {
                 return !state.isPersisted
             }
             if isFirst, let onPersisted = longLived.onPersisted { context.deliver(onPersisted) }
-            try send(longLived, job)
+            if !isStopped { try send(longLived, job) }
             return true
         case .replay(let data):
             let archive = try LongLivedArchive.root(of: data)

@@ -13,10 +13,15 @@ private final class WatchedStore: LongLivedStore {
     private let memory = MemoryLongLivedStore()
     private let lookCount = Locked(0)
     private let refusesAnswers: Bool
+    private let onSave = Locked<(@Sendable () -> Void)?>(nil)
 
-    init(refusesAnswers: Bool) { self.refusesAnswers = refusesAnswers }
+    init(refusesAnswers: Bool = false) { self.refusesAnswers = refusesAnswers }
+
+    /// What else happens when an operation is kept.
+    func whenSaving(_ body: @escaping @Sendable () -> Void) { onSave.withLock { $0 = body } }
 
     func save(_ entry: LongLivedEntry) throws {
+        onSave.value?()
         if refusesAnswers, entry.answer != nil { throw CloudError(.serviceUnavailable, "planned") }
         memory.save(entry)
     }
@@ -68,7 +73,7 @@ private final class WatchedStore: LongLivedStore {
     @Test("[O-10][O-14] an object that takes the request over has its whole time for it, and leaves no timer behind")
     func takenOver() async throws {
         let bench = try OperationBench()
-        let store = WatchedStore(refusesAnswers: false)
+        let store = WatchedStore()
         let (session, container) = session(bench, store)
         let (hold, requestCount) = (Hold(), Locked(0))
         bench.interference.intervene { point in
@@ -96,6 +101,21 @@ private final class WatchedStore: LongLivedStore {
         #expect(trace.all == ["operationCancelled", "other ok"])
         #expect(session.timers.count == 0)
         #expect(try await bench.stored(["a"]) == ["a"])
+    }
+
+    @Test("[O-08] an operation that is cancelled after it was kept and before it is sent is not sent")
+    func cancelledBeforeSending() async throws {
+        let bench = try OperationBench()
+        let store = WatchedStore()
+        let (session, container) = session(bench, store)
+        let trace = Trace()
+        let operation = makeOperation(trace)
+        store.whenSaving { operation.cancel() }
+        container.privateCloudDatabase.add(operation)
+        await session.activity.untilIdle()
+        #expect(trace.all == ["operationCancelled"])
+        #expect(bench.interference.sent.isEmpty)
+        #expect(try await container.allLongLivedOperationIDs().isEmpty)
     }
 
     @Test("[O-14] an answer that cannot be kept is delivered all the same, to all objects, and nothing is sent again")
