@@ -136,8 +136,8 @@ struct StuckOperationTests {
     }
 
     /// An operation whose subclass never calls it ready.
+    // Unchecked because it inherits from CKOperation, and has nothing of its own.
     private final class NeverReady: CKModifyRecordsOperation, @unchecked Sendable {
-        // Unchecked because it inherits from CKOperation, and has nothing of its own.
         override var isReady: Bool { false }
     }
 
