@@ -56,6 +56,7 @@ package struct AccountVerifier: Sendable {
                 return .next
             }
             findings += expected.map { .missing(identity: "\(KeyDescription($0))", $1) }
+            owners.formUnion(try apps(in: reader))
             if countsRecords {
                 for owner in owners where try !QuotaLedger.verify(owner, in: reader).isExact {
                     findings.append(.miscounted(owner))
@@ -65,6 +66,11 @@ package struct AccountVerifier: Sendable {
             findings += try owned(in: reader).subtracting(owners).map { .ownerless($0) }
             return findings.sorted { "\($0)" < "\($1)" }
         }
+    }
+
+    /// The owners of the public databases.
+    private func apps(in reader: RecordReader) throws -> [UserName] {
+        try reader.databases().filter { $0.id.scope == .public }.map { AssetStore.publicOwner(of: $0.id.container) }
     }
 
     private func departedOwners(in reader: RecordReader) throws -> [UserName] {

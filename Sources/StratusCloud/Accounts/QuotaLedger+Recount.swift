@@ -28,7 +28,7 @@ package struct UsageReport: Hashable, Sendable {
 }
 
 extension QuotaLedger {
-    /// Counts everything an owner's private zones hold, in one snapshot, and compares.
+    /// Counts everything an owner's zones hold, in one snapshot, and compares.
     package static func verify(_ owner: UserName, in reader: RecordReader) throws -> UsageReport {
         var zones: [UUID: UsageReport.Count] = [:]
         try reader.store.scan(GlobalKeys.zoneUsages(of: owner).keyRange) { key, value in
@@ -78,7 +78,9 @@ extension QuotaLedger {
         of owner: UserName, in reader: RecordReader
     ) throws -> [(id: ZoneID, identity: UUID)] {
         try reader.containers().flatMap { container in
-            let database = DatabaseID(container: container, owner: owner, scope: .private)
+            let isApp = owner == AssetStore.publicOwner(of: container)
+            let database = DatabaseID(
+                container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
             return try reader.zones(in: database).map {
                 (ZoneID(database: database, name: $0.name), $0.entry.identity)
             }

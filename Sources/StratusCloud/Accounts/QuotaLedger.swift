@@ -1,7 +1,8 @@
-// How many bytes each owner's private zones hold, counted in the same transaction as what is written (S-16).
+// How many bytes each owner's zones hold, counted in the same transaction as what is written (S-16). People own their
+// private databases; the public database of a container is the app's (`AssetStore.publicOwner`).
 //
 // Invariants: an owner's usage is the sum of the usages of their zones; a zone's usage is the sum of `byteCount(of:)`
-// over its live records. A zone's own counter makes deleting it O(1). Public data is charged to nobody.
+// over its live records. A zone's own counter makes deleting it O(1).
 
 package import FoundationEssentials
 import StratusLayout
@@ -14,7 +15,8 @@ package enum QuotaLedger {
     /// What every record costs besides its content: its name in the indexes, dates, tag.
     package static let recordOverheadByteCount: Int64 = 64
 
-    /// What a record costs its owner: the bytes of its names and values, and of each of its assets.
+    /// What a record costs its owner: the bytes of its names and values, at least one for each item of a list, and those
+    /// of each of its assets.
     package static func byteCount(of record: Record) -> Int64 {
         var sum = recordOverheadByteCount
         sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
@@ -33,13 +35,16 @@ package enum QuotaLedger {
         byteCount: Int64, to owner: UserName, zone: UUID, limit: Int64?, in transaction: RecordTransaction
     ) throws {
         guard byteCount != 0 else { return }
-        let total = try usage(of: owner, in: transaction).addingCapped(byteCount)
+        var total = try usage(of: owner, in: transaction).addingCapped(byteCount)
         if let limit, byteCount > 0, total > limit {
-            throw CloudError(
-                .quotaExceeded, "The owner's storage is full: delete something, or raise the quota.",
-                ["limit": "\(limit)", "needed": "\(total)"])
+            throw exceeded(limit: limit, needed: total)
         }
-        let inZone = try usage(of: owner, zone: zone, in: transaction).addingCapped(byteCount)
+        var inZone = try usage(of: owner, zone: zone, in: transaction).addingCapped(byteCount)
+        if AssetStore.isPublicOwner(owner) {
+            // Public data that was saved before it was counted gives nothing back.
+            total = max(0, total)
+            inZone = max(0, inZone)
+        }
         guard total >= 0, inZone >= 0 else {
             throw CloudError(
                 .internalError, "More bytes would be given back than are in use: recount the owner's usage.",
@@ -49,13 +54,19 @@ package enum QuotaLedger {
         try set(GlobalKeys.zoneUsage(of: owner, zone: zone), to: inZone, in: transaction)
     }
 
+    static func exceeded(limit: Int64, needed: Int64) -> CloudError {
+        CloudError(
+            .quotaExceeded, "The owner's storage is full: delete something, or raise the quota.",
+            ["limit": "\(limit)", "needed": "\(needed)"])
+    }
+
     /// Gives back what a zone holds; called in the transaction that deletes the zone.
     package static func release(zone: UUID, of owner: UserName, in transaction: RecordTransaction) throws {
         let inZone = try usage(of: owner, zone: zone, in: transaction)
         try charge(byteCount: -inZone, to: owner, zone: zone, limit: nil, in: transaction)
     }
 
-    /// The bytes that all private zones of an owner hold.
+    /// The bytes that all zones of an owner hold.
     package static func usage(of owner: UserName, in reader: RecordReader) throws -> Int64 {
         try count(GlobalKeys.usage(of: owner), in: reader)
     }
@@ -84,7 +95,7 @@ package enum QuotaLedger {
         case .location: 64
         case .reference(let reference): Int64(reference.target.text.utf8.count + 1)
         case .asset(let asset): Int64(asset.digest.count).addingCapped(max(0, asset.byteCount))
-        case .list(let items): items.reduce(0) { $0.addingCapped(byteCount(of: $1)) }
+        case .list(let items): items.reduce(0) { $0.addingCapped(max(1, byteCount(of: $1))) }
         }
     }
 }

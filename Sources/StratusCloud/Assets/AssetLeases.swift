@@ -61,8 +61,10 @@ final class AssetLeases: Sendable {
     func acquire(_ key: AssetKey) {
         let end = clock.uptimeSeconds + leaseSeconds
         state.withLock { state in
-            state.leases[key, default: Lease(holderCount: 0, endsAtUptimeSeconds: end)].holderCount += 1
-            state.leases[key]?.endsAtUptimeSeconds = end
+            var lease = state.leases[key] ?? Lease(holderCount: 0, endsAtUptimeSeconds: end)
+            lease.holderCount += 1
+            lease.endsAtUptimeSeconds = max(lease.endsAtUptimeSeconds, end)
+            state.leases[key] = lease
             state.marks[key] = nil
         }
     }
@@ -78,11 +80,13 @@ final class AssetLeases: Sendable {
     }
 
     /// Lengthens the lease that a commit relies on. False when there is none any more.
-    func renew(_ key: AssetKey) -> Bool {
-        let now = clock.uptimeSeconds
-        return state.withLock { state in
-            guard let lease = state.leases[key], lease.endsAtUptimeSeconds >= now else { return false }
-            state.leases[key]?.endsAtUptimeSeconds = now + leaseSeconds
+    ///
+    /// `uptimeSeconds` is drawn before the transaction, whose body must not ask a clock.
+    func renew(_ key: AssetKey, atUptimeSeconds uptimeSeconds: Double) -> Bool {
+        state.withLock { state in
+            guard let lease = state.leases[key], lease.endsAtUptimeSeconds >= uptimeSeconds else { return false }
+            // Another request may have drawn its time later.
+            state.leases[key]?.endsAtUptimeSeconds = max(lease.endsAtUptimeSeconds, uptimeSeconds + leaseSeconds)
             state.marks[key] = nil
             return true
         }

@@ -10,6 +10,15 @@ struct AssetSource: Sendable {
 }
 
 extension AssetStore {
+    /// The size of a file that could be taken in now. Nothing is read or copied.
+    ///
+    /// Throws as `takeIn` for a file that could not.
+    func byteCount(ofFile path: String) throws(CloudError) -> Int64 {
+        let source = try openSource(path)
+        files.close(source.descriptor)
+        return source.facts.byteCount
+    }
+
     func openSource(_ path: String) throws(CloudError) -> AssetSource {
         guard path.hasPrefix("/") else {
             throw CloudError(.assetNotAvailable, "The asset's file has no absolute path.", ["path": path])

@@ -47,8 +47,15 @@ package final class AssetStore: Sendable {
         leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
     }
 
-    /// Who owns the assets of a container's public database: the app, and no account.
-    package static func publicOwner(of container: ContainerName) -> UserName { UserName("public:\(container.text)") }
+    /// Who owns the data of a container's public database: the app, and no account.
+    package static func publicOwner(of container: ContainerName) -> UserName {
+        UserName(publicOwnerPrefix + container.text)
+    }
+
+    /// Whether the owner is an app. People's names begin with an underscore.
+    static func isPublicOwner(_ owner: UserName) -> Bool { owner.text.utf8.starts(with: publicOwnerPrefix.utf8) }
+
+    private static let publicOwnerPrefix = "public:"
 
     /// Takes a file in for an owner. When this returns, the content is durable and leased: a commit may refer to it.
     /// Give the lease back with `release` when the request has ended, however it ended.

@@ -1,7 +1,8 @@
-// Who may write which record: (record as stored, record as asked for, caller, database) → refusal or nil.
+// Who may read and write which record: (record as stored, record as asked for, caller, permissions) → refusal or nil.
 //
-// In the public database the world reads, any account creates, and only the creator writes (S-18). User records are the
-// system's: their person modifies them, nobody creates or deletes one (S-15).
+// In a private database its person may do everything; in the public one the grants of the record's type decide (S-18,
+// `GrantVerdict`). User records are the system's: their person modifies them, nobody creates or deletes one, whatever is
+// granted (S-15).
 
 import StratusModel
 
@@ -9,9 +10,10 @@ enum AccessVerdict {
     static let usersType = RecordType("Users")
     static let shareType = RecordType("cloudkit.share")
 
-    /// Why the caller may not save a record, or nil. `userRecordOwner` is the user whose record the name is, if any.
+    /// Why the caller may not save a record, or nil. `userRecordOwner` is the user whose record the name is, if any;
+    /// `permissions` are those for the existing record, or where there is none for one of this type.
     static func saveRefusal(
-        type: RecordType, name: RecordName, existing: StoredRecord?, zone: ResolvedZone, caller: UserName,
+        type: RecordType, name: RecordName, existing: StoredRecord?, permissions: RecordPermissions, caller: UserName,
         userRecordOwner: UserName?
     ) -> CloudError? {
         if let owner = userRecordOwner {
@@ -19,20 +21,25 @@ enum AccessVerdict {
             return type == usersType ? nil : typeChanged(name)
         }
         if type == usersType { return denied("CREATE operation not permitted", name) }
-        guard let existing else { return nil }
-        if zone.isPublic, existing.system.created.user != caller {
-            return denied("WRITE operation not permitted", name)
+        guard let existing else {
+            return permissions.contains(.create) ? nil : denied("CREATE operation not permitted", name)
         }
+        guard permissions.contains(.write) else { return denied("WRITE operation not permitted", name) }
         return existing.record.type == type ? nil : typeChanged(name)
     }
 
     /// Why the caller may not delete a record, or nil.
     static func deleteRefusal(
-        name: RecordName, existing: StoredRecord?, zone: ResolvedZone, caller: UserName, userRecordOwner: UserName?
+        name: RecordName, existing: StoredRecord?, permissions: RecordPermissions, userRecordOwner: UserName?
     ) -> CloudError? {
         if userRecordOwner != nil { return denied("DELETE operation not permitted", name) }
-        guard zone.isPublic, let existing, existing.system.created.user != caller else { return nil }
+        guard existing != nil, !permissions.contains(.write) else { return nil }
         return denied("DELETE operation not permitted", name)
+    }
+
+    /// Why the caller may not read an existing record, or nil.
+    static func readRefusal(name: RecordName, permissions: RecordPermissions) -> CloudError? {
+        permissions.contains(.read) ? nil : denied("READ operation not permitted", name)
     }
 
     private static func denied(_ text: StaticString, _ name: RecordName) -> CloudError {

@@ -82,10 +82,24 @@ struct PublicDeparture {
                 continue
             }
             try letGo(of: going.union(emptied).compactMap { records[$0] }, in: reader, transaction)
+            try charge(
+                going.union(emptied).compactMap { records[$0] }, leaving: emptied.compactMap { empty[$0] }, in: reader,
+                transaction)
             try transaction.carryOut(plan, in: zone)
             break
         }
         return batch
+    }
+
+    /// Gives back to the app what the records took.
+    private func charge(
+        _ records: [Record], leaving empty: [Record], in reader: ZoneReader, _ transaction: RecordTransaction
+    ) throws {
+        let change = { (sum: Int64, record: Record) in sum.addingCapped(QuotaLedger.byteCount(of: record)) }
+        try QuotaLedger.charge(
+            byteCount: empty.reduce(0, change).addingCapped(-records.reduce(0, change)),
+            to: AssetStore.publicOwner(of: zone.database.container), zone: reader.header().identity, limit: nil,
+            in: transaction)
     }
 
     private func letGo(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {

@@ -26,6 +26,8 @@ package struct CloudOptions: Hashable, Sendable {
     package var assetCopySeconds: Double? = 3_600
     /// Bytes an account's private databases may hold where its own quota is nil; nil for no limit (S-16).
     package var quotaByteCount: Int64?
+    /// Bytes the public database of each container may hold, assets counted; nil for no limit (S-16).
+    package var publicQuotaByteCount: Int64?
     /// Whether deleting a record that does not exist fails with `unknownItem`.
     package var unknownRecordDeletionFails = false
     /// Whether the single-item call that deletes a zone that does not exist succeeds.

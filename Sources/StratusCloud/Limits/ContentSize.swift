@@ -1,4 +1,5 @@
-// How many bytes a record's content counts for the limits of records and requests: names and values, assets not.
+// How many bytes a record's content counts for the limits of records and requests: names and values, assets not. An item
+// of a list counts a byte at least, so that no list is free.
 
 import StratusModel
 
@@ -12,7 +13,7 @@ extension FieldValue {
         case .location: 64
         case .reference(let reference): reference.target.text.utf8.count + 1
         case .asset: 0
-        case .list(let items): items.reduce(0) { $0 + $1.contentByteCount }
+        case .list(let items): items.reduce(0) { $0 + max(1, $1.contentByteCount) }
         }
     }
 }
@@ -34,7 +35,7 @@ extension ClientValue {
         case .location: 64
         case .reference(let reference): reference.target.recordName.utf8.count + 1
         case .asset: 0
-        case .list(let items): items.reduce(0) { $0 + $1.contentByteCount }
+        case .list(let items): items.reduce(0) { $0 + max(1, $1.contentByteCount) }
         }
     }
 }

@@ -4,14 +4,15 @@
 //   2. The caller's account and its standing.                             (AccountVerdict)
 //   3. Sorting: records named twice fail the request; each item's zone is resolved; planned faults, misuse remembered by
 //      the client, the account that fetched the record, names.            (RequestSorter, ScopeVerdict, NameRules)
-//   4. Files of assets are taken in and durable before any commit.        (AssetStore)
+//   4. Files of assets: what is refused whatever they hold is refused first; the others are taken in and durable before
+//      any commit.                                                        (AssetPreflight, AssetIntake, AssetStore)
 //   Then one transaction for each zone, in the order of the request:
 //   5. The account again, and the zone; the default zone is made when it is first written to.
-//   6. Judging each record: access, policy and tag, merge, references, sizes. (AccessVerdict, SaveVerdict, FieldClaims)
-//   7. Cascades of deletions, owning references.                          (OwnedRecords)
+//   6. Judging each record: access, policy and tag, merge, references, sizes. (ZoneJudge, AccessVerdict, SaveVerdict)
+//   7. Cascades of deletions, owning references.                          (Cascades, OwnedRecords)
 //   8. The plan of the record layer: parents, children, cycles.           (RefusalVerdict)
-//   9. Schema, quota, ledger of assets.                                   (SchemaKeeper, QuotaLedger, AssetLedger)
-//  10. Writing. A zone that is atomic is written whole or not at all; in any other each item stands alone.
+//   9. Schema, contents of assets, the store's limit, quota.              (SchemaKeeper, AssetLedger, QuotaLedger)
+//  10. Writing: ledgers, records, and last what was learnt. A zone that is atomic is written whole or not at all; in any other each item stands alone.
 //  11. How a failure spreads to the other items of its zone.              (FailureSpread)
 //   And at last:
 //  12. What was taken in and is not used is let go; the answers stand in the order of the request.
@@ -40,11 +41,16 @@ extension CloudService {
             let account = try requireAccount(caller)
             let sorter = RequestSorter(
                 service: self, request: request, caller: caller, account: account, database: database)
-            let (zones, unresolved) = try sorter.sorted()
+            let (sorted, unresolved) = try sorter.sorted()
+            var zones = sorted
             let assetOwner =
                 database == .public ? AssetStore.publicOwner(of: caller.container) : account.userName
             var intake = AssetIntake(owner: assetOwner, store: assets)
-            intake.takeIn(zones, request.policy)
+            intake.measure(zones, request.policy)
+            if intake.isNeeded {
+                zones = try AssetPreflight(service: self, caller: caller, intake: intake).judged(zones)
+                intake.takeIn(zones, request.policy)
+            }
             let outcomes = zones.map { carryOut($0, caller, account, intake, &event) }
             intake.release(outcomes)
             let response = try respond(to: request, zones, outcomes, unresolved)
@@ -61,8 +67,8 @@ extension CloudService {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
         let outset = BatchOutset(
             container: caller.container, stamp: Stamp(date: environment.clock.now, user: account.userName),
-            tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName),
-            intake: intake.results, assetOwner: intake.owner)
+            tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName), intake: intake,
+            uptimeSeconds: environment.clock.uptimeSeconds)
         do {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have gone since.

@@ -1,5 +1,6 @@
 // A save whose tag was compared and whose values were merged: what will be stored in place of what.
 
+import StratusLayout
 import StratusModel
 
 /// A save that may be carried out.
@@ -10,6 +11,13 @@ struct JudgedSave {
     let old: StoredRecord?
     /// When and by whom a user record was created that nobody has saved.
     var created: Stamp?
+    /// That its owner had no room for it when its files were not taken in: it must not be written.
+    var quotaError: CloudError?
+
+    /// By how much more the zone holds when it is written.
+    var byteCountChange: Int64 {
+        QuotaLedger.byteCount(of: record).addingCapped(-(old.map { QuotaLedger.byteCount(of: $0.record) } ?? 0))
+    }
 }
 
 extension RecordSave {
@@ -72,11 +80,19 @@ extension Record {
                 "The record has too many fields: split it over several records.",
                 ["record": name.text, "fields": "\(fields.count)", "limit": "\(Self.maximumFieldCount)"])
         }
-        let byteCount = contentByteCount
-        guard byteCount <= options.recordByteCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit, "record too large",
-                ["record": name.text, "bytes": "\(byteCount)", "limit": "\(options.recordByteCount)"])
+        try check(contentByteCount, limit: options.recordByteCount)
+        // What short items and assets cost beside their content counts here: no record may fail another one's commit.
+        let storedByteCount: Int
+        do throws(LayoutError) { storedByteCount = try RecordCodec.fieldsByteCount(of: self) } catch {
+            throw CloudError(.invalidArguments, "The record holds a value that cannot be stored.", cause: "\(error)")
         }
+        try check(storedByteCount, limit: LayoutLimits.maximumFieldsByteCount)
+    }
+
+    private func check(_ byteCount: Int, limit: Int) throws(CloudError) {
+        guard byteCount > limit else { return }
+        throw CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit, "record too large",
+            ["record": name.text, "bytes": "\(byteCount)", "limit": "\(limit)"])
     }
 }

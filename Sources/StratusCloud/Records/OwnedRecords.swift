@@ -1,19 +1,9 @@
-// References with `deleteSelf`: who goes with a deleted record, and how many may point at one (L-05).
+// References with `deleteSelf`: how many records may point at one with it (L-05).
 
 import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
-
-/// A record that a request deletes, asked for or by a cascade. Its values are not kept: a cascade may be long.
-struct RemovedRecord {
-    let name: RecordName
-    /// What it costs its owner.
-    let byteCount: Int64
-    let assets: [AssetDescriptor: Int]
-    /// The record whose deletion was asked for and that leads to this one; the record itself when it was asked for.
-    let cause: RecordName
-}
 
 extension ZoneReader {
     /// Visits the records that hold a `deleteSelf` reference to a record, in the byte order of their names.
@@ -25,41 +15,6 @@ extension ZoneReader {
             last = parts.source
             return try visit(parts.source)
         }
-    }
-
-    /// Everything that is deleted with `names`: the records themselves and, at any depth, those that hold a
-    /// `deleteSelf` reference to one of them, but for those in `kept`. Records that do not exist are left out.
-    ///
-    /// Throws `CloudError` with `limitExceeded` beyond `limit` records.
-    func removed(
-        with names: [RecordName], keeping kept: Set<RecordName>, limit: Int
-    ) throws -> [RemovedRecord] {
-        var removed: [RemovedRecord] = []
-        var known = Set(names)
-        var queue = names.map { (name: $0, cause: $0) }
-        var position = 0
-        while position < queue.count {
-            let (name, cause) = queue[position]
-            position += 1
-            guard let stored = try record(name) else { continue }
-            // A user record stays whatever it points at (S-15).
-            if name != cause, stored.record.type == AccessVerdict.usersType { continue }
-            removed.append(
-                RemovedRecord(
-                    name: name, byteCount: QuotaLedger.byteCount(of: stored.record), assets: stored.record.assets,
-                    cause: cause))
-            guard removed.count <= limit else {
-                throw CloudError(
-                    .limitExceeded, inner: CloudError.InnerCode.limit,
-                    "More records would be deleted than one transaction takes: delete some of them first.",
-                    ["limit": "\(limit)", "zone": id.name.text])
-            }
-            try visitOwned(by: name) { source in
-                if !kept.contains(source), known.insert(source).inserted { queue.append((source, cause)) }
-                return .next
-            }
-        }
-        return removed
     }
 }
 

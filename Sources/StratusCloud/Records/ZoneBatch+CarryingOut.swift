@@ -9,35 +9,43 @@ import StratusStore
 extension ZoneBatch {
     /// Saves and deletes records together, whole or not at all.
     ///
-    /// Returns the errors of the items that cannot be done; nothing is written then.
+    /// Returns the errors of the items that cannot be done; nothing is written then. Everything is decided before
+    /// anything is written.
     mutating func carryOut(saves: [JudgedSave], deletes: [RecordName]) throws -> [RecordName: CloudError] {
+        let limit = service.engine.options.limits.requestItemCount
+        guard saves.count <= limit else { return Self.refused(saves.map(\.name)) { Self.tooLarge($0) } }
         var kept = Set(saves.map(\.name))
         kept.formUnion(saved.keys)
-        let removed = try zone.removed(
-            with: deletes, keeping: kept, limit: service.engine.options.limits.requestItemCount)
+        let cascades = try Cascades(
+            of: deletes, keeping: kept, limit: limit - saves.count, visitCount: &cascadeVisitCount, in: zone)
+        guard cascades.errors.isEmpty else {
+            guard request.isAtomic else { return cascades.errors }
+            return cascades.errors.merging(try structureErrors()) { own, _ in own }
+        }
+        let removed = cascades.removed
         var failures = try OwnedRecordLimit(zone: zone, limit: service.options.owningReferenceCount)
             .errors(saves: saves, removed: Set(removed.map(\.name)))
-        let mutations =
-            saves.map { RecordMutation.save($0.record) }
-            + removed.map { RecordMutation.delete($0.name) }
-        let plan: MutationPlan
+        var plan: MutationPlan?
         do {
-            plan = try transaction.plan(mutationRequest(mutations, saves), in: request.zone.id)
+            plan = try transaction.plan(mutationRequest(Self.mutations(saves, removed), saves), in: request.zone.id)
         } catch let refused as RequestRefused {
-            let structure = itemErrors(refused, removed: removed)
-            failures.merge(structure) { own, _ in own }
-            if request.isAtomic { failures.merge(try schemaErrors(of: saves.map(\.record))) { own, _ in own } }
-            return failures
+            failures.merge(itemErrors(refused, removed: removed)) { own, _ in own }
         }
-        if failures.isEmpty || request.isAtomic {
-            failures.merge(try schemaErrors(of: saves.map(\.record))) { own, _ in own }
+        guard failures.isEmpty || request.isAtomic else { return failures }
+        let schema = try judgeSchema(of: saves)
+        failures.merge(schema.errors) { own, _ in own }
+        let assets = AssetChange(saves: saves, removed: removed)
+        failures.merge(try contentErrors(saves: saves, assets)) { own, _ in own }
+        guard failures.isEmpty, let plan else { return failures }
+        guard transaction.hasRoom(for: plan, besides: schema.byteCount + ledgerByteCount(assets)) else {
+            return sizeErrors(saves: saves, deletes: deletes, removed: removed)
         }
-        guard failures.isEmpty else { return failures }
         if let error = try charge(saves: saves, removed: removed, zone: plan.header.identity) {
-            return Dictionary(uniqueKeysWithValues: (saves.map(\.name)).map { ($0, error) })
+            return Self.refused(saves.map(\.name)) { _ in error }
         }
-        try settleAssets(saves: saves, removed: removed)
+        try settle(assets)
         try transaction.carryOut(plan, in: request.zone.id)
+        try service.schemaKeeper.learn(schema, in: transaction)
         for stored in plan.saved { saved[stored.record.name] = stored }
         if !plan.isEmpty { hasWritten = true }
         return [:]
@@ -54,7 +62,7 @@ extension ZoneBatch {
             let parent = sentParent(item).flatMap { NameRules.recordNameError($0.text) == nil ? $0 : nil }
             mutations.append(.save(Record(name: item.name, type: AccessVerdict.usersType, parent: parent)))
         }
-        var found = try schemaErrors(of: saves.map(\.record))
+        var found = try judgeSchema(of: saves).errors
         do {
             _ = try transaction.plan(mutationRequest(mutations), in: request.zone.id)
         } catch let refused as RequestRefused {
@@ -83,46 +91,38 @@ extension ZoneBatch {
         return errors
     }
 
-    private func schemaErrors(of records: [Record]) throws -> [RecordName: CloudError] {
-        guard !records.isEmpty else { return [:] }
-        return try service.schemaKeeper.admit(
-            records, container: outset.container, mode: service.options.schemaMode, isPublic: request.zone.isPublic,
-            in: transaction)
+    private func judgeSchema(of saves: [JudgedSave]) throws -> SchemaJudgement {
+        try service.schemaKeeper.judge(
+            saves.map(\.record), container: outset.container, mode: service.options.schemaMode,
+            isPublic: request.zone.isPublic, in: transaction)
     }
 
-    /// Charges what the zone then holds more or less to its owner; public data is charged to nobody.
-    private func charge(saves: [JudgedSave], removed: [RemovedRecord], zone: UUID) throws -> CloudError? {
-        guard !request.zone.isPublic else { return nil }
-        var change: Int64 = 0
-        for save in saves {
-            change += QuotaLedger.byteCount(of: save.record)
-            if let old = save.old { change -= QuotaLedger.byteCount(of: old.record) }
-        }
-        for record in removed { change -= record.byteCount }
-        do {
-            try QuotaLedger.charge(
-                byteCount: change, to: account.userName, zone: zone, limit: service.quotaLimit(of: account),
-                in: transaction)
-            return nil
-        } catch let error as CloudError where error.code == .quotaExceeded {
-            return error
-        }
+    private static func mutations(_ saves: [JudgedSave], _ removed: [RemovedRecord]) -> [RecordMutation] {
+        saves.map { .save($0.record) } + removed.map { .delete($0.name) }
     }
 
-    private func settleAssets(saves: [JudgedSave], removed: [RemovedRecord]) throws {
-        var added: [AssetDescriptor: Int] = [:]
-        var gone: [AssetDescriptor: Int] = [:]
-        for save in saves {
-            added.merge(save.record.assets, uniquingKeysWith: +)
-            if let old = save.old { gone.merge(old.record.assets, uniquingKeysWith: +) }
-        }
-        for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
-        guard !added.isEmpty || !gone.isEmpty else { return }
-        try service.assetLedger.settle(
-            adding: added, removing: gone, owner: outset.assetOwner, in: transaction)
-        let change = added.values.reduce(0, +) - gone.values.reduce(0, +)
-        try ZoneFacts.changeAssetCount(
-            by: change, of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
+    // MARK: Size
+
+    /// Who is told that all of it does not fit into one transaction: the deletions that take others along, else all.
+    private func sizeErrors(
+        saves: [JudgedSave], deletes: [RecordName], removed: [RemovedRecord]
+    ) -> [RecordName: CloudError] {
+        let limit = StoreLimits.maximumTransactionByteCount
+        let causes = Set(removed.lazy.filter { $0.cause != $0.name }.map(\.cause))
+        guard causes.isEmpty else { return Self.refused(causes) { Cascades.tooLong($0, limit) } }
+        return Self.refused(saves.map(\.name) + deletes) { Self.tooLarge($0) }
+    }
+
+    private static func tooLarge(_ name: RecordName) -> CloudError {
+        CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit,
+            "The items of the zone are larger than one transaction may be: split the request.", ["record": name.text])
+    }
+
+    private static func refused(
+        _ names: some Sequence<RecordName>, _ error: (RecordName) -> CloudError
+    ) -> [RecordName: CloudError] {
+        Dictionary(names.map { ($0, error($0)) }) { first, _ in first }
     }
 }
 

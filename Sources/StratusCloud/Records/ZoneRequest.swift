@@ -7,8 +7,11 @@ struct ItemSave: Sendable {
     let index: Int
     let name: RecordName
     let save: RecordSave
-    /// Why it fails before anything is read: a planned fault, a misuse, a bad name.
+    /// Why it fails before its transaction: a planned fault, a misuse, a bad name, what was refused before its files were
+    /// taken in.
     var error: CloudError?
+    /// That its owner had no room for it and its files, which were therefore not taken in: it must not be written.
+    var quotaError: CloudError?
 }
 
 /// A record to delete, with its place in the request.
@@ -26,8 +29,14 @@ struct ZoneRequest: Sendable {
     let policy: SavePolicy
     /// Whether the zone is changed whole or not at all.
     let isAtomic: Bool
-    /// A planned fault of the zone.
+    /// Why nothing of it can be done: a planned fault, or a zone that is not there.
     var error: CloudError?
+
+    /// Whether nothing of it will be written, whatever its records and files hold.
+    var isRefused: Bool {
+        if error != nil { return true }
+        return isAtomic && (saves.contains { $0.error != nil } || deletes.contains { $0.error != nil })
+    }
 
     /// The same error for every item that has none of its own.
     func answer(failing error: CloudError) -> ZoneAnswer {
@@ -69,7 +78,7 @@ struct RequestSorter {
         for (index, save) in request.saves.enumerated() {
             do throws(CloudError) {
                 let place = try place(of: save.address.zone, &zones, &places)
-                let error = fault(at: save.address) ?? saveError(save)
+                let error = fault(at: save.address, in: zones[place]) ?? saveError(save)
                 zones[place].saves.append(
                     ItemSave(index: index, name: RecordName(save.address.recordName), save: save, error: error))
             } catch { answers.saves[index] = .failure(error) }
@@ -77,14 +86,10 @@ struct RequestSorter {
         for (index, address) in request.deletes.enumerated() {
             do throws(CloudError) {
                 let place = try place(of: address.zone, &zones, &places)
-                let error = fault(at: address) ?? NameRules.recordNameError(address.recordName)
+                let error = fault(at: address, in: zones[place]) ?? NameRules.recordNameError(address.recordName)
                 zones[place].deletes.append(
                     ItemDelete(index: index, name: RecordName(address.recordName), error: error))
             } catch { answers.deletes[index] = .failure(error) }
-        }
-        for index in zones.indices {
-            let point = FaultPoint.zone(zones[index].zone.address, caller, .modifyRecords)
-            zones[index].error = service.environment.faults?.error(at: point)
         }
         return (zones, answers)
     }
@@ -112,17 +117,22 @@ struct RequestSorter {
         // The caller's own name and the one that stands for the caller are one zone.
         let place = places[zone.address] ?? zones.count
         if place == zones.count {
+            let point = FaultPoint.zone(zone.address, caller, .modifyRecords)
             zones.append(
                 ZoneRequest(
-                    zone: zone, policy: request.policy, isAtomic: request.isAtomic && zone.isTransactional))
+                    zone: zone, policy: request.policy, isAtomic: request.isAtomic && zone.isTransactional,
+                    error: service.environment.faults?.error(at: point)))
         }
         places[address] = place
         places[zone.address] = place
         return place
     }
 
-    private func fault(at address: RecordAddress) -> CloudError? {
-        service.environment.faults?.error(at: .record(address, caller, .modifyRecords))
+    /// A planned fault of the record. One of its zone ends the record's work before, and leaves that of the record for
+    /// another request.
+    private func fault(at address: RecordAddress, in zone: ZoneRequest) -> CloudError? {
+        guard zone.error == nil else { return nil }
+        return service.environment.faults?.error(at: .record(address, caller, .modifyRecords))
     }
 
     /// What is wrong with a save by itself.

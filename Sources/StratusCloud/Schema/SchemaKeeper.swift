@@ -9,51 +9,73 @@ package import StratusModel
 package import StratusRecords
 import StratusStore
 
+/// What became of records that were held against their types.
+package struct SchemaJudgement: Sendable {
+    package let container: ContainerName
+    /// Why records do not fit.
+    package fileprivate(set) var errors: [RecordName: CloudError] = [:]
+    /// The types that know more than before.
+    package fileprivate(set) var learnt: [RecordType: RecordTypeSchema] = [:]
+
+    init(container: ContainerName) { self.container = container }
+
+    /// The most bytes that `learn` writes.
+    var byteCount: Int {
+        learnt.reduce(0) { sum, entry in
+            let value = SchemaEntry.type(fields: entry.value.fields, grants: entry.value.grants)
+            return sum + value.encoded().count + GlobalKeys.schema(container, entry.key).count
+        }
+    }
+}
+
 /// Keeps the schemas of a store's containers.
 package final class SchemaKeeper: Sendable {
     let cache = SchemaCache(maximumCount: 10_000)
 
     package init() {}
 
-    /// Checks records against their types, and in development learns what is new in this transaction. The records are
-    /// looked at in their order: the first one decides the type of a new field.
+    /// Checks records against their types, in their order: the first one decides the type of a new field.
     ///
-    /// Returns an error for each record that does not fit; nothing is learnt from it. An empty list teaches nothing, and
-    /// fits every field that is a list. In the public database encrypted values are refused (C-08).
-    package func admit(
+    /// Nothing is written: what is learnt in development is in the judgement, for `learn`. A record that does not fit has
+    /// an error there, and nothing is learnt from it. An empty list teaches nothing, and fits every field that is a list.
+    /// In the public database encrypted values are refused (C-08).
+    package func judge(
         _ records: [Record], container: ContainerName, mode: SchemaMode, isPublic: Bool = false,
-        in transaction: RecordTransaction
-    ) throws -> [RecordName: CloudError] {
-        var errors: [RecordName: CloudError] = [:]
+        in reader: RecordReader
+    ) throws -> SchemaJudgement {
+        var judgement = SchemaJudgement(container: container)
         var types: [RecordType: RecordTypeSchema] = [:]
-        var learnt: Set<RecordType> = []
         for record in records {
-            let known = try types[record.type] ?? schema(of: record.type, container: container, in: transaction)
+            let known = try types[record.type] ?? schema(of: record.type, container: container, in: reader)
             switch SchemaVerdict(record, known: known, mode: mode, isPublic: isPublic) {
             case .fits: types[record.type] = known
             case .teaches(let schema):
                 types[record.type] = schema
-                learnt.insert(record.type)
-            case .refused(let error): errors[record.name] = error
+                judgement.learnt[record.type] = schema
+            case .refused(let error): judgement.errors[record.name] = error
             }
         }
-        for type in learnt.sorted() {
-            guard let schema = types[type] else { continue }
-            try write(schema, container: container, in: transaction)
-        }
-        return errors
+        return judgement
     }
 
-    /// A record type as the transaction sees it; nil when it is not known.
+    /// Writes what the judgement of this transaction's records has learnt. Called when all of them are written, so that a
+    /// record that something else refuses teaches nothing (S-13).
+    package func learn(_ judgement: SchemaJudgement, in transaction: RecordTransaction) throws {
+        for (_, schema) in judgement.learnt.sorted(by: { $0.key < $1.key }) {
+            try write(schema, container: judgement.container, in: transaction)
+        }
+    }
+
+    /// A record type as the reader sees it; nil when it is not known.
     package func schema(
-        of type: RecordType, container: ContainerName, in transaction: RecordTransaction
+        of type: RecordType, container: ContainerName, in reader: RecordReader
     ) throws -> RecordTypeSchema? {
         let cacheKey = SchemaCacheKey(container: container, type: type)
         let key = GlobalKeys.schema(container, type)
-        let mayUseCache = !transaction.hasUnpublishedWrite(forKey: key)
-        let version = transaction.store.version
+        let mayUseCache = (reader as? RecordTransaction)?.hasUnpublishedWrite(forKey: key) != true
+        let version = reader.store.version
         if mayUseCache, let schema = cache.value(for: cacheKey, at: version) { return schema }
-        guard !type.text.isEmpty, let schema = try Self.storedSchema(of: type, key, in: transaction) else { return nil }
+        guard !type.text.isEmpty, let schema = try Self.storedSchema(of: type, key, in: reader) else { return nil }
         if mayUseCache { cache.fill(cacheKey, schema, at: version) }
         return schema
     }

@@ -1,24 +1,9 @@
-// Assets as callers and hosts ask for them: copies of contents, collecting, verifying.
+// Assets as hosts ask for them: collecting, verifying.
 
 package import StratusModel
 import StratusRecords
 
 extension CloudService {
-    /// A private copy of a content that a record of the zone holds, for a caller who may read the zone. Whose content it
-    /// is follows from the zone as the server knows it, not from what the client says.
-    ///
-    /// Throws as resolving the zone does, and as `AssetStore.privateCopy`; `assetNotAvailable` where there are no assets.
-    package func privateCopy(
-        of asset: AssetDescriptor, in zone: ZoneAddress, as caller: Caller, _ database: DatabaseSelector
-    ) throws(CloudError) -> String {
-        let user = database == .public ? nil : try requireAccount(caller).userName
-        let resolved = try ScopeVerdict.zone(zone, in: database, container: caller.container, caller: user)
-        guard let assets else {
-            throw CloudError(.assetNotAvailable, "This store keeps no assets: open it with a directory for them.")
-        }
-        return try assets.privateCopy(of: asset, owner: Self.assetOwner(of: resolved.id.database))
-    }
-
     /// Notes that no client's object stands for these copies any more: they may go when they have waited. Returns at once.
     package func releaseCopies(_ paths: [String]) { assets?.releaseCopies(paths) }
 

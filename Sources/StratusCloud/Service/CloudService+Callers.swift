@@ -38,6 +38,14 @@ extension CloudService {
     /// The most bytes the private databases of an account may hold; nil for no limit (S-16).
     package func quotaLimit(of account: Account) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
 
+    /// Whom the records of a zone are charged to, and what may be held: the person for private data, the app for public
+    /// data (S-16).
+    func charged(for zone: ResolvedZone, _ account: Account) -> (owner: UserName, limit: Int64?) {
+        zone.isPublic
+            ? (AssetStore.publicOwner(of: zone.id.database.container), options.publicQuotaByteCount)
+            : (account.userName, quotaLimit(of: account))
+    }
+
     /// The bytes that the private databases of an owner hold.
     package func usage(of owner: UserName) throws(CloudError) -> Int64 {
         try reading { try QuotaLedger.usage(of: owner, in: $0) }

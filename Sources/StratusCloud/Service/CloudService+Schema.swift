@@ -8,7 +8,8 @@ extension CloudService {
     static let maximumSchemaByteCount = 8 << 20
 
     /// Replaces the schema of a container with what a text (the content of a `.ckdb` file) defines. The text is the
-    /// whole schema. In production a schema may only grow; a field's type never changes.
+    /// whole schema. In production a schema may only grow; a field's type never changes. What it grants holds in the
+    /// public database; roles that it creates have no members.
     ///
     /// Throws `CloudError` with `invalidArguments`, which names the line and column of a mistake or the type and field in
     /// the way, and `limitExceeded` for a text or type that is too large. Nothing is changed then.

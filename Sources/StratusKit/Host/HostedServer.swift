@@ -174,9 +174,10 @@ extension HostedServer: CloudServer {
     }
 
     func copyAsset(
-        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+        _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
+        in database: DatabaseSelector
     ) throws -> String {
-        try withService { try $0.copyAsset(asset, of: zone, as: caller, in: database) }
+        try withService { try $0.copyAsset(asset, in: field, of: record, as: caller, in: database) }
     }
 
     func releaseCopies(_ paths: [String]) {

@@ -33,6 +33,9 @@ extension Stratus {
         public var assetByteCount: Int64?
         /// Bytes an account may hold where ``Account/quotaByteCount`` is nil (S-16); nil, the default, for no limit.
         public var quotaByteCount: Int64?
+        /// Bytes that the public database of each container may hold, assets counted, whoever saved them: public data is
+        /// the app's (S-16); nil, the default, for no limit.
+        public var publicQuotaByteCount: Int64?
         /// Whether deleting a record that does not exist fails with `unknownItem`, which on the real service it does
         /// not. Default: false.
         public var unknownRecordDeletionFails = false
@@ -89,6 +92,7 @@ extension Stratus {
             options.assetByteCount = assetByteCount
             options.assetCopySeconds = assetCopySeconds
             options.quotaByteCount = quotaByteCount
+            options.publicQuotaByteCount = publicQuotaByteCount
             options.unknownRecordDeletionFails = unknownRecordDeletionFails
             options.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
             options.childSaveTouchesParent = childSaveTouchesParent

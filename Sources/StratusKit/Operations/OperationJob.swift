@@ -59,8 +59,8 @@ struct RequestContext: Sendable {
     /// A record as clients see it. Contents of assets are copied when they are asked for.
     func record(_ answer: ClientRecord) -> CKRecord {
         let copies = HandedOutCopies(server)
-        return CKRecord(answer, account: caller.account) { [server, caller, database] asset in
-            let path = try server.copyAsset(asset, of: answer.address.zone, as: caller, in: database)
+        return CKRecord(answer, account: caller.account) { [server, caller, database] asset, place in
+            let path = try server.copyAsset(asset, in: place.key, of: place.record, as: caller, in: database)
             copies.add(path)
             return URL(fileURLWithPath: path)
         }

@@ -25,9 +25,10 @@ package protocol CloudServer: Sendable {
     func userName(of caller: Caller) throws -> UserName
     /// The people that were looked for, in order; nil for those who are not found or do not want to be.
     func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?]
-    /// The path of a fresh private copy of an asset's content, of a record of this zone.
+    /// The path of a fresh private copy of an asset's content, which a field of a record holds.
     func copyAsset(
-        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+        _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
+        in database: DatabaseSelector
     ) throws -> String
     /// No object stands for these copies any more. Must not wait for anything.
     func releaseCopies(_ paths: [String])
@@ -64,7 +65,8 @@ package struct RefusingServer: CloudServer {
     }
 
     package func copyAsset(
-        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+        _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
+        in database: DatabaseSelector
     ) throws -> String { throw error }
 
     package func releaseCopies(_ paths: [String]) {}

@@ -5,8 +5,9 @@ package import StratusModel
 
 extension CloudService: CloudServer {
     package func copyAsset(
-        _ asset: AssetDescriptor, of zone: ZoneAddress, as caller: Caller, in database: DatabaseSelector
+        _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
+        in database: DatabaseSelector
     ) throws -> String {
-        try privateCopy(of: asset, in: zone, as: caller, database)
+        try privateCopy(of: asset, in: field, of: record, as: caller, database)
     }
 }

@@ -9,8 +9,8 @@ import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Makes a private copy of an asset's content, or throws when the content cannot be had.
-typealias AssetDownload = @Sendable (AssetDescriptor) throws -> URL
+/// Makes a private copy of an asset's content, which a field holds, or throws when the content cannot be had.
+typealias AssetDownload = @Sendable (AssetDescriptor, CKAsset.Place) throws -> URL
 
 /// A file that a record owns.
 open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
@@ -34,7 +34,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         /// The client's own file.
         var upload: URL?
         var confirmed: Confirmed?
-        var download: AssetDownload?
+        var download: (@Sendable (AssetDescriptor) throws -> URL)?
         /// The private copy that was made.
         var copy: URL?
     }
@@ -59,8 +59,10 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     ///   - content: What the server has.
     ///   - place: The field that holds it.
     ///   - download: Nil where the content is not handed out, as in the record of a conflict (S-07).
-    convenience init(_ content: AssetDescriptor, at place: Place?, download: AssetDownload?) {
-        self.init(State(confirmed: Confirmed(content: content, place: place), download: download))
+    convenience init(_ content: AssetDescriptor, at place: Place, download: AssetDownload?) {
+        // From where it was fetched: a copy that is saved elsewhere is another upload.
+        let bound = download.map { download in { @Sendable content in try download(content, place) } }
+        self.init(State(confirmed: Confirmed(content: content, place: place), download: bound))
     }
 
     /// An asset of which an archive says what the server has.

@@ -13,6 +13,8 @@ package enum LayoutLimits {
     package static let maximumRecordByteCount = 1_000_000
     /// What names, system fields and lengths may add to the content of a record.
     package static let maximumRecordOverheadByteCount = 200_000
+    /// What the fields of one record take at most as they are stored.
+    package static let maximumFieldsByteCount = maximumRecordByteCount + maximumRecordOverheadByteCount
     /// The largest value written under one key; a larger record is split into chunks.
     package static let maximumChunkByteCount = 100_000
 }

@@ -39,7 +39,7 @@ package enum RecordCodec {
         ValueWriter.append(number: UInt64(fields.count), to: &bytes)
         for (key, field) in fields {
             let byteCount = try FieldCodec.byteCount(field.value)
-            guard bytes.count - headerByteCount + byteCount <= maximumFieldsByteCount else {
+            guard bytes.count - headerByteCount + byteCount <= LayoutLimits.maximumFieldsByteCount else {
                 throw LayoutError(
                     .tooLarge, "The record is too large: move content into assets or into further records.",
                     ["name": stored.record.name.text, "limit": "\(LayoutLimits.maximumRecordByteCount)"])
@@ -49,6 +49,21 @@ package enum RecordCodec {
             ValueWriter.append(number: UInt64(byteCount), to: &bytes)
             try FieldCodec.append(field.value, to: &bytes)
         }
+    }
+
+    /// The bytes that a record's fields take as they are stored: with their keys, types and lengths. More than
+    /// `LayoutLimits.maximumFieldsByteCount` cannot be stored.
+    ///
+    /// Throws `.invalidValue` for a field that cannot be stored at all.
+    package static func fieldsByteCount(of record: Record) throws(LayoutError) -> Int {
+        var count = FieldCodec.numberByteCount(UInt64(record.fields.count))
+        for (key, field) in record.fields {
+            let keyByteCount = key.text.utf8.count
+            let byteCount = try FieldCodec.byteCount(field.value)
+            count += FieldCodec.numberByteCount(UInt64(keyByteCount)) + keyByteCount
+            count += 1 + FieldCodec.numberByteCount(UInt64(byteCount)) + byteCount
+        }
+        return count
     }
 
     package static func encoded(_ stored: StoredRecord) throws(LayoutError) -> [UInt8] {
@@ -107,7 +122,4 @@ package enum RecordCodec {
     package static func chunkCount(in first: Span<UInt8>) throws(LayoutError) -> Int {
         try RecordChunks.count(in: first)
     }
-
-    private static let maximumFieldsByteCount =
-        LayoutLimits.maximumRecordByteCount + LayoutLimits.maximumRecordOverheadByteCount
 }

@@ -22,6 +22,8 @@ package struct KeyMutations: Sendable {
 
     package var isEmpty: Bool { places.isEmpty }
     package var count: Int { places.count }
+    /// The bytes of all keys and values.
+    package var byteCount: Int { bytes.count }
 
     mutating func reserveCapacity(_ count: Int, byteCount: Int) {
         places.reserveCapacity(count)

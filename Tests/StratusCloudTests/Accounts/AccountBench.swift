@@ -162,11 +162,11 @@ extension AccountBench {
     /// Saves records as the server does: what they hold more or less is charged in the same transaction.
     func save(
         _ records: [Record], deleting deletes: [RecordName] = [], in zone: ZoneID, limit: Int64? = nil,
-        engine: RecordEngine
+        by user: UserName? = nil, engine: RecordEngine
     ) throws {
-        let owner = zone.database.owner ?? "_nobody"
+        let owner = zone.database.owner ?? AssetStore.publicOwner(of: zone.database.container)
         let request = MutationRequest(
-            records.map { .save($0) } + deletes.map { .delete($0) }, stamp: stamp(owner), tagSalt: 1)
+            records.map { .save($0) } + deletes.map { .delete($0) }, stamp: stamp(user ?? owner), tagSalt: 1)
         try engine.transact { transaction in
             let reader = try transaction.existingZone(zone)
             let old = try request.mutations.reduce(0) { sum, mutation in

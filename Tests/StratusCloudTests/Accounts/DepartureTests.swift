@@ -63,10 +63,8 @@ struct DepartureTests {
                 fields: ["motto": Field(.string("hers")), "owner": Field(.reference(owner))])
             // In one container something hangs below the user record, in the other something goes with it.
             let records = [record, container == DepartureTests.containers[0] ? owned : child]
+            try bench.save(records, in: zone, by: account.userName, engine: engine)
             try engine.transact { transaction in
-                let request = MutationRequest(
-                    records.map { .save($0) }, stamp: bench.stamp(account.userName), tagSalt: 1)
-                try transaction.apply(request, in: zone)
                 let number = try #require(try transaction.databaseEntry(database)).number
                 try transaction.set(DatabaseKeys(number).subscription(user: account.userName, id: "s"), to: [1])
             }

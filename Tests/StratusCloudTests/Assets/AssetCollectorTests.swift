@@ -139,8 +139,11 @@ struct AssetCollectorTests {
         #expect(try collector.collect() == 0)
         let assets = try (0..<10).map { number in
             let asset = try store.takeIn(path: put(number), owner: AssetFixture.owner)
+            let uptimeSeconds = fixture.clock.uptimeSeconds
             try fixture.engine.transact {
-                try ledger.settle(adding: [asset: 1], removing: [:], owner: AssetFixture.owner, in: $0)
+                try ledger.settle(
+                    adding: [asset: 1], removing: [:], owner: AssetFixture.owner, atUptimeSeconds: uptimeSeconds,
+                    in: $0)
             }
             store.release([asset], owner: AssetFixture.owner)
             return asset

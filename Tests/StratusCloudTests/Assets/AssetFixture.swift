@@ -68,8 +68,11 @@ struct AssetFixture {
         func counts(_ assets: [AssetDescriptor]) -> [AssetDescriptor: Int] {
             assets.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         }
+        let uptimeSeconds = clock.uptimeSeconds
         try engine.transact { transaction in
-            try ledger.settle(adding: counts(added), removing: counts(removed), owner: owner, in: transaction)
+            try ledger.settle(
+                adding: counts(added), removing: counts(removed), owner: owner, atUptimeSeconds: uptimeSeconds,
+                in: transaction)
         }
     }
 

@@ -123,12 +123,61 @@ struct AssetLedgerTests {
     func renewal() throws {
         let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         fixture.clock.advance(seconds: 59)
+        let uptimeSeconds = fixture.clock.uptimeSeconds
         try fixture.engine.transact { transaction in
-            try fixture.ledger.settle(adding: [asset: 1], removing: [:], owner: AssetFixture.owner, in: transaction)
+            try fixture.ledger.settle(
+                adding: [asset: 1], removing: [:], owner: AssetFixture.owner, atUptimeSeconds: uptimeSeconds,
+                in: transaction)
             fixture.clock.advance(seconds: 20)
         }
         #expect(try fixture.collector.sweep().filesRemoved == 0)
         #expect(try fixture.count(of: asset) == 1)
+    }
+
+    @Test(
+        "a lease is looked at as of the time before the transaction, and never shortened by a commit that drew it early"
+    )
+    func drawnTime() throws {
+        let (early, asset) = (
+            fixture.clock.uptimeSeconds, try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        )
+        func settle(adding count: Int, atUptimeSeconds uptimeSeconds: Double?) throws {
+            try fixture.engine.transact { transaction in
+                try fixture.ledger.settle(
+                    adding: count > 0 ? [asset: count] : [:], removing: count < 0 ? [asset: -count] : [:],
+                    owner: AssetFixture.owner, atUptimeSeconds: uptimeSeconds, in: transaction)
+            }
+        }
+        fixture.clock.advance(seconds: 50)
+        _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
+        try settle(adding: 1, atUptimeSeconds: early)
+        try settle(adding: -1, atUptimeSeconds: nil)
+        // The second lease ends at 110, whatever the commit that came of the first one drew.
+        fixture.clock.advance(seconds: 55)
+        #expect(try fixture.collector.sweep().filesRemoved == 0)
+        fixture.clock.advance(seconds: 30)
+        let drawn = fixture.clock.uptimeSeconds
+        #expect(cloudErrorCode { try settle(adding: 1, atUptimeSeconds: drawn) } == .assetNotAvailable)
+        #expect(cloudErrorCode { try settle(adding: 1, atUptimeSeconds: nil) } == .assetNotAvailable)
+        try settle(adding: 1, atUptimeSeconds: early)
+    }
+
+    @Test("what is not to be had is known before anything is written")
+    func unavailable() throws {
+        let held = try fixture.save(path)
+        let leased = try fixture.store.takeIn(path: try scratch.write([9], to: "other"), owner: AssetFixture.owner)
+        let gone = AssetDescriptor(digest: [UInt8](repeating: 9, count: 32), byteCount: 1)
+        let uptimeSeconds = fixture.clock.uptimeSeconds
+        func unavailable(at uptimeSeconds: Double) throws -> Set<[UInt8]> {
+            try fixture.engine.transact { transaction in
+                try fixture.ledger.unavailable(
+                    adding: [held: 1, leased: 1, gone: 2], removing: [gone: 1], owner: AssetFixture.owner,
+                    atUptimeSeconds: uptimeSeconds, in: transaction)
+            }
+        }
+        #expect(try unavailable(at: uptimeSeconds) == [gone.digest])
+        #expect(try unavailable(at: uptimeSeconds + 61) == [gone.digest, leased.digest])
+        #expect(try fixture.count(of: held) == 1 && fixture.count(of: leased) == nil)
     }
 
     @Test("one request's end does not end another's lease of the same content")

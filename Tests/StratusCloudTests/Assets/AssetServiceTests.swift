@@ -136,27 +136,57 @@ struct AssetServiceTests {
         #expect(try contentCount() == 1)
     }
 
-    @Test("[X-27] a copy is made for who owns the zone; another's zone and another's content are refused")
-    func copies() throws {
-        let asset = try content(of: try save("r", ["a": file(3)]).get())
-        let path = try service.privateCopy(of: asset, in: Self.zone, as: alice, .private)
-        #expect(files.content(at: path) == [UInt8](repeating: 3, count: 103))
-        #expect(
-            cloudErrorCode { try service.privateCopy(of: asset, in: Self.zone, as: bob, .private) }
-                == .assetNotAvailable)
-        let name = try service.userName(of: alice)
-        let claimed = ZoneAddress(zoneName: "Notes", ownerName: name.text)
-        #expect(files.content(at: try service.privateCopy(of: asset, in: claimed, as: alice, .private)) != nil)
-        #expect(
-            cloudErrorCode { try service.privateCopy(of: asset, in: claimed, as: bob, .private) } == .invalidArguments)
-        #expect(cloudErrorCode { try service.privateCopy(of: asset, in: claimed, as: bob, .shared) } == .zoneNotFound)
-        let nobody = Caller(container: Self.container, account: nil)
-        #expect(
-            cloudErrorCode { try service.privateCopy(of: asset, in: Self.zone, as: nobody, .private) }
-                == .notAuthenticated)
+    private func copy(
+        _ asset: AssetDescriptor, in field: String = "a", of record: String = "r", zone: ZoneAddress = Self.zone,
+        as caller: Caller? = nil, _ database: DatabaseSelector = .private
+    ) throws -> [UInt8]? {
+        let address = RecordAddress(recordName: record, zone: zone)
+        return files.content(
+            at: try service.privateCopy(of: asset, in: field, of: address, as: caller ?? alice, database))
     }
 
-    @Test("[X-27] public contents are the app's: anybody may have a copy, and they are not the creator's")
+    @Test("[X-27] a copy is made for who may read the record that holds the content; another's zone is refused")
+    func copies() throws {
+        let asset = try content(of: try save("r", ["a": file(3)]).get())
+        #expect(try copy(asset) == [UInt8](repeating: 3, count: 103))
+        #expect(cloudErrorCode { try copy(asset, as: bob) } == .assetNotAvailable)
+        let claimed = ZoneAddress(zoneName: "Notes", ownerName: try service.userName(of: alice).text)
+        #expect(try copy(asset, zone: claimed) != nil)
+        #expect(cloudErrorCode { try copy(asset, zone: claimed, as: bob) } == .invalidArguments)
+        #expect(cloudErrorCode { try copy(asset, zone: claimed, as: bob, .shared) } == .zoneNotFound)
+        let nobody = Caller(container: Self.container, account: nil)
+        #expect(cloudErrorCode { try copy(asset, as: nobody) } == .notAuthenticated)
+    }
+
+    @Test("[X-22][X-27] a content is had through a field that holds it, and why it is not is not said")
+    func claimedPlaces() throws {
+        let asset = try content(of: try save("r", ["a": file(3), "b": file(0)]).get())
+        let list = ClientField(.list([.asset(file(1)), .asset(file(2))]))
+        let listed = RecordSave(address: address("l"), type: "Note", fields: ["many": list], changedKeys: ["many"])
+        let saved = try service.modifyRecords(ModifyRecordsRequest(saves: [listed]), as: alice, in: .private).saves[0]
+        guard case .list(let items) = try saved.get().fields["many"]?.value, let second = items.last?.content else {
+            Issue.record("the list has no contents")
+            return
+        }
+        #expect(try copy(second, in: "many", of: "l") == [UInt8](repeating: 2, count: 102))
+        let elsewhere = ZoneAddress(zoneName: "Nowhere")
+        let refused: [() throws -> [UInt8]?] = [
+            { try copy(asset, in: "b") }, { try copy(asset, in: "none") }, { try copy(asset, of: "l") },
+            { try copy(asset, of: "none") }, { try copy(asset, of: "") }, { try copy(asset, zone: elsewhere) },
+            { try copy(second) },
+        ]
+        let errors = refused.map { body in cloudError { _ = try body() } }
+        #expect(errors.allSatisfy { $0?.code == .assetNotAvailable })
+        #expect(Set(errors.map { $0?.message }).count == 1)
+        // What the record holds no more is not handed out, although another record still holds it.
+        _ = try save("s", ["a": file(3)]).get()
+        _ = try save("r", ["a": file(1)]).get()
+        #expect(cloudErrorCode { try copy(asset) } == .assetNotAvailable)
+        #expect(try copy(asset, of: "s") != nil)
+    }
+
+    @Test(
+        "[X-27] public contents are the app's: who may read the record may have a copy, and they are not the creator's")
     func publicContents() throws {
         let address = RecordAddress(recordName: "p")
         let save = RecordSave(
@@ -164,10 +194,16 @@ struct AssetServiceTests {
         let response = try service.modifyRecords(ModifyRecordsRequest(saves: [save]), as: alice, in: .public)
         let asset = try content(of: try response.saves[0].get())
         let nobody = Caller(container: Self.container, account: nil)
-        #expect(files.content(at: try service.privateCopy(of: asset, in: .defaultZone, as: nobody, .public)) != nil)
-        #expect(
-            cloudErrorCode { try service.privateCopy(of: asset, in: Self.zone, as: alice, .private) }
-                == .assetNotAvailable)
+        #expect(try copy(asset, of: "p", zone: .defaultZone, as: nobody, .public) != nil)
+        #expect(cloudErrorCode { try copy(asset, of: "p", zone: .defaultZone) } == .assetNotAvailable)
+        try service.importSchema(
+            "DEFINE SCHEMA RECORD TYPE Note ( a ASSET, GRANT READ TO \"_creator\" );", into: Self.container)
+        #expect(try copy(asset, of: "p", zone: .defaultZone, .public) != nil)
+        for caller in [nobody, bob] {
+            #expect(
+                cloudErrorCode { try copy(asset, of: "p", zone: .defaultZone, as: caller, .public) }
+                    == .assetNotAvailable)
+        }
         #expect(try contentCount() == 1)
     }
 

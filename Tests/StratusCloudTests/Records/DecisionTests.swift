@@ -58,15 +58,21 @@ struct DecisionTests {
             ])
     }
 
+    /// What Alice may do with a record where a schema grants nothing; nil for one that is not there.
+    private static func permissions(creator: UserName?, _ database: DatabaseSelector) -> RecordPermissions {
+        guard database == .public else { return .all }
+        return GrantVerdict.permissions(nil, hasAccount: true, isCreator: creator == alice)
+    }
+
     @Test("[S-15][S-18] who may save and delete which record", arguments: [DatabaseSelector.private, .public])
-    func access(database: DatabaseSelector) throws {
-        let zone = try Self.zone("_defaultZone", database)
+    func access(database: DatabaseSelector) {
         for userRecordOwner in [nil, Self.alice, Self.bob] {
             for creator in [nil, Self.alice, Self.bob] {
                 for (type, storedType) in [("Note", "Note"), ("Note", "Other"), ("Users", "Users"), ("Note", "Users")] {
                     let existing = creator.map { Self.stored(by: $0, type: RecordType(storedType)) }
                     let code = AccessVerdict.saveRefusal(
-                        type: RecordType(type), name: "r", existing: existing, zone: zone, caller: Self.alice,
+                        type: RecordType(type), name: "r", existing: existing,
+                        permissions: Self.permissions(creator: creator, database), caller: Self.alice,
                         userRecordOwner: userRecordOwner)?.code
                     let expected: CloudError.Code?
                     if userRecordOwner == Self.bob {
@@ -85,8 +91,8 @@ struct DecisionTests {
                         "\(userRecordOwner?.text ?? "-") \(creator?.text ?? "-") \(type) \(storedType)")
                 }
                 let code = AccessVerdict.deleteRefusal(
-                    name: "r", existing: creator.map { Self.stored(by: $0) }, zone: zone, caller: Self.alice,
-                    userRecordOwner: userRecordOwner)?.code
+                    name: "r", existing: creator.map { Self.stored(by: $0) },
+                    permissions: Self.permissions(creator: creator, database), userRecordOwner: userRecordOwner)?.code
                 let isRefused = userRecordOwner != nil || creator == Self.bob && database == .public
                 #expect(code == (isRefused ? .permissionFailure : nil))
             }

@@ -33,6 +33,29 @@ struct FaultTests {
         #expect(try !bench.exists(.note("e")))
     }
 
+    @Test("a record's planned fault is left for a request that its zone's fault does not end")
+    func zoneFirst() throws {
+        let bench = try RecordBench()
+        try bench.makeNotes()
+        let asked = Locked<[StratusCloud.FaultPoint]>([])
+        let busy = CloudError(.zoneBusy, "busy")
+        bench.faults.set { point in
+            asked.withLock { $0.append(point) }
+            if case .zone(RecordBench.notes, _, _) = point { return busy }
+            return nil
+        }
+        let answer = try bench.modify([.new("a"), .new("x", in: .defaultZone)], deleting: [.note("b")])
+        #expect(answer.saves.map(\.code) == [.zoneBusy, nil] && answer.deletes.map(\.code) == [.zoneBusy])
+        let caller = bench.caller(bench.alice)
+        let x = RecordAddress(recordName: "x")
+        #expect(
+            asked.value == [
+                .request(.modifyRecords, caller), .zone(RecordBench.notes, caller, .modifyRecords),
+                .zone(.defaultZone, caller, .modifyRecords), .record(x, caller, .modifyRecords),
+                .response(.modifyRecords, caller),
+            ])
+    }
+
     @Test("[S-21] a lost answer is serverResponseLost although the write has happened; saving again shows it")
     func lostResponse() throws {
         let bench = try RecordBench()

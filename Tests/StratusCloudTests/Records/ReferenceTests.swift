@@ -4,7 +4,6 @@ import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 import Testing
 
 @Suite("references and parents")
@@ -177,39 +176,5 @@ struct ReferenceTests {
         try bench.save(.change(try bench.fetch(.note("r5")).get(), ["owner": .owned(by: "top")]))
         let swap = try bench.modify([.new("r900", ["owner": .owned(by: "top")])], deleting: [.note("r6")])
         #expect(swap.saves[0].error == nil)
-    }
-
-    @Test(
-        "[R-03] a cascade over the engine's largest request is limitExceeded with nothing written",
-        arguments: [true, false])
-    func longCascade(isAtomic: Bool) throws {
-        let bench = try RecordBench(inMemory: true, requestItemCount: 10)
-        try bench.makeNotes()
-        try bench.save(.new("r0"))
-        for index in 1..<12 { try bench.save(.new("r\(index)", ["owner": .owned(by: "r\(index - 1)")])) }
-        let commits = bench.commitCount
-        let error = try thrown { _ = try bench.modify([.new("other")], deleting: [.note("r0")], atomic: isAtomic) }
-        #expect(error.code == .limitExceeded && error.innerCode == 2023)
-        #expect(bench.commitCount == commits)
-        try bench.delete(.note("r2"))
-        try bench.delete(.note("r0"))
-        #expect(try !bench.exists(.note("r1")) && !bench.exists(.note("r11")))
-    }
-
-    @Test("[R-03] a cascade over the store's largest transaction is limitExceeded with nothing written")
-    func hugeCascade() throws {
-        let bench = try RecordBench(runsBodiesTwice: false) { $0.owningReferenceCount = 100_000 }
-        try bench.makeNotes()
-        let name = String(repeating: "\u{8A9E}", count: 240)
-        try bench.save(.new("top"))
-        for page in 0..<8 {
-            let saves = (0..<400).map { RecordSave.new("\(name)\(page)-\($0)", ["owner": .owned(by: "top")]) }
-            _ = try bench.modify(saves).saves.map { try $0.get() }
-        }
-        let commits = bench.commitCount
-        #expect(try thrown { try bench.delete(.note("top")) }.code == .limitExceeded)
-        #expect(bench.commitCount == commits)
-        #expect(try bench.exists(.note("top")))
-        #expect(try bench.exists(.note("\(name)7-7")))
     }
 }

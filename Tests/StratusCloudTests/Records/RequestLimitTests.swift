@@ -4,6 +4,7 @@ import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("limits of requests")
@@ -45,6 +46,66 @@ struct RequestLimitTests {
         #expect(try bench.fetch(.note("c")).get() == saved)
         let whole = try bench.save(.new("d", ["body": .bytes(Data(repeating: 2, count: 1 << 20 - 100))]))[0]
         #expect(try bench.fetch(.note("d")).get() == whole)
+    }
+
+    /// Lists whose items are charged little, and how many of them are too many for a record.
+    enum ShortItems: CaseIterable {
+        case empty, oneByte, numbers, assets
+
+        var count: Int {
+            switch self {
+            case .empty: 1_100_000
+            case .oneByte: 650_000
+            case .numbers: 134_000
+            case .assets: 30_000
+            }
+        }
+
+        func list(count: Int, path: String) -> ClientValue {
+            let item: ClientValue =
+                switch self {
+                case .empty: .string("")
+                case .oneByte: .string("a")
+                case .numbers: .int64(1)
+                case .assets: .asset(.file(path: path))
+                }
+            return .list(Array(repeating: item, count: count))
+        }
+    }
+
+    @Test(
+        "[L-03][A-05] very many short items are over the limit of their record, and no other is the worse for it",
+        arguments: ShortItems.allCases)
+    func shortItems(items: ShortItems) async throws {
+        let (alone, atomic, fitting) = try await TestThreads.offPool {
+            let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
+            try bench.makeNotes()
+            let path = try bench.file("one", [1])
+            let large = RecordSave.new("a", ["list": items.list(count: items.count, path: path)])
+            let small = RecordSave.new("a", ["list": items.list(count: items.count * 8 / 10, path: path)])
+            return (
+                try bench.modify([large, .new("b")], atomic: false).saves.map { $0.error },
+                try bench.modify([large, .new("c")]).saves.map { $0.error },
+                try bench.modify([small]).saves.map { $0.error }
+            )
+        }
+        #expect(alone.map { $0?.code } == [.limitExceeded, nil])
+        #expect(alone[0]?.innerCode == 2023)
+        #expect(atomic.map { $0?.code } == [.limitExceeded, .batchRequestFailed])
+        #expect(fitting.map { $0?.code } == [nil])
+    }
+
+    @Test("[L-01][S-16] an empty item of a list counts a byte, in a request and for the quota")
+    func emptyItems() throws {
+        let bench = try RecordBench(inMemory: true) { $0.requestByteCount = 500 }
+        try bench.makeNotes()
+        func save(_ count: Int) -> RecordSave {
+            .new("a", ["list": .list(Array(repeating: .string(""), count: count))])
+        }
+        #expect(try thrown { _ = try bench.modify([save(500)]) }.code == .limitExceeded)
+        let before = try bench.service.usage(of: bench.alice.userName)
+        try bench.save(save(400))
+        #expect(try bench.service.usage(of: bench.alice.userName) - before > 400)
     }
 
     @Test("[L-06] a record with more than 256 fields fails with limitExceeded")

@@ -37,6 +37,18 @@ struct SchemaFixture {
     }
 }
 
+extension SchemaKeeper {
+    /// What a save does whose records are refused for their schema alone.
+    func admit(
+        _ records: [Record], container: ContainerName, mode: SchemaMode, isPublic: Bool = false,
+        in transaction: RecordTransaction
+    ) throws -> [RecordName: CloudError] {
+        let judgement = try judge(records, container: container, mode: mode, isPublic: isPublic, in: transaction)
+        try learn(judgement, in: transaction)
+        return judgement.errors
+    }
+}
+
 /// A record of one field, named as the field is.
 func note(_ key: FieldKey, _ value: FieldValue, isEncrypted: Bool = false, type: RecordType = "Note") -> Record {
     Record(name: RecordName(key.text), type: type, fields: [key: Field(value, isEncrypted: isEncrypted)])

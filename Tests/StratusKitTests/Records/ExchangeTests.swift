@@ -186,9 +186,11 @@ import Testing
 
     @Test("[X-27] a fetched asset is copied the first time its file is asked for, and once")
     func download() {
-        let count = Locked(0)
-        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), account: account) { _ in
+        let (count, places) = (Locked(0), Locked<[CKAsset.Place]>([]))
+        let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
+        let record = CKRecord(fetched, account: account) { _, place in
             count.withLock { $0 += 1 }
+            places.withLock { $0.append(place) }
             return URL(fileURLWithPath: "/copy")
         }
         #expect(count.value == 0)
@@ -196,11 +198,13 @@ import Testing
         #expect(asset?.fileURL?.path == "/copy")
         #expect(asset?.fileURL?.path == "/copy")
         #expect(count.value == 1)
+        #expect(places.value == [CKAsset.Place(record: fetched.address, key: "file")])
     }
 
     @Test("[R-14] an asset that stays in its field is named by its content, elsewhere it is another upload")
     func claims() {
-        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), account: account) { _ in
+        let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
+        let record = CKRecord(fetched, account: account) { _, _ in
             URL(fileURLWithPath: "/copy")
         }
         #expect(record.beginSave().makeSave().fields["file"] == ClientField(.asset(.content(content))))

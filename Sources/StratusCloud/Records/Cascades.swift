@@ -1,0 +1,66 @@
+// Who goes with deleted records: at any depth those that hold a `deleteSelf` reference to one of them. The whole of
+// a cascade goes in one commit, so one that is too long for it is not done at all, and is the error of the deletion that
+// was asked for; the other deletions of the request are not the worse for it.
+
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// A record that a request deletes, asked for or by a cascade. Its values are not kept: a cascade may be long.
+struct RemovedRecord {
+    let name: RecordName
+    /// What it costs its owner.
+    let byteCount: Int64
+    let assets: [AssetDescriptor: Int]
+    /// The record whose deletion was asked for and that leads to this one; the record itself when it was asked for.
+    let cause: RecordName
+}
+
+/// What deletions come to.
+struct Cascades {
+    /// The records that are there, each once.
+    private(set) var removed: [RemovedRecord] = []
+    /// The deletions that would take too many records along. What only they lead to is not in `removed`.
+    private(set) var errors: [RecordName: CloudError] = [:]
+
+    /// Records that a request saves are in `kept`: no cascade takes them along. At most `limit` records are removed.
+    /// `visitCount` is how many records may be looked at in all; it is counted down.
+    init(
+        of names: [RecordName], keeping kept: Set<RecordName>, limit: Int, visitCount: inout Int, in zone: ZoneReader
+    ) throws {
+        var known = Set(names)
+        for cause in names {
+            var queue = [cause]
+            var found: [RemovedRecord] = []
+            var position = 0
+            while position < queue.count {
+                let name = queue[position]
+                position += 1
+                guard let stored = try zone.record(name) else { continue }
+                // A user record stays whatever it points at (S-15).
+                if name != cause, stored.record.type == AccessVerdict.usersType { continue }
+                guard removed.count + found.count < limit, visitCount > 0 else {
+                    errors[cause] = Self.tooLong(cause, limit)
+                    break
+                }
+                visitCount -= 1
+                found.append(
+                    RemovedRecord(
+                        name: name, byteCount: QuotaLedger.byteCount(of: stored.record), assets: stored.record.assets,
+                        cause: cause))
+                try zone.visitOwned(by: name) { source in
+                    if !kept.contains(source), known.insert(source).inserted { queue.append(source) }
+                    return .next
+                }
+            }
+            if errors[cause] == nil { removed += found } else { known.subtract(queue.dropFirst()) }
+        }
+    }
+
+    static func tooLong(_ cause: RecordName, _ limit: Int) -> CloudError {
+        CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit,
+            "More records would be deleted than one transaction takes: delete some of them first.",
+            ["limit": "\(limit)", "record": cause.text])
+    }
+}

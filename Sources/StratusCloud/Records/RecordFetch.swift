@@ -1,0 +1,69 @@
+// Looking records up by name in one snapshot, for one caller.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+/// One request's look-ups in one snapshot.
+struct RecordFetch {
+    let service: CloudService
+    let caller: Caller
+    let account: Account?
+    let database: DatabaseSelector
+    let fields: FieldSelection
+    let reader: RecordReader
+    private var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
+
+    init(
+        service: CloudService, caller: Caller, account: Account?, database: DatabaseSelector, fields: FieldSelection,
+        reader: RecordReader
+    ) {
+        self.service = service
+        self.caller = caller
+        self.account = account
+        self.database = database
+        self.fields = fields
+        self.reader = reader
+    }
+
+    mutating func record(_ claimed: RecordAddress) throws -> Result<ClientRecord, CloudError> {
+        let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
+        if let known = known[address] { return known }
+        let result: Result<ClientRecord, CloudError>
+        do {
+            result = .success(try found(address))
+        } catch let error as CloudError { result = .failure(error) }
+        known[address] = result
+        return result
+    }
+
+    private func found(_ address: RecordAddress) throws -> ClientRecord {
+        if let error = NameRules.recordNameError(address.recordName) { throw error }
+        let zone = try ScopeVerdict.zone(
+            address.zone, in: database, container: caller.container, caller: account?.userName)
+        let name = RecordName(address.recordName)
+        if let stored = try storedRecord(name, zone) {
+            let permissions = try access(to: zone).permissions(for: stored, in: reader)
+            if let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) { throw refusal }
+            return ClientRecord(stored, zone: zone.address, viewer: account?.userName)
+        }
+        throw CloudError(
+            .unknownItem, inner: CloudError.InnerCode.unknownItem, "Record not found", ["record": name.text])
+    }
+
+    /// An account that may not be used is nobody's: it is shown what the world is shown.
+    private func access(to zone: ResolvedZone) -> ZoneAccess {
+        let isUsable = AccountVerdict.status(of: account) == .available
+        return ZoneAccess(service.schemaKeeper, to: zone, caller: isUsable ? account?.userName : nil)
+    }
+
+    private func storedRecord(_ name: RecordName, _ zone: ResolvedZone) throws -> StoredRecord? {
+        if let zoneReader = try reader.zone(zone.id) {
+            if let stored = try zoneReader.record(name, fields: fields) { return stored }
+        } else if !zone.isDefault {
+            throw try ZoneFacts.missing(zone, in: reader)
+        }
+        return try UserRecords.owner(of: name, in: zone, caller: account, service.accountDirectory, reader: reader)
+            .map { UserRecords.unsaved(of: $0) }
+    }
+}

@@ -1,0 +1,91 @@
+// A server with assets in memory and two people, over any store: what is left of it can be opened again.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct AssetTown {
+    static let container: ContainerName = "iCloud.com.example"
+    static let notes = ZoneAddress(zoneName: "Notes")
+    static let other = ZoneAddress(zoneName: "Other")
+    static let contents = "/store/assets/content"
+
+    let files: MemoryFiles
+    let clock: BenchClock
+    let service: CloudService
+    let alice: Account
+    let bob: Account
+
+    /// Files that can be saved lie under `/in`, five of them; the one called `n` has 100 + n bytes.
+    static func files() -> MemoryFiles {
+        let files = MemoryFiles()
+        files.put([], at: "/store/marker")
+        for number in 0..<5 { files.put([UInt8](repeating: UInt8(number), count: 100 + number), at: "/in/\(number)") }
+        return files
+    }
+
+    init(
+        over store: any OrderedStore = MemoryStore(), files: MemoryFiles = Self.files(), seed: UInt64 = 7,
+        leaseSeconds: Double = 60, _ change: (inout CloudOptions) -> Void = { _ in }
+    ) throws {
+        self.files = files
+        let clock = BenchClock()
+        self.clock = clock
+        let identifiers = BenchIdentifiers(seed: seed)
+        var options = CloudOptions()
+        change(&options)
+        service = CloudService(
+            engine: try RecordEngine(store: store, incarnation: identifiers.makeUUID()),
+            environment: CloudEnvironment(clock: clock, identifiers: identifiers), options: options,
+            assets: AssetStore(
+                directory: "/store/assets", session: identifiers.makeUUID(), clock: clock, leaseSeconds: leaseSeconds,
+                files: files))
+        alice = try service.account(externalID: "alice", createIfMissing: AccountDraft(externalID: "alice"))
+        bob = try service.account(externalID: "bob", createIfMissing: AccountDraft(externalID: "bob"))
+    }
+
+    func caller(_ account: Account? = nil) -> Caller {
+        Caller(container: Self.container, account: (account ?? alice).id)
+    }
+
+    var nobody: Caller { Caller(container: Self.container, account: nil) }
+
+    func makeZones(_ zones: ZoneAddress..., by account: Account? = nil) throws {
+        let request = ModifyZonesRequest(saves: zones.map { ClientZone(address: $0) })
+        for result in try service.modifyZones(request, as: caller(account), in: .private).saves { _ = try result.get() }
+    }
+
+    func modify(
+        _ saves: [RecordSave], deleting deletes: [RecordAddress] = [], atomic: Bool = true, by account: Account? = nil,
+        in database: DatabaseSelector = .private
+    ) throws -> ModifyRecordsResponse {
+        let request = ModifyRecordsRequest(saves: saves, deletes: deletes, policy: .changedKeys, isAtomic: atomic)
+        return try service.modifyRecords(request, as: caller(account), in: database)
+    }
+
+    /// Whether nothing was ever copied into the directory of assets.
+    var isUntouched: Bool { (try? files.names(in: "/store/assets")) == nil }
+
+    /// The contents that lie in the directory of assets.
+    func contentCount() throws -> Int {
+        var count = 0
+        for owner in (try? files.names(in: Self.contents)) ?? [] {
+            for folder in try files.names(in: "\(Self.contents)/\(owner)") {
+                count += try files.names(in: "\(Self.contents)/\(owner)/\(folder)").count
+            }
+        }
+        return count
+    }
+}
+
+extension ClientValue {
+    /// One of the town's files.
+    static func file(_ number: Int) -> ClientValue { .asset(.file(path: "/in/\(number)")) }
+
+    /// The content that the server says a field has.
+    var content: AssetDescriptor? {
+        if case .asset(.content(let asset)) = self { asset } else { nil }
+    }
+}
