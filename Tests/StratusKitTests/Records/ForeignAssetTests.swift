@@ -19,7 +19,7 @@ import Testing
             creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
             creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
             fields: ["file": ClientField(.asset(.content(content)))])
-        return CKRecord(answer, account: nil) { _ in
+        return CKRecord(answer, account: nil) { _, _ in
             copies.note(Self.currentThread)
             return URL(fileURLWithPath: "/copy")
         }
