@@ -32,6 +32,7 @@ struct StratusCommand: ParsableCommand {
     /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.
     static func run(arguments: [String]) -> Never {
         do {
+            try ArgumentBytes.check(arguments)
             var command = try parseAsRoot(arguments)
             try command.run()
         } catch {
