@@ -43,7 +43,8 @@ struct ErrorTests {
     func examples() async throws {
         let verbs = [
             "import-tree", "tree", "ls", "get", "path", "move", "rm", "share-root set", "share-root clear", "verify",
-            "rebuild", "stats", "keys", "compact", "backup", "zones list", "zones create", "zones delete",
+            "rebuild", "stats", "keys", "compact", "backup", "repair-losing-damaged-data", "zones list", "zones create",
+            "zones delete",
             "zones purge",
             "demo",
         ]
