@@ -104,8 +104,8 @@ let package = Package(
         .testTarget(
             name: "StratusLevelDBTests",
             dependencies: [
-                "StratusLevelDB", "StratusRecords", "StratusModel", "StratusStore", "StratusTestSupport",
-                "stratus-test-child",
+                "StratusLevelDB", "StratusRecords", "StratusLayout", "StratusModel", "StratusStore",
+                "StratusTestSupport", "stratus-test-child",
             ]),
         .testTarget(
             name: "StratusCloudTests",

@@ -1,4 +1,4 @@
-// What one does to a store besides reading and writing it: look at its figures, compact, check, repair.
+// What one does to a store besides reading and writing it: look at its figures, compact, check.
 //
 // Unsafe: the iterator's key is looked at only while the iterator stands still.
 
@@ -50,51 +50,37 @@ extension LevelDBStore {
     }
 
     /// Rewrites the tables that hold the range, which gives the room of deleted entries back. Others read and write
-    /// meanwhile. Throws `.closed`. LevelDB does not say here what damage it met on the way: the next transaction fails
-    /// with it.
+    /// meanwhile.
+    ///
+    /// Throws `.closed`, and what has failed LevelDB's background work, now or before, with `.corruption` naming where
+    /// damage lies. The store then takes no more transactions.
     package func compact(_ range: KeyRange) throws {
         try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
+        guard let error = try lane.backgroundError() else { return }
+        // LevelDB names no place, and what stopped it may lie outside of the range.
+        if error.isCorruption, let damage = try? verifyChecksums().damages.first { throw damage }
+        throw CorruptionCandidates.error(error, in: path, range)
     }
 
     /// Reads every entry of every table and every live log against its checksum, without filling the cache, and goes on
-    /// behind damage. `progress` gets the entries read so far, now and then. Throws what is not corruption.
+    /// behind damage, which is told by the keys on both sides of it. `progress` gets the entries read so far, now and then. Throws what is not corruption.
     package func verifyChecksums(progress: (_ entryCount: Int) -> Void = { _ in }) throws -> LevelDBChecksumReport {
         try withDatabase { database in
             let snapshot = EngineSnapshot(database, fillsCache: false)
             defer { snapshot.destroy() }
+            var reader = ChecksumReader(snapshot, tableStarts: try tableStarts())
+            try reader.read(progress)
             var report = LevelDBChecksumReport()
-            for segment in try segments() {
-                do {
-                    report.entryCount += try Self.entryCount(snapshot, segment)
-                } catch let error as EngineError {
-                    let damage = CorruptionCandidates.error(error, in: path, segment)
-                    guard error.isCorruption else { throw damage }
-                    report.damages.append(damage)
-                }
-                progress(report.entryCount)
-            }
+            report.entryCount = reader.entryCount
+            report.damages = reader.damages.map { CorruptionCandidates.error($0.error, in: path, $0.range) }
             for file in CorruptionCandidates.damagedLogs(in: path) {
                 report.damages.append(
                     StoreError(
-                        .corruption, "A log of the store is damaged: restore a backup, or repair the store.",
+                        .corruption,
+                        "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                         ["path": path, "candidateFiles": file]))
             }
             return report
-        }
-    }
-
-    /// Salvages what LevelDB can read of a store that does not open, and **drops what it cannot read, silently**. Old
-    /// versions of values may come back. Take a copy of the directory first; verify and rebuild everything afterwards.
-    ///
-    /// Throws `.held`, `.notAStore`, and what LevelDB says.
-    package static func repairLosingDamagedData(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
-        let directory = try StoreDirectory.claimDamaged(path, formatVersion: options.formatVersion)
-        defer { directory.release() }
-        let engineOptions = EngineOptions(options, createIfMissing: false)
-        do {
-            try EngineDatabase.repair(path: path, options: engineOptions)
-        } catch {
-            throw error.storeError(["path": path])
         }
     }
 
@@ -111,27 +97,10 @@ extension LevelDBStore {
         Int(database.property("leveldb.num-files-at-level\(level)") ?? "") ?? 0
     }
 
-    /// The whole of all keys, cut where tables begin, so that damage can be told to lie in one stretch or another.
-    private func segments() throws -> [KeyRange] {
+    /// The first keys of all tables, in order.
+    private func tableStarts() throws -> [[UInt8]] {
         let source = try Manifest.read(in: path)
-        let tables = Manifest(source.manifest)?.tables.values.map(\.smallestKey) ?? []
-        let end = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
-        let cuts = Set(tables + [[]]).sorted { $0.lexicographicallyPrecedes($1) } + [end]
-        return zip(cuts, cuts.dropFirst()).map { KeyRange(from: $0, upTo: $1) }
-    }
-
-    private static func entryCount(_ snapshot: EngineSnapshot, _ range: KeyRange) throws(EngineError) -> Int {
-        let iterator = snapshot.makeIterator()
-        defer { iterator.destroy() }
-        var count = 0
-        iterator.seek(range.lower)
-        unsafe range.upper.withEngineBytes { upper in
-            while iterator.isValid, unsafe iterator.key.compare(upper) < 0 {
-                count += 1
-                iterator.moveForward()
-            }
-        }
-        try iterator.check()
-        return count
+        let starts = Set(Manifest(source.manifest)?.tables.values.map(\.smallestKey) ?? [])
+        return starts.sorted { $0.lexicographicallyPrecedes($1) }
     }
 }

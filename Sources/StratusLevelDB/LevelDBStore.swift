@@ -11,7 +11,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     package let path: String
     let database: EngineDatabase
     let gate: ReadGate
-    private let lane: WriteLane
+    let lane: WriteLane
     private let directory: StoreDirectory
     private let closing = Monitor()
     private var isClosed = false
@@ -33,7 +33,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     ///
     /// Throws `StoreError` with `.held` naming who has it open, `.notAStore` naming what lies there instead,
     /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the files it may lie in. Nothing is ever
-    /// repaired here: see `repairLosingDamagedData(at:)`.
+    /// repaired here: see `repairLosingDamagedData(ofStoreAt:to:)`.
     package static func open(at path: String, options: LevelDBOptions = LevelDBOptions()) throws -> LevelDBStore {
         let directory = try StoreDirectory.claim(
             path, createIfMissing: options.createIfMissing, formatVersion: options.formatVersion)

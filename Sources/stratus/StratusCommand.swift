@@ -26,12 +26,13 @@ struct StratusCommand: ParsableCommand {
         subcommands: [
             ImportTree.self, Tree.self, List.self, Get.self, Path.self, Move.self, Remove.self, ShareRoot.self,
             Zones.self, Verify.self, Rebuild.self,
-            Stats.self, Keys.self, Compact.self, Backup.self, Demo.self,
+            Stats.self, Keys.self, Compact.self, Backup.self, RepairLosingDamagedData.self, Demo.self,
         ])
 
     /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.
     static func run(arguments: [String]) -> Never {
         do {
+            try ArgumentBytes.check(arguments)
             var command = try parseAsRoot(arguments)
             try command.run()
         } catch {
@@ -41,6 +42,8 @@ struct StratusCommand: ParsableCommand {
     }
 
     private static func exit(after error: any Error, usesJSON: Bool) -> Never {
+        // A verb that ends with a code has said why in its results.
+        if let code = error as? ExitCode { exit(withError: code) }
         let parserCode = exitCode(for: error)
         if parserCode.isSuccess {
             // Asking for help or the version is an error to the parser.

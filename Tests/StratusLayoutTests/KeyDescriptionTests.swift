@@ -49,6 +49,40 @@ struct KeyDescriptionTests {
         #expect(LayoutChecks.unsafeScalar(in: "db 3 / \u{E9}") == nil)
     }
 
+    @Test("a bound of a range is described as far as its parts go")
+    func bounds() throws {
+        let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(7))
+        let child = zone.child(parent: "folder", name: "file")
+        let large = zone.recordChunk("a", index: 2)
+        let bounds: [([UInt8], String)] = [
+            ([], "start of the store"),
+            ([0xFF], "end of the store"),
+            ([UInt8](repeating: 0xFF, count: 5_000), "end of the store"),
+            (child, #"db 3 / zone 7 / children / "folder" / "file""#),
+            (child + [0], #"after db 3 / zone 7 / children / "folder" / "file""#),
+            (large + [0], #"after db 3 / zone 7 / records / "a" / chunk 2"#),
+            (zone.children(of: "folder").lower, #"db 3 / zone 7 / children / "folder" / …"#),
+            (zone.children.lower, "db 3 / zone 7 / children / …"),
+            (zone.children.upper, "db 3 / zone 7 / shareRoots / …"),
+            (zone.all.lower, "db 3 / zone 7 / …"),
+            (zone.all.upper, "db 3 / zone 8 / …"),
+            (DatabaseKeys(DatabaseNumber(3)).all.upper, "db 4 / …"),
+            (GlobalKeys.databases.lower, "global / databases / …"),
+            (GlobalKeys.all.lower, "global / …"),
+        ]
+        for (bound, line) in bounds { #expect(KeyDescription.text(ofBound: bound) == line) }
+        for key in LayoutSamples.allKeys {
+            #expect(KeyDescription.text(ofBound: key) == KeyDescription.text(of: key))
+            #expect(KeyDescription.text(ofBound: key + [0]) == "after " + KeyDescription.text(of: key))
+            // However a key is cut, its line is one safe line.
+            for count in 0..<key.count {
+                let line = KeyDescription.text(ofBound: Array(key[..<count]))
+                #expect(LayoutChecks.unsafeScalar(in: line) == nil && !line.contains("damaged"), "\(line)")
+            }
+        }
+        #expect(KeyDescription.text(ofBound: [0x80, 1]) == "x'8001'")
+    }
+
     @Test("the beginning of a line is the beginning of the keys it fits")
     func ranges() throws {
         let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(7))

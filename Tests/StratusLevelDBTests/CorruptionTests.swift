@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test("damage that LevelDB meets in the background ends writing with its cause, and reading goes on")
+    @Test("damage that a compaction meets is thrown with its place, ends writing, and reading goes on")
     func backgroundDamage() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -220,12 +220,86 @@ import Testing
         defer { store.close() }
         let key = [UInt8](number: 401)
         try store.transact { try $0.set(key, to: [1]) }
-        try store.compact(KeyRange(from: [0], upTo: [1]))
-        let unknown = try storeError { try store.transact { try $0.set(key, to: [2]) } }
-        #expect(unknown.code == .commitUnknown && unknown.fields["reason"] == "corruption")
+        let everything = KeyRange(from: [0], upTo: [1])
+        for _ in 0..<2 {
+            let damage = try storeError { try store.compact(everything) }
+            let files = damage.fields["candidateFiles"]
+            #expect(damage.code == .corruption && files?.contains(table) == true, "\(damage)")
+            #expect(damage.cause?.hasPrefix("Corruption: ") == true)
+        }
         let refused = try storeError { try store.transact { try $0.set(key, to: [3]) } }
-        #expect(refused.code == .unavailable && refused.cause == unknown.cause)
+        #expect(refused.code == .unavailable && refused.fields["reason"] == "corruption")
+        #expect(refused.cause?.hasPrefix("Corruption: ") == true)
         #expect(try store.read { try $0.value(forKey: key) } == [1])
+        store.close()
+        #expect(try storeError { try store.compact(everything) }.code == .closed)
+    }
+
+    @Test("each damage is told by the keys on both sides of it, wherever it lies and however many there are")
+    func places() throws {
+        let original = try Original(logged: 0)
+        let table = try #require(try files(in: original.path, suffix: ".ldb").last)
+        let url = URL(fileURLWithPath: "\(original.path)/\(table)")
+        var bytes = try Data(contentsOf: url)
+        for offset in [100, bytes.count / 2, bytes.count * 3 / 4] { bytes[offset] ^= 1 }
+        try bytes.write(to: url)
+        let store = try LevelDBStore.open(at: original.path, options: Original.options)
+        defer { store.close() }
+        // Newer entries of another table or of memory lie among the damaged ones.
+        var added = 0
+        for number in stride(from: 1, to: 800, by: 80) {
+            try store.transact { try $0.set([UInt8](number: number), to: [1]) }
+            added += 1
+        }
+        let report = try store.verifyChecksums()
+        #expect(report.damages.count == 3)
+        var lost = 0
+        for damage in report.damages {
+            #expect(damage.code == .corruption && damage.fields["candidateFiles"] == table, "\(damage)")
+            let lower = try #require(damage.fields["lowerKey"]), upper = try #require(damage.fields["upperKey"])
+            let between = original.entries.keys.filter { hexadecimal($0) >= lower && hexadecimal($0) < upper }
+            #expect((1...60).contains(between.count), "\(damage)")
+            for key in between {
+                let error = try? storeError { _ = try store.read { try $0.value(forKey: key) } }
+                if error?.code == .corruption { lost += 1 }
+            }
+        }
+        // No entry outside of the stretches is lost.
+        var unreadable = 0
+        for key in original.entries.keys {
+            do { _ = try store.read { try $0.value(forKey: key) } } catch { unreadable += 1 }
+        }
+        #expect(lost == unreadable && lost > 60)
+        #expect(report.entryCount <= 400 + added - lost && report.entryCount >= 400 - lost)
+    }
+
+    @Test("a table that cannot be opened at all counts as damaged up to where the next one begins")
+    func unreadableTable() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path(of: "store")
+        // Two generations of the same keys: the newer lies in level 0, or above the older.
+        for generation in 0..<2 {
+            let store = try LevelDBStore.open(at: path, options: Original.options)
+            for number in 0..<2_000 {
+                try store.transact { try $0.set([UInt8](number: number), to: [UInt8(generation)]) }
+            }
+            if generation == 0 { try store.compact(KeyRange(from: [0], upTo: [1])) }
+            store.close()
+        }
+        // Opening writes what was in the log to a table.
+        try LevelDBStore.open(at: path, options: Original.options).close()
+        let tables = try files(in: path, suffix: ".ldb")
+        try #require(tables.count == 2)
+        let newest = URL(fileURLWithPath: "\(path)/\(tables[1])")
+        var bytes = try Data(contentsOf: newest)
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: newest)
+        let store = try LevelDBStore.open(at: path, options: Original.options)
+        defer { store.close() }
+        let report = try store.verifyChecksums()
+        let damage = try #require(report.damages.first)
+        #expect(report.damages.count == 1 && damage.fields["lowerKey"] == "" && damage.fields["upperKey"] == "ff")
+        #expect(damage.fields["candidateFiles"]?.contains(tables[1]) == true)
     }
 
     @Test("repairing a store, asked for by name, opens it again with what could be read")

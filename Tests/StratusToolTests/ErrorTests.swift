@@ -43,7 +43,8 @@ struct ErrorTests {
     func examples() async throws {
         let verbs = [
             "import-tree", "tree", "ls", "get", "path", "move", "rm", "share-root set", "share-root clear", "verify",
-            "rebuild", "stats", "keys", "compact", "backup", "zones list", "zones create", "zones delete",
+            "rebuild", "stats", "keys", "compact", "backup", "repair-losing-damaged-data", "zones list", "zones create",
+            "zones delete",
             "zones purge",
             "demo",
         ]
@@ -64,6 +65,28 @@ struct ErrorTests {
         #expect((error["fields"] as? [String: Any])?["below"] as? String == "tree/a")
         let usage = try await run("ls --json").error()
         #expect(usage["code"] as? String == "usage")
+    }
+
+    @Test("an argument that is not UTF-8 is refused, and nothing is made under another name")
+    func argumentBytes() async throws {
+        let named = try await ToolRun.shell("mkdir $'tr\\xffee' && mkdir $'\\xef\\xbf\\xbd'", in: directory)
+        try #require(named.status == 0)
+        for line in [
+            "import-tree $'tr\\xffee' --store store", "import-tree tree --store $'st\\xffre'",
+            "ls --store=$'st\\xffre'", "ls $'/tr\\xe2\\x82' --store store",
+        ] {
+            let run = try await run(line)
+            #expect(run.status == 2 && run.errors.contains("UTF-8"), "\(line): \(run.status) \(run.errors)")
+            let error = try await self.run("\(line) --json").error()
+            #expect(error["code"] as? String == "usage")
+        }
+        let error = try await run("ls --store $'st\\xffre' --json").error()
+        #expect((error["fields"] as? [String: String])?["argument"] == "st%FFre")
+        let files = try await ToolRun.shell("LC_ALL=C ls | wc -l", in: directory)
+        #expect(files.lines == ["4"])
+        // The character that stands for what could not be read may be meant.
+        #expect(try await run("import-tree $'\\xef\\xbf\\xbd' --store store").status == 0)
+        #expect(try await run("ls $'/\\xef\\xbf\\xbd' --store store").status == 0)
     }
 
     @Test("a path that leads to two records is refused, and record names still lead to each")

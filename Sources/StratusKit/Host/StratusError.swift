@@ -91,6 +91,8 @@ extension StratusError {
         do {
             return try body()
         } catch let error as StoreError {
+            // Keyspaces and keys are named as in errors of the record layer.
+            let error = RecordsError(wrapping: error)
             throw StratusError(
                 Code(description: error.code.description), text: error.message, error.fields, cause: error.cause)
         } catch let error as RecordsError {

@@ -17,15 +17,9 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     /// The line for a key, whatever its bytes are.
     package static func text(of key: Span<UInt8>) -> String {
+        var pieces: [String] = []
         do throws(LayoutError) {
-            var reader = try KeyReader(key, after: 0, in: .unknown)
-            let place = try KeyPlace(&reader)
-            var pieces = beginning(of: place)
-            for part in place.shape.parts {
-                if case .chunk = part, reader.isAtEnd { break }
-                pieces.append(try text(part, &reader))
-            }
-            try reader.expectEnd()
+            try read(key, into: &pieces)
             return pieces.joined(separator: " / ")
         } catch {
             return "damaged key x'\(Hex.text(key))': \(error.message) (position \(error.fields["position"] ?? "0"))"
@@ -33,6 +27,18 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     }
 
     package static func text(of key: [UInt8]) -> String { text(of: key.span) }
+
+    /// Appends the pieces of a line as far as the key can be read, and throws where it cannot.
+    static func read(_ key: Span<UInt8>, into pieces: inout [String]) throws(LayoutError) {
+        var reader = try KeyReader(key, after: 0, in: .unknown)
+        let place = try KeyPlace(&reader)
+        pieces = beginning(of: place)
+        for part in place.shape.parts {
+            if case .chunk = part, reader.isAtEnd { break }
+            pieces.append(try text(part, &reader))
+        }
+        try reader.expectEnd()
+    }
 
     private static func beginning(of place: KeyPlace) -> [String] {
         switch place {

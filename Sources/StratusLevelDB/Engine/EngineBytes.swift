@@ -49,6 +49,13 @@ internal import Glibc
         try body(unsafe Span(_unsafeStart: base, count: count))
     }
 
+    /// Makes `bytes` a copy, in the memory that it has.
+    @inline(__always)
+    func copy(to bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: base, count: count))
+    }
+
     /// A copy that may outlive the memory.
     var copied: [UInt8] {
         unsafe [UInt8](UnsafeBufferPointer(start: base, count: count))

@@ -64,7 +64,9 @@ struct BackupCopy {
         guard let (current, name, _, manifest) = try readOn() else { return false }
         guard manifest.end == .whole else {
             // LevelDB is in the middle of appending; what stays so is damage.
-            try checkIsChanging("The MANIFEST of the store is damaged: restore a backup, or repair the store.", name)
+            try checkIsChanging(
+                "The MANIFEST of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
+                name)
             return false
         }
         let names = try FileSystem.names(in: source)
@@ -91,7 +93,9 @@ struct BackupCopy {
         let more = try FileSystem.read("\(source)/\(name)", from: manifest.bytes.count)
         if !more.isEmpty { unchangedAttemptCount = 0 }
         guard manifest.extend(more) else {
-            throw corruption("The MANIFEST of the store is damaged: restore a backup, or repair the store.", name)
+            throw corruption(
+                "The MANIFEST of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
+                name)
         }
         let state = (current, name, status.identity, manifest)
         known = state

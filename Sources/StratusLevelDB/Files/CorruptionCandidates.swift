@@ -23,7 +23,7 @@ enum CorruptionCandidates {
 
     /// The error of a scan.
     static func error(_ error: EngineError, in directory: String, _ range: KeyRange) -> StoreError {
-        let fields = ["lowerKey": hexadecimal(range.lower), "upperKey": hexadecimal(range.upper)]
+        let fields = ["lowerKey": hexadecimal(range.lower), "upperKey": hexadecimal(bound: range.upper)]
         guard error.isCorruption else { return error.storeError(fields) }
         return error.storeError(
             fields, candidates: tables(in: directory, from: range.lower, through: range.upper))

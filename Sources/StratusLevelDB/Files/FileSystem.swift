@@ -79,15 +79,26 @@ enum FileSystem {
 
     /// The names in a directory, sorted, without "." and "..".
     static func names(in path: String) throws(SystemError) -> [String] {
+        try unsafe names(in: path) { unsafe readdir($0) }
+    }
+
+    /// The same with what `next` reads, so that a test can let it fail.
+    static func names(
+        in path: String, reading next: (OpaquePointer) -> UnsafeMutablePointer<dirent>?
+    ) throws(SystemError) -> [String] {
         guard let stream = unsafe opendir(path) else { throw SystemError(number: errno, call: "opendir", path: path) }
         defer { unsafe closedir(stream) }
         var names: [String] = []
-        while let entry = unsafe readdir(stream) {
+        while true {
+            // An error ends the list just like its end, but for what it leaves here.
+            errno = 0
+            guard let entry = unsafe next(stream) else { break }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
                 unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != "." && name != ".." { names.append(name) }
         }
+        if errno != 0 { throw SystemError(number: errno, call: "readdir", path: path) }
         return names.sorted()
     }
 

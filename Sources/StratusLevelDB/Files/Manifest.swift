@@ -122,7 +122,8 @@ extension Manifest {
             return Source(current: current, manifestName: name, manifest: try FileSystem.read("\(directory)/\(name)"))
         } catch  where error.number == ENOENT {
             throw StoreError(
-                .corruption, "The MANIFEST that CURRENT names is missing: restore a backup, or repair the store.",
+                .corruption,
+                "The MANIFEST that CURRENT names is missing: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                 ["path": directory, "file": name])
         } catch { throw error.storeError }
     }
@@ -134,13 +135,15 @@ extension Manifest {
             current = try FileSystem.read("\(directory)/\(StoreFileName.currentName)")
         } catch  where error.number == ENOENT {
             throw StoreError(
-                .corruption, "CURRENT is missing from the store: restore a backup, or repair the store.",
+                .corruption,
+                "CURRENT is missing from the store: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                 ["path": directory])
         } catch { throw error.storeError }
         let name = String(decoding: current.dropLast(), as: UTF8.self)
         guard current.last == UInt8(ascii: "\n"), case .manifest = StoreFileName(name) else {
             throw StoreError(
-                .corruption, "CURRENT does not name a MANIFEST: restore a backup, or repair the store.",
+                .corruption,
+                "CURRENT does not name a MANIFEST: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                 ["path": directory, "contents": hexadecimal(current)])
         }
         return (current, name)

@@ -156,7 +156,8 @@ struct StoreDirectory: Sendable {
 
     private static func damageError(_ path: String, _ file: String) -> StoreError {
         StoreError(
-            .corruption, "A log of the store is damaged: restore a backup, or repair the store.",
+            .corruption,
+            "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
             ["path": path, "candidateFiles": file])
     }
 }

@@ -17,7 +17,9 @@ extension EngineError {
         switch storeCode {
         case .corruption:
             return StoreError(
-                .corruption, "Bytes on disk are not what was written: restore a backup, or repair the store.", fields,
+                .corruption,
+                "Bytes on disk are not what was written: restore a backup, or run 'stratus repair-losing-damaged-data'.",
+                fields,
                 cause: text)
         case .diskFull:
             return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: text)
@@ -31,6 +33,11 @@ extension EngineError {
             return StoreError(.inputOutput, "The operating system failed a request.", fields, cause: text)
         }
     }
+}
+
+/// The end of a range as hexadecimal digits. One that is behind every key is no longer than it must be to say so.
+func hexadecimal(bound: [UInt8]) -> String {
+    bound.count > StoreLimits.maximumKeyByteCount && bound.allSatisfy { $0 == 0xFF } ? "ff" : hexadecimal(bound)
 }
 
 /// Bytes as hexadecimal digits.

@@ -74,6 +74,22 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         }
     }
 
+    /// Asks LevelDB, by writing nothing, whether its background work has failed: it answers every write with that. The
+    /// lane then stops as after any failed write.
+    ///
+    /// Throws `.closed`.
+    func backgroundError() throws -> EngineError? {
+        monitor.lock()
+        defer { monitor.unlock() }
+        while inFlight != nil { flushEnded.wait(monitor) }
+        if isClosed { throw ReadGate.closedError }
+        if let failure { return EngineError(text: failure.cause) }
+        let group = forming
+        flushForming()
+        guard case .failure(let error) = group.outcome else { return nil }
+        return EngineError(text: error.cause ?? "")
+    }
+
     // MARK: Steps 1 and 2
 
     private func waitForRoom() throws {

@@ -1,15 +1,16 @@
 // Errors of the floors below, in the words of this one: keys are named, codes keep their names.
 
 import StratusLayout
-import StratusStore
+package import StratusStore
 
 extension RecordsError {
     /// A store's error. Where it names keys, the keyspace and the key are given in readable form too.
-    init(wrapping error: StoreError) {
+    package init(wrapping error: StoreError) {
         var fields = error.fields
         for (name, value) in error.fields where name.hasSuffix("Key") || name == "key" {
             guard let bytes = Hex.bytes(value) else { continue }
-            fields[name + "Description"] = "\(KeyDescription(bytes))"
+            fields[name + "Description"] =
+                name == "key" ? "\(KeyDescription(bytes))" : KeyDescription.text(ofBound: bytes)
         }
         self.init(
             Code(description: error.code.description), message: error.message, fields, cause: error.cause)

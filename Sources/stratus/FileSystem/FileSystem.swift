@@ -78,6 +78,20 @@ enum FileSystem {
         }
     }
 
+    /// What is in a file, also in one that has no size, as those of the process file system.
+    static func contents(of path: [UInt8]) throws(FileError) -> [UInt8] {
+        let descriptor = cfiletree_open_file(path.span)
+        guard descriptor >= 0 else { throw FileError(number: -descriptor) }
+        defer { cfiletree_close(descriptor) }
+        var contents: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = try fill(&buffer) { cfiletree_read(descriptor, &$0) }
+            if count == 0 { return contents }
+            contents += buffer[..<count]
+        }
+    }
+
     /// Runs a call that fills an array, and tells how many bytes it filled.
     static func fill(
         _ bytes: inout [UInt8], _ call: (inout MutableSpan<UInt8>) -> Int64

@@ -4,11 +4,10 @@
 import StratusCloud
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Verification {
     let entryCount: Int
-    let damages: [StoreError]
+    let damages: [RecordsError]
     /// Nil when the bytes are so damaged that nothing else could be looked at.
     let indexes: IndexReport?
     let accounts: [AccountFinding]

@@ -252,11 +252,56 @@ extension StoreSession {
     func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
 
     /// Gives the room of deleted entries in a range back.
-    func compact(_ range: KeyRange) throws { try store.compact(range) }
+    ///
+    /// Throws what has failed the engine's background work: `corruption` names where damage lies.
+    func compact(_ range: KeyRange) throws {
+        try Self.namingKeys { try store.compact(range) }
+    }
 
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
-    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [StoreError]) {
-        let report = try store.verifyChecksums(progress: progress)
-        return (report.entryCount, report.damages)
+    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+        let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
+        return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
+    }
+
+    /// Runs what goes past the record layer; errors name keyspaces and keys as that layer's do.
+    private static func namingKeys<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            throw RecordsError(wrapping: error)
+        }
+    }
+
+    /// What is not mended in a store that was salvaged: zones whose indexes could not be made anew, with the reason.
+    typealias Unmended = [(zone: ZoneID, error: RecordsError)]
+
+    /// Makes a new store of what can be read of a damaged one, which is left as it is. Its zones get new incarnations and
+    /// their indexes are made anew.
+    static func repairLosingDamagedData(
+        of source: String, to destination: String, progress: (IndexProgress) -> Void
+    ) throws -> Unmended {
+        var unmended: Unmended = []
+        try namingKeys {
+            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination) { store in
+                var options = RecordEngineOptions()
+                options.ancestorCacheByteCount = ancestorCacheByteCount
+                let engine = try RecordEngine(store: store, options: options, incarnation: UUID())
+                try engine.renewIncarnations { UUID() }
+                let zones = try engine.read { reader in
+                    try reader.databases().flatMap { database in
+                        try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
+                    }
+                }
+                for zone in zones {
+                    do {
+                        try engine.rebuild(zone, incarnation: UUID(), progress: progress)
+                    } catch let error as RecordsError {
+                        unmended.append((zone, error))
+                    }
+                }
+            }
+        }
+        return unmended
     }
 }

@@ -1,0 +1,94 @@
+// What can still be read of a damaged store is saved, and the rest is lost. Nothing does this unasked.
+
+internal import StratusStore
+
+extension LevelDBStore {
+    /// Makes a new store in `destination` of what can still be read of the damaged one in `source`, and **drops what
+    /// cannot be read, silently**. Old versions of values may come back. `source` is left as it is; nobody may have it
+    /// open.
+    ///
+    /// `prepare` is given the new store before it has its name: what was lost leaves contradictions, which are its
+    /// caller's to mend. The new store is durable when this returns.
+    ///
+    /// Throws `.held`, `.notAStore`, `.newerFormat`, `.unavailable` for an older format, `.inputOutput` when `destination`
+    /// exists or its folder does not, `.diskFull`, and what LevelDB says.
+    package static func repairLosingDamagedData(
+        ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
+        prepare: (LevelDBStore) throws -> Void = { _ in }
+    ) throws {
+        let claim = try StoreDirectory.claimDamaged(source, formatVersion: options.formatVersion)
+        defer { claim.release() }
+        do {
+            let target = try BackupDirectory.make(for: destination)
+            do {
+                try salvage(source, in: target.path, options, prepare)
+                // Somebody who has opened the store meanwhile may have changed it while it was copied.
+                if let holder = try StoreHolder.find(in: source) { throw holder.error(path: source) }
+                try target.takeName()
+            } catch {
+                target.remove()
+                throw error
+            }
+            try target.syncName()
+        } catch let error as SystemError {
+            throw error.storeError
+        }
+    }
+
+    private static func salvage(
+        _ source: String, in path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void
+    ) throws {
+        for name in try FileSystem.names(in: source) where isKept(name) {
+            try FileSystem.copy("\(source)/\(name)", to: "\(path)/\(name)")
+        }
+        do {
+            try repairLosingDamagedData(at: path, options: options)
+            try removeLostFiles(in: path)
+        } catch {
+            try? removeLostFiles(in: path)
+            throw error
+        }
+        var options = options
+        options.createIfMissing = false
+        let store = try open(at: path, options: options)
+        do {
+            try prepare(store)
+            store.close()
+        } catch {
+            store.close()
+            throw error
+        }
+        for name in try FileSystem.names(in: path) { try FileSystem.sync("\(path)/\(name)") }
+    }
+
+    private static func isKept(_ name: String) -> Bool {
+        switch StoreFileName(name) {
+        case .current, .manifest, .log, .table: true
+        case .lock: false
+        case .other: name == StoreMarker.fileName
+        }
+    }
+
+    /// LevelDB moves what it has taken from, or could not read, into a folder; the original has it still.
+    private static func removeLostFiles(in path: String) throws(SystemError) {
+        let lost = "\(path)/lost"
+        guard try FileSystem.status(lost) != nil else { return }
+        for name in try FileSystem.names(in: lost) { try FileSystem.remove("\(lost)/\(name)") }
+        try FileSystem.removeDirectory(lost)
+    }
+
+    /// Salvages what LevelDB can read of a store that does not open, and **drops what it cannot read, silently**. Old
+    /// versions of values may come back. Take a copy of the directory first; verify and rebuild everything afterwards.
+    ///
+    /// Throws `.held`, `.notAStore`, and what LevelDB says.
+    package static func repairLosingDamagedData(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
+        let directory = try StoreDirectory.claimDamaged(path, formatVersion: options.formatVersion)
+        defer { directory.release() }
+        let engineOptions = EngineOptions(options, createIfMissing: false)
+        do {
+            try EngineDatabase.repair(path: path, options: engineOptions)
+        } catch {
+            throw error.storeError(["path": path])
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// A list of names that could not be read to its end is no list: a backup would miss logs by it.
+
+import Foundation
+import Glibc
+import StratusStore
+import Testing
+
+@testable import StratusLevelDB
+
+@Suite struct DirectoryReadingTests {
+    @Test("an error in the middle of a directory is thrown, whatever was read before it")
+    func failures() throws {
+        let directory = try TemporaryDirectory()
+        for number in 0..<5 { try Data().write(to: URL(fileURLWithPath: directory.path(of: "\(number)"))) }
+        for readable in 0..<7 {
+            var done = 0
+            let error = #expect(throws: SystemError.self) {
+                try unsafe FileSystem.names(in: directory.path) { stream in
+                    done += 1
+                    if done <= readable { return unsafe readdir(stream) }
+                    errno = EIO
+                    return nil
+                }
+            }
+            #expect(error?.number == EIO && "\(error?.call ?? "")" == "readdir")
+        }
+    }
+
+    @Test("an error that another call left is none of the directory's")
+    func foreignErrors() throws {
+        let directory = try TemporaryDirectory()
+        try Data().write(to: URL(fileURLWithPath: directory.path(of: "a")))
+        errno = EIO
+        #expect(try FileSystem.names(in: directory.path) == ["a"])
+    }
+}
