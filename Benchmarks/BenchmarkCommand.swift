@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import StratusLevelDB
+import StratusRecords
 
 @main
 struct BenchmarkCommand: ParsableCommand {
@@ -46,7 +47,7 @@ struct RunCommand: ParsableCommand {
             scratch ?? NSTemporaryDirectory() + "stratus-benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        var options = LevelDBOptions()
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let writeBuffer { options.writeBufferByteCount = writeBuffer << 20 }
         let run = try BenchmarkRun(scale: scale, folder: folder, options: options)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }

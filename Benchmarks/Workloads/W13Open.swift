@@ -22,7 +22,7 @@ enum OpenWorkload: Workload {
         run.add(
             Figure(
                 name, "anonymous memory after \(Figure.text(Double(answer.questionCount))) questions",
-                count: answer.anonymousMebibytes, "MiB", .atMost(memoryBarMebibytes)))
+                count: answer.anonymousMebibytes ?? .nan, "MiB", .atMost(memoryBarMebibytes)))
         run.add(Figure(name, "W3 at random, not warmed", count: answer.questionMicroseconds, "µs", .none))
         run.add(
             Plot(
@@ -38,7 +38,8 @@ enum OpenWorkload: Workload {
 struct OpenMeasurement: Codable {
     var openings: [Double] = []
     var rawOpenings: [Double] = []
-    var anonymousMebibytes = Double.nan
+    /// Nil where the system does not say: no number, which meets no bar.
+    var anonymousMebibytes: Double?
     var questionCount = 0
     var questionMicroseconds = Double.nan
 
@@ -90,6 +91,6 @@ struct OpenMeasurement: Codable {
             }
         }
         questionMicroseconds = seconds / Double(questionCount) * 1e6
-        anonymousMebibytes = Double(ProcessMemory.anonymousByteCount() ?? 0) / Double(1 << 20)
+        anonymousMebibytes = ProcessMemory.anonymousByteCount().map { Double($0) / Double(1 << 20) }
     }
 }

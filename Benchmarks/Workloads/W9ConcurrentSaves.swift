@@ -5,6 +5,7 @@
 import Foundation
 import StratusLevelDB
 import StratusModel
+import StratusRecords
 import StratusStore
 
 enum ConcurrentSaveWorkload: Workload {
@@ -66,7 +67,7 @@ enum ConcurrentSaveWorkload: Workload {
     private static func measureSlowSyncs(
         _ run: BenchmarkRun, _ numbers: NumberSource, _ savesEach: Int
     ) throws -> [(x: Double, y: Double)] {
-        var options = LevelDBOptions()
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.testHooks.willWriteGroup = { _ in usleep(1_000) }
         let slow = try StratusSide(at: run.folder + "/slow", options: options)
         defer { slow.close() }

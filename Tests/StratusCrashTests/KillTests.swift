@@ -21,6 +21,24 @@ struct KillTests {
             #expect(round.acknowledgedCount > Self.killCount)
         }
     }
+
+    @Test("a child that ends by itself, or says nothing, is found", arguments: ["/bin/true", "/bin/false"])
+    func endsByItself(program: String) async throws {
+        let failure = await #expect(throws: ChildEndedByItself.self) {
+            try await TestThreads.offPool {
+                var round = try KillRound(seed: 1, program: URL(fileURLWithPath: program))
+                for _ in 0..<4 { try round.run() }
+            }
+        }
+        #expect(failure?.acknowledgementCount == 0)
+    }
+}
+
+/// A child whose end was not the kill.
+private struct ChildEndedByItself: Error {
+    let reason: Process.TerminationReason
+    let status: Int32
+    let acknowledgementCount: Int
 }
 
 /// One store over which children are killed.
@@ -31,13 +49,21 @@ private struct KillRound {
     private var replays: [CrashWorkload.Replay]
     private(set) var acknowledgedCount = 0
     private let seed: UInt64
+    private let program: URL
 
-    init(seed: UInt64) throws {
+    /// `program` is what is killed.
+    init(seed: UInt64, program: URL = Self.child) throws {
         self.seed = seed
+        self.program = program
         directory = TemporaryStoreDirectory()
         workload = CrashWorkload(seed: seed)
         random = SplitMix64(seed: seed)
         replays = (0..<CrashWorkload.writerCount).map { [workload] in CrashWorkload.Replay(workload, writer: $0) }
+    }
+
+    private static var child: URL {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("stratus-crash-child")
     }
 
     mutating func run() throws {
@@ -63,15 +89,15 @@ private struct KillRound {
     private mutating func killedChild() throws -> [Int: Int] {
         let child = Process()
         let output = Pipe()
-        child.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("stratus-crash-child")
+        child.executableURL = program
         let isSynced = Bool.random(using: &random)
         child.arguments = [directory.path, "\(seed)", isSynced ? "sync" : "nosync"]
         child.standardOutput = output
         try child.run()
         let wanted = Int.random(in: 0...40, using: &random)
         var text: [UInt8] = []
-        while text.count(where: { $0 == UInt8(ascii: "\n") }) < wanted {
+        var lineCount: Int { text.count { $0 == UInt8(ascii: "\n") } }
+        while lineCount < wanted {
             let data = output.fileHandleForReading.availableData
             if data.isEmpty { break }
             text += data
@@ -79,6 +105,11 @@ private struct KillRound {
         kill(child.processIdentifier, SIGKILL)
         text += output.fileHandleForReading.readDataToEndOfFile()
         child.waitUntilExit()
+        // A child that traps or fails on what a kill left behind must not pass for one that was killed.
+        guard child.terminationReason == .uncaughtSignal, child.terminationStatus == SIGKILL, lineCount >= wanted else {
+            throw ChildEndedByItself(
+                reason: child.terminationReason, status: child.terminationStatus, acknowledgementCount: lineCount)
+        }
         return try acknowledgements(String(decoding: text, as: UTF8.self))
     }
 

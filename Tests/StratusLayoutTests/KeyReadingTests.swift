@@ -88,6 +88,10 @@ struct KeyReadingTests {
         }
         let purge = try GlobalKeys.readPurgeKey(GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(256)).span)
         #expect(purge == (DatabaseNumber(3), ZoneNumber(256)))
+        let release = try GlobalKeys.readReleaseKey(GlobalKeys.release(DatabaseNumber(3), ZoneNumber(256)).span)
+        #expect(release == (DatabaseNumber(3), ZoneNumber(256)))
+        let rebuild = try GlobalKeys.readRebuildKey(GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(256)).span)
+        #expect(rebuild == (DatabaseNumber(3), ZoneNumber(256)))
         let database = LayoutSamples.database
         #expect(try database.readZoneKey(database.zone("z").span) == "z")
         #expect(try database.readChangeKey(database.change(300).span) == 300)

@@ -1,6 +1,6 @@
 // The format as recorded text: a line of these files that changes is a change of the format on every disk there is.
 
-import FoundationEssentials
+import Foundation
 import StratusLayout
 import StratusModel
 import StratusTestSupport
@@ -50,6 +50,21 @@ struct LayoutGoldenTests {
             let range = GlobalKeys.keyspace(keyspace)
             #expect(LayoutSamples.globalKeys.contains { range.contains($0) })
         }
+    }
+
+    @Test("every type of value has a sample, and is known to the checks of damaged bytes")
+    func valuesAreComplete() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/StratusLayout").standardizedFileURL
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        var declared: Set<String> = []
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            declared.formUnion(text.matches(of: /(?:struct|enum) (\w+): LayoutValue\b/).map { String($0.1) })
+        }
+        #expect(declared.count >= 29)
+        #expect(Set(LayoutChecks.valueTypes.map { "\($0)" }) == declared)
+        #expect(Set(LayoutSamples.typedValues.map { "\(type(of: $0.value))" }) == declared)
     }
 
     // This file is written once per format and never recorded anew: it stands for other people's disks.

@@ -65,6 +65,7 @@ enum LayoutSamples {
         GlobalKeys.identity(.email("b@example.com")), GlobalKeys.identity(.phone("+491")),
         GlobalKeys.usage(of: "_alice"), GlobalKeys.zoneUsage(of: "_alice", zone: second),
         GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
+        GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -79,81 +80,82 @@ enum LayoutSamples {
         standing: .needsVerification, isDiscoverable: true, quotaByteCount: 5_000_000_000, created: stamp.date)
 
     /// Values of people, each with a key under which it lies.
-    static let accountValues: [(key: [UInt8], value: [UInt8])] = [
-        (GlobalKeys.account("account-1"), AccountEntry(smallAccount).encoded()),
-        (GlobalKeys.account("account-2"), AccountEntry(fullAccount).encoded()),
-        (GlobalKeys.identity(.externalID, "user-17"), IdentityEntry(account: "account-2").encoded()),
-        (GlobalKeys.usage(of: "_alice"), UsageEntry(byteCount: 300).encoded()),
-        (GlobalKeys.zoneUsage(of: "_alice", zone: second), UsageEntry(byteCount: .max).encoded()),
-        (GlobalKeys.departure(of: "_alice"), DepartureEntry(account: "account-2").encoded()),
+    static let accountValues: [(key: [UInt8], value: any LayoutValue)] = [
+        (GlobalKeys.account("account-1"), AccountEntry(smallAccount)),
+        (GlobalKeys.account("account-2"), AccountEntry(fullAccount)),
+        (GlobalKeys.identity(.externalID, "user-17"), IdentityEntry(account: "account-2")),
+        (GlobalKeys.usage(of: "_alice"), UsageEntry(byteCount: 300)),
+        (GlobalKeys.zoneUsage(of: "_alice", zone: second), UsageEntry(byteCount: .max)),
+        (GlobalKeys.departure(of: "_alice"), DepartureEntry(account: "account-2")),
     ]
 
     /// Small values, each with a key under which it lies.
-    static let smallValues: [(key: [UInt8], value: [UInt8])] = [
-        (database.zoneSettings("Notes"), ZoneSettingsEntry(encryptionScope: 1).encoded()),
-        (database.zoneMarker("Notes"), ZoneMarkerEntry(reason: 2, deleted: stamp.date).encoded()),
-        (database.zoneAssets("Notes"), ZoneAssetsEntry(count: 300).encoded()),
-        (GlobalKeys.format(), FormatEntry(incarnation: first).encoded()),
-        (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128).encoded()),
-        (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first).encoded()),
+    static let smallValues: [(key: [UInt8], value: any LayoutValue)] = [
+        (database.zoneSettings("Notes"), ZoneSettingsEntry(encryptionScope: 1)),
+        (database.zoneMarker("Notes"), ZoneMarkerEntry(reason: 2, deleted: stamp.date)),
+        (database.zoneAssets("Notes"), ZoneAssetsEntry(count: 300)),
+        (GlobalKeys.format(), FormatEntry(incarnation: first)),
+        (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128)),
+        (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first)),
         (
             GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)),
-            PurgeEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second).encoded()
+            PurgeEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second)
         ),
         (
             GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
-            ReleaseEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second, owner: "_alice").encoded()
+            ReleaseEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second, owner: "_alice")
         ),
         (
             GlobalKeys.release(DatabaseNumber(3), ZoneNumber(300)),
             ReleaseEntry(
                 database: DatabaseNumber(3), zone: ZoneNumber(300), identity: first, owner: "_alice", last: "a.txt"
-            ).encoded()
+            )
         ),
-        (database.header(), DatabaseHeader(nextZoneNumber: 2, changeCounter: 16_384).encoded()),
-        (database.zone("z"), ZoneEntry(number: ZoneNumber(700), identity: first, created: stamp).encoded()),
-        (database.change(1), DatabaseChangeEntry(zone: "z", identity: first, kind: .saved).encoded()),
-        (database.change(2), DatabaseChangeEntry(zone: "z", identity: first, kind: .deleted).encoded()),
+        (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), RebuildEntry(identity: first)),
+        (database.header(), DatabaseHeader(nextZoneNumber: 2, changeCounter: 16_384)),
+        (database.zone("z"), ZoneEntry(number: ZoneNumber(700), identity: first, created: stamp)),
+        (database.change(1), DatabaseChangeEntry(zone: "z", identity: first, kind: .saved)),
+        (database.change(2), DatabaseChangeEntry(zone: "z", identity: first, kind: .deleted)),
         (
             zone.header(),
             ZoneHeader(
                 identity: first, incarnation: second, sequence: 300, horizon: 5, databaseCounter: 2, recordCount: .max
-            ).encoded()
+            )
         ),
-        (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 1).encoded()),
+        (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 1)),
         (
             zone.parent(of: "a"),
             ParentEntry(
                 parent: "folder", parentSince: 200, share: "Share-1", shareSince: 9, hasChildren: true
-            ).encoded()
+            )
         ),
-        (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 2, share: "S", shareSince: 3).encoded()),
-        (zone.child(parent: "a", name: "b"), ChildEntry(since: 300, hasChildren: true).encoded()),
-        (zone.child(parent: "a", name: "b"), ChildEntry(since: 1, hasChildren: false).encoded()),
-        (zone.shareRoot("a"), ShareRootEntry(share: "Share-1", since: 9).encoded()),
-        (zone.shareCount(parent: nil, name: "a"), ShareCountEntry(count: 2).encoded()),
-        (zone.reference(target: "t", source: "s", field: "f", action: .none), ReferenceEntry().encoded()),
-        (zone.type("T", name: "a"), TypeEntry().encoded()),
-        (zone.change(sequence: 4), ChangeEntry(name: "a", kind: .saved).encoded()),
-        (zone.change(sequence: 5), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: nil)).encoded()),
-        (zone.change(sequence: 6), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: "p")).encoded()),
-        (zone.endedParent(child: "a", ended: 9), EndedParentEntry(parent: "p", began: 4).encoded()),
-        (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1).encoded()),
-        (zone.endedChild(parent: "p", child: "a", ended: 9), EndedChildEntry(began: 4).encoded()),
-        (zone.endedShare(root: "a", ended: 9), EndedShareEntry(share: "S", began: 4).encoded()),
+        (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 2, share: "S", shareSince: 3)),
+        (zone.child(parent: "a", name: "b"), ChildEntry(since: 300, hasChildren: true)),
+        (zone.child(parent: "a", name: "b"), ChildEntry(since: 1, hasChildren: false)),
+        (zone.shareRoot("a"), ShareRootEntry(share: "Share-1", since: 9)),
+        (zone.shareCount(parent: nil, name: "a"), ShareCountEntry(count: 2)),
+        (zone.reference(target: "t", source: "s", field: "f", action: .none), ReferenceEntry()),
+        (zone.type("T", name: "a"), TypeEntry()),
+        (zone.change(sequence: 4), ChangeEntry(name: "a", kind: .saved)),
+        (zone.change(sequence: 5), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: nil))),
+        (zone.change(sequence: 6), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: "p"))),
+        (zone.endedParent(child: "a", ended: 9), EndedParentEntry(parent: "p", began: 4)),
+        (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1)),
+        (zone.endedChild(parent: "p", child: "a", ended: 9), EndedChildEntry(began: 4)),
+        (zone.endedShare(root: "a", ended: 9), EndedShareEntry(share: "S", began: 4)),
         (
             zone.record("gone"),
-            Tombstone(sequence: 77, type: "File", parent: "folder", deleted: stamp).encoded()
+            Tombstone(sequence: 77, type: "File", parent: "folder", deleted: stamp)
         ),
-        (zone.record("gone"), Tombstone(sequence: 78, type: "File", parent: nil, deleted: stamp).encoded()),
+        (zone.record("gone"), Tombstone(sequence: 78, type: "File", parent: nil, deleted: stamp)),
     ]
 
-    static let assetAndSchemaValues: [(key: [UInt8], value: [UInt8])] = [
+    static let assetAndSchemaValues: [(key: [UInt8], value: any LayoutValue)] = [
         (
             GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
-            AssetEntry(count: 300, byteCount: 1 << 40).encoded()
+            AssetEntry(count: 300, byteCount: 1 << 40)
         ),
-        (GlobalKeys.schema("iCloud.com.example", "Empty"), SchemaEntry.type(fields: [:], grants: [:]).encoded()),
+        (GlobalKeys.schema("iCloud.com.example", "Empty"), SchemaEntry.type(fields: [:], grants: [:])),
         (
             GlobalKeys.schema("iCloud.com.example", "File"),
             SchemaEntry.type(
@@ -162,9 +164,9 @@ enum LayoutSamples {
                     "secret": FieldSchema(FieldType(.double, isList: true, isEncrypted: true)),
                     "___createTime": FieldSchema(FieldType(.timestamp), indexes: .sortable),
                 ], grants: RecordTypeSchema.defaultGrants
-            ).encoded()
+            )
         ),
-        (GlobalKeys.schemaRoles("iCloud.com.example"), SchemaEntry.roles(["Editors", "Admins"]).encoded()),
+        (GlobalKeys.schemaRoles("iCloud.com.example"), SchemaEntry.roles(["Editors", "Admins"])),
     ]
 
     /// A record with a field of every kind.
@@ -200,8 +202,13 @@ enum LayoutSamples {
         system: SystemFields(
             changeTag: ChangeTag.text(sequence: 1, salt: 0), changeSequence: 1, created: stamp, modified: stamp))
 
+    /// Every sample but the records.
+    static var typedValues: [(key: [UInt8], value: any LayoutValue)] {
+        smallValues + assetAndSchemaValues + accountValues
+    }
+
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {
-        try smallValues + assetAndSchemaValues + accountValues
+        try typedValues.map { ($0.key, $0.value.encoded()) }
             + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
     }
 }

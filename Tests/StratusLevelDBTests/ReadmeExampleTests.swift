@@ -1,6 +1,6 @@
 // The example of the README, as it stands there.
 
-import FoundationEssentials
+import Foundation
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -11,7 +11,9 @@ struct ReadmeExampleTests {
     @Test("the example compiles and says that the milk is in the family's share")
     func example() throws {
         let directory = try TemporaryDirectory()
-        let store = try LevelDBStore.open(at: directory.path + "/store", options: .init())
+        let path = directory.path(of: "store")
+        // README: from here
+        let store = try LevelDBStore.open(at: path, options: .init())
         defer { store.close() }
         let engine = try RecordEngine(store: store, incarnation: UUID())
         let database = DatabaseID(container: "com.example.app", owner: "alice", scope: .private)
@@ -30,6 +32,29 @@ struct ReadmeExampleTests {
         try engine.transact { try $0.apply(request, in: zone) }
 
         let share = try engine.read { try $0.existingZone(zone).shareMembership(of: "milk") }
+        // README: to here
         #expect(share == ShareMembership(root: "list", share: "family"))
+    }
+
+    @Test("the example of the README is the one above, but for blanks and comments")
+    func sameText() throws {
+        let own = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../README.md").standardizedFileURL
+        let text = try String(contentsOf: readme, encoding: .utf8)
+        let tested = try Self.code(in: own, from: "// README: from here\n", to: "// README: to here\n")
+        let shown = try Self.code(in: text, from: "## The engine from Swift\n", "\n```swift\n", to: "\n```\n")
+        #expect(shown == tested)
+        #expect(shown.contains("RecordEngine("))
+    }
+
+    /// What lies behind the openings and before the end, without blanks and without comments at the ends of lines.
+    private static func code(in text: String, from openings: String..., to end: String) throws -> String {
+        var rest = text[...]
+        for opening in openings { rest = rest[try #require(rest.range(of: opening)).upperBound...] }
+        let lines = rest[..<(try #require(rest.range(of: end))).lowerBound].split(separator: "\n")
+        return lines.map { line in
+            line.range(of: " // ").map { line[..<$0.lowerBound] } ?? line
+        }.joined().filter { !$0.isWhitespace }
     }
 }

@@ -19,19 +19,19 @@ private enum Settings {
     static let soakStepCount = environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200
     /// Histories run on so many threads.
     static let partCount: UInt64 = 4
+    /// The histories that run in minutes.
+    static let seeds: ClosedRange<UInt64> = 1...300
+    /// Of so many of them one runs on LevelDB too.
+    static let seedsPerLevelDB: UInt64 = 5
 }
 
-/// Runs every history of one part until one fails. Each runs on one subject in memory, and each that `isOnLevelDB` names
-/// on LevelDB too; which set-up changes from seed to seed.
+/// Runs every history of one part until one fails, on the subjects of its seed.
 private func runHistories(
-    _ seeds: ClosedRange<UInt64>, part: UInt64, stepCount: Int, isOnLevelDB: (UInt64) -> Bool
+    _ seeds: ClosedRange<UInt64>, part: UInt64, stepCount: Int, seedsPerLevelDB: UInt64
 ) -> String? {
     for seed in seeds where seed % Settings.partCount == part {
         let history = HistoryGenerator.history(seed: seed, stepCount: stepCount)
-        let round = Int(seed / 8)
-        var subjects = [HistorySubject.inMemory[round % HistorySubject.inMemory.count]]
-        if isOnLevelDB(seed) { subjects.append(HistorySubject.onLevelDB[(round / 2) % HistorySubject.onLevelDB.count]) }
-        for subject in subjects {
+        for subject in HistorySubject.subjects(seed: seed, seedsPerLevelDB: seedsPerLevelDB) {
             if let report = HistoryReport.failure(of: history, seed: seed, on: subject) { return report }
         }
     }
@@ -45,9 +45,23 @@ struct HistoryTests {
         arguments: 0..<Settings.partCount)
     func randomHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
-            runHistories(1...300, part: part, stepCount: 100) { $0 % 6 == 0 }
+            runHistories(Settings.seeds, part: part, stepCount: 100, seedsPerLevelDB: Settings.seedsPerLevelDB)
         }
         if let report { Issue.record("\(report)") }
+    }
+
+    @Test("every shape of history meets every store with every cache", arguments: [Settings.seedsPerLevelDB, 1])
+    func pairings(seedsPerLevelDB: UInt64) {
+        var met: [Int: Set<String>] = [:]
+        for seed in Settings.seeds {
+            let subjects = HistorySubject.subjects(seed: seed, seedsPerLevelDB: seedsPerLevelDB)
+            met[HistoryShape.index(seed: seed), default: []].formUnion(subjects.map(\.description))
+        }
+        let all = Set((HistorySubject.inMemory + HistorySubject.onLevelDB).map(\.description))
+        #expect(all.count == 12)
+        for shape in 0..<HistoryShape.count {
+            #expect(met[shape] == all, "shape \(shape) never meets \(all.subtracting(met[shape] ?? []).sorted())")
+        }
     }
 
     @Test("one history is run again on every subject", .enabled(if: Settings.isReplay))
@@ -79,9 +93,9 @@ struct HistorySoakTests {
         arguments: 0..<Settings.partCount)
     func longHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
-            runHistories(1...max(1, Settings.soakHistoryCount), part: part, stepCount: Settings.soakStepCount) { _ in
-                true
-            }
+            runHistories(
+                1...max(1, Settings.soakHistoryCount), part: part, stepCount: Settings.soakStepCount, seedsPerLevelDB: 1
+            )
         }
         if let report { Issue.record("\(report)") }
     }

@@ -56,6 +56,56 @@ struct IndexVerifierTests {
         #expect(try sample.engine.verify().isClean)
     }
 
+    @Test("history that overlaps what holds now is found: a parent, a time without one, a share")
+    func historyAgainstNow() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        let (sequence, began) = try sample.engine.read { reader in
+            let reader = try reader.existingZone(sample.id)
+            let since = try ["moved", "shared"].map { (name: RecordName) in
+                try reader.store.withValue(forKey: zone.parent(of: name)) { try ParentEntry(decoding: $0) }
+            }
+            return (try reader.header().sequence, (since[0]?.parentSince ?? 0, since[1]?.shareSince ?? 0))
+        }
+        // Each begins after everything that has ended, so that it contradicts nothing else.
+        let planted: [([UInt8], [UInt8], twin: [UInt8]?)] = [
+            (
+                zone.endedParent(child: "moved", ended: sequence),
+                EndedParentEntry(parent: nil, began: began.0).encoded(), nil
+            ),
+            (
+                zone.endedParent(child: "moved", ended: sequence),
+                EndedParentEntry(parent: "shared", began: began.0).encoded(),
+                zone.endedChild(parent: "shared", child: "moved", ended: sequence)
+            ),
+            (
+                zone.endedShare(root: "shared", ended: sequence),
+                EndedShareEntry(share: "Share-0", began: began.1).encoded(), nil
+            ),
+        ]
+        for (key, value, twin) in planted {
+            try sample.plant(value, at: key)
+            if let twin { try sample.plant(EndedChildEntry(began: began.0).encoded(), at: twin) }
+            let report = try sample.engine.verify()
+            #expect(report.findings.map(\.place) == ["\(KeyDescription(key))"], "\(report.findings)")
+            try sample.plant(nil, at: key)
+            if let twin { try sample.plant(nil, at: twin) }
+        }
+        #expect(try sample.engine.verify().isClean)
+    }
+
+    @Test("what was found before a zone turns out to be unreadable is reported too")
+    func findingsBeforeDamage() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        try sample.plant(nil, at: zone.type("Item", name: "alone"))
+        try sample.plant([9, 9], at: zone.change(sequence: 1))
+        let report = try sample.engine.verify()
+        #expect(report.missingCount == 1, "\(report.findings)")
+        #expect(report.recordsChecked == 8)
+        #expect(report.findings.contains { $0.detail.hasPrefix("could not be verified to its end") })
+    }
+
     private static func isHistory(_ keyspace: ZoneKeyspace) -> Bool {
         keyspace == .endedParents || keyspace == .endedChildren || keyspace == .endedShares
     }

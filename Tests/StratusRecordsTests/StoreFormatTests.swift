@@ -20,6 +20,25 @@ struct StoreFormatTests {
         #expect(error?.fields["supported"] == "1")
     }
 
+    @Test("a store of an older format asks to be migrated, naming both formats, and is left as it is")
+    func olderFormat() throws {
+        let store = MemoryStore()
+        _ = try RecordEngine(store: store, incarnation: UUID())
+        let before = store.entryCount
+        let error = #expect(throws: RecordsError.self) {
+            try StoreFormat.check(store, incarnation: UUID(), supported: FormatEntry.currentVersion + 1)
+        }
+        #expect(error?.code == .unavailable)
+        #expect(error?.fields["found"] == "1")
+        #expect(error?.fields["supported"] == "2")
+        #expect(store.entryCount == before)
+    }
+
+    @Test("the marker of a store on disk has the layout's number")
+    func markerNumber() {
+        #expect(UInt64(StoreFormat.number) == FormatEntry.currentVersion)
+    }
+
     @Test("a store that holds somebody else's keys is refused and left as it is")
     func foreign() throws {
         let store = MemoryStore()

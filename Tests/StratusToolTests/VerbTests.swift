@@ -161,5 +161,7 @@ struct VerbTests {
         let steps = try await ToolRun.stratus("demo", "tree", "--store", "demo", "--json", in: directory).objects()
         let move = try #require(steps.first { $0["step"] as? String == "move a folder into the share" })
         #expect((move["cost"] as? [String: Any])?["fsyncs"] as? Int == 1)
+        let again = try #require(steps.first { $0["step"] as? String == "import it again" })
+        #expect((again["cost"] as? [String: Any])?["commits"] as? Int == 0)
     }
 }

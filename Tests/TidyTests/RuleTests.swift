@@ -121,6 +121,22 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(SeamRule.findings(in: [source(text, at: "Sources/StratusRecords/A.swift")]).count == 1)
     }
 
+    @Test("a store that is opened without its format number is found")
+    func formatlessOpenings() {
+        let codes = [
+            "LevelDBOptions()", "LevelDBStore.open(at: f(path))",
+            "LevelDBStore.backup(ofStoreAt: a, to: b) { options }",
+            "LevelDBStore.repairLosingDamagedData(at: path)",
+        ]
+        for code in codes {
+            #expect(
+                SeamRule.findings(in: [source("let a = 1\n" + code, at: "Sources/stratus/A.swift")]).map(\.line) == [2])
+            #expect(SeamRule.findings(in: [source(code, at: "Sources/StratusTestSupport/A.swift")]).isEmpty)
+        }
+        let whole = "LevelDBStore.open(at: path, options: LevelDBOptions(formatVersion: Format.number))"
+        #expect(SeamRule.findings(in: [source(whole, at: "Sources/stratus/A.swift")]).isEmpty)
+    }
+
     @Test("repair is called from one file, in the engine's target")
     func repairCalls() {
         let first = source("leveldb_repair_db(a)", at: "Sources/StratusLevelDB/Repair.swift")

@@ -35,6 +35,7 @@ public final class SaveOneOperation: CKModifyRecordsOperation, @unchecked Sendab
 
 /// Fetches records of one zone by their names.
 public class FetchByNameOperation: CKFetchRecordsOperation, @unchecked Sendable {
+    // @unchecked because `names` never changes.
     /// The names that were asked for.
     public let names: [String]
 
@@ -85,6 +86,7 @@ public final class CountingZonesOperation: CKFetchRecordZonesOperation, @uncheck
 
 /// Makes a zone, with nothing of its own but a convenience initialiser.
 public final class MakeZoneOperation: CKModifyRecordZonesOperation, @unchecked Sendable {
+    // @unchecked because it adds nothing that is stored.
     /// An operation that makes a zone of this name.
     public convenience init(zoneName: String) {
         self.init(recordZonesToSave: [CKRecordZone(zoneName: zoneName)], recordZoneIDsToDelete: nil)
@@ -93,6 +95,7 @@ public final class MakeZoneOperation: CKModifyRecordZonesOperation, @unchecked S
 
 /// Something to do between operations of a database, which waits and is waited for like them.
 public final class CheckpointOperation: CKDatabaseOperation, @unchecked Sendable {
+    // @unchecked because `title` never changes.
     /// What has been reached.
     public let title: String
 

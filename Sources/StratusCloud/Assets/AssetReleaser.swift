@@ -66,12 +66,15 @@ package struct AssetReleaser: Sendable {
         var stored = release
         // Ahead of what is stored where records without assets were passed over.
         var cursor = release
+        var pausesInARow = 0
         while shouldContinue() {
-            if engine.store.isUnderWritePressure {
+            if pausesInARow < engine.options.limits.purgePauseCount, engine.store.isUnderWritePressure {
+                pausesInARow += 1
                 progress.pauses += 1
                 pause()
                 continue
             }
+            pausesInARow = 0
             let batch = try nextBatch(of: cursor)
             if batch.assets.isEmpty, let last = batch.last {
                 cursor.last = last

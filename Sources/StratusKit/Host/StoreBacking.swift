@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusLevelDB
+import StratusRecords
 import StratusStore
 
 /// A directory, or memory with a temporary directory for the contents of assets.
@@ -23,7 +24,7 @@ final class StoreBacking: Sendable {
     /// Opens what is there, or makes it.
     func open() throws -> any OrderedStore {
         guard let directory else { return MemoryStore() }
-        var options = LevelDBOptions()
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.blockCacheByteCount = cacheByteCount
         return try LevelDBStore.open(at: directory.path, options: options)
     }
@@ -56,7 +57,9 @@ final class StoreBacking: Sendable {
         from source: String, to destination: String, begin: (String) throws -> Void,
         prepare: (any OrderedStore) throws -> Void
     ) throws -> EngineFigures {
-        let report = try LevelDBStore.backup(ofStoreAt: source, to: destination, begin: begin, prepare: prepare)
+        let report = try LevelDBStore.backup(
+            ofStoreAt: source, to: destination, options: LevelDBOptions(formatVersion: StoreFormat.number),
+            begin: begin, prepare: prepare)
         return EngineFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount,

@@ -59,7 +59,7 @@ struct KeyShape {
             switch keyspace {
             case .format, .header: []
             case .databases: [.text, .optionalText, .scope]
-            case .purges, .releases: [.database, .zone]
+            case .purges, .releases, .rebuilds: [.database, .zone]
             case .receipts: [.bytes]
             case .accounts, .shareURLs: [.text]
             case .identities: [.identityKind, .text]

@@ -54,6 +54,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             let progress = entry.last.map { "released up to \(quoted($0.text))" } ?? "nothing released"
             return "\(entry.database) / \(entry.zone), identity \(entry.identity), owner \(quoted(entry.owner.text)), "
                 + progress
+        case .rebuilds: return "identity \(try RebuildEntry(decoding: value).identity)"
         case .accounts: return text(try AccountEntry(decoding: value))
         case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
         case .usage, .zoneUsage: return "\(try UsageEntry(decoding: value).byteCount) bytes"

@@ -66,6 +66,15 @@ package enum GlobalKeys {
         try readZone(key, .releases)
     }
 
+    package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
+        key(.rebuilds, database, zone)
+    }
+    package static var rebuilds: LayoutRange { keyspace(.rebuilds) }
+    /// The zone of a key of the rebuilds keyspace. Throws `.corruptKey`.
+    package static func readRebuildKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+        try readZone(key, .rebuilds)
+    }
+
     private static func key(
         _ keyspace: GlobalKeyspace, _ database: DatabaseNumber, _ zone: ZoneNumber
     ) -> [UInt8] {

@@ -35,6 +35,9 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: database number, zone number. Value: `ReleaseEntry`. A deleted zone whose records still count as holders of
     /// assets; it becomes a purge when they do not.
     case releases = 15
+    /// Key: database number, zone number. Value: `RebuildEntry`. A zone whose indexes are being rebuilt: not to be relied
+    /// on until the entry is gone.
+    case rebuilds = 16
 }
 
 /// What an identity look-up goes by. The raw values are stored: they never change.

@@ -30,14 +30,15 @@ package struct LevelDBOptions: Sendable {
     package var syncsCommits = true
     /// Whether a directory that does not exist, or is empty, becomes a new store. Default: true.
     package var createIfMissing = true
-    /// The format number of the layer above: a store of a higher number is refused. Default: 1.
-    package var formatVersion = 1
+    /// The format number of the layer above, kept in the store's marker file: a store of another number is refused before
+    /// anything of it is touched. Default: 1, for a layer that has only ever had one.
+    package var formatVersion: Int
     /// How many bytes of keys and values one group of transactions may gather before further ones wait. Default: 4 MiB.
     package var groupByteCount = 4 << 20
     /// What tests put in the way. Default: nothing.
     package var testHooks = LevelDBTestHooks()
 
-    package init() {}
+    package init(formatVersion: Int = 1) { self.formatVersion = formatVersion }
 }
 
 /// Where tests take hold of a store.

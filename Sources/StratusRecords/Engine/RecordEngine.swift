@@ -13,8 +13,10 @@ package final class RecordEngine: Sendable {
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
     let directoryCache = ZoneDirectoryCache(maximumCount: 10_000)
-    /// Requests are refused while this is set.
+    /// Whether this engine rebuilds indexes: one zone at a time.
     let isRebuilding = Atomic(false)
+    /// The zones whose indexes are not to be relied on: those that have a rebuild entry in the newest published version.
+    let rebuilding: Locked<Set<CacheZone>>
 
     /// Opens the record layer of a store, and lays it out if the store is empty.
     ///
@@ -26,7 +28,11 @@ package final class RecordEngine: Sendable {
         self.store = store
         self.options = options
         self.ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount)
-        try Self.wrappingErrors { try StoreFormat.check(store, incarnation: incarnation) }
+        self.rebuilding = Locked(
+            try Self.wrappingErrors {
+                try StoreFormat.check(store, incarnation: incarnation)
+                return try store.read { try RebuildMark.zones(in: $0) }
+            })
     }
 
     /// Runs `body` on a snapshot of everything committed.

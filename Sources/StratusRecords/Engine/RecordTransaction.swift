@@ -4,7 +4,6 @@ package import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusStore
-import Synchronization
 
 /// What a new zone is given from outside.
 package struct ZoneBirth: Hashable, Sendable {
@@ -34,9 +33,11 @@ package final class RecordTransaction: RecordReader {
     /// Plans a request without carrying it out.
     ///
     /// Throws `RequestRefused` when a record cannot be written as asked, `unknownZone`, `invalidRequest`,
-    /// `hierarchyTooDeep` and `corruption`.
+    /// `hierarchyTooDeep`, `corruption`, and `rebuilding` where a rebuild of the zone's indexes runs or was interrupted.
     package func plan(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
-        var planner = try MutationPlanner(zone: existingZone(id), request: request)
+        let zone = try existingZone(id)
+        try requireWholeIndexes(of: zone)
+        var planner = try MutationPlanner(zone: zone, request: request)
         return try planner.plan()
     }
 
@@ -50,13 +51,11 @@ package final class RecordTransaction: RecordReader {
 
     /// Carries out a plan that this transaction has made, and after which it has written nothing else into the zone.
     ///
-    /// Throws `rebuilding` while indexes are being rebuilt, `unknownZone`.
+    /// Throws `unknownZone`, and `rebuilding` where a rebuild of the zone's indexes runs or was interrupted.
     @discardableResult
     package func carryOut(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
-        guard !engine.isRebuilding.load(ordering: .acquiring) else {
-            throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
-        }
         let zone = try existingZone(id)
+        try requireWholeIndexes(of: zone)
         guard !plan.isEmpty else { return plan }
         var plan = plan
         try plan.mutations.forEach { key, value in
@@ -124,6 +123,7 @@ package final class RecordTransaction: RecordReader {
             let purge = PurgeEntry(database: listing.database, zone: number, identity: identity)
             try writer.set(GlobalKeys.purge(listing.database, number), to: purge.encoded())
         }
+        try forgetRebuild(of: zone)
         forgetAncestors(of: zone)
         forgetZoneReader(id)
         publishDirectoryChange(of: id)

@@ -1,36 +1,51 @@
 // The format version: the first thing read from a store.
+//
+// The number stands twice: in a key, where a store without files has it too, and in the marker file of a store on disk,
+// which is read before anything of it is touched. Whoever opens a store on disk passes `number` to the engine below.
 
-import FoundationEssentials
+package import FoundationEssentials
 import StratusLayout
-import StratusStore
+package import StratusStore
 
-enum StoreFormat {
-    /// Makes sure the store is of the format this software writes, and lays out an empty one.
-    static func check(_ store: any OrderedStore, incarnation: UUID) throws {
+/// The format of stores that this software reads and writes.
+package enum StoreFormat {
+    /// The layout's number, for the marker of a store on disk.
+    package static let number = Int(FormatEntry.currentVersion)
+
+    /// Makes sure the store is of the format `supported`, and lays out an empty one.
+    ///
+    /// Throws `newerFormat`, `unavailable` for an older format, and `notAStore`; nothing is written then.
+    package static func check(
+        _ store: any OrderedStore, incarnation: UUID, supported: UInt64 = FormatEntry.currentVersion
+    ) throws {
         let found = try store.read { reader in
             try reader.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
         }
-        if let found { return try check(found) }
+        if let found { return try check(found, supported) }
         try store.transact { writer in
             if let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) }) {
-                return try check(entry)
+                return try check(entry, supported)
             }
             let everything = KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32))
             try writer.scan(everything, .forward, limit: 1) { _, _ in
                 throw RecordsError(
                     .notAStore, "The store holds keys but no format entry: it belongs to something else.", [:])
             }
-            let entry = FormatEntry(version: FormatEntry.currentVersion, incarnation: incarnation)
+            let entry = FormatEntry(version: supported, incarnation: incarnation)
             try writer.set(GlobalKeys.format(), to: entry.encoded())
             try writer.set(GlobalKeys.header(), to: GlobalHeader(nextDatabaseNumber: 1).encoded())
         }
     }
 
-    private static func check(_ entry: FormatEntry) throws {
-        guard entry.version <= FormatEntry.currentVersion else {
+    private static func check(_ entry: FormatEntry, _ supported: UInt64) throws {
+        let fields = ["found": "\(entry.version)", "supported": "\(supported)"]
+        if entry.version > supported {
             throw RecordsError(
-                .newerFormat, "A newer version of this software wrote the store: open it with that version.",
-                ["found": "\(entry.version)", "supported": "\(FormatEntry.currentVersion)"])
+                .newerFormat, "A newer version of this software wrote the store: open it with that version.", fields)
+        }
+        // What an older format lacks would be read as missing.
+        if entry.version < supported {
+            throw RecordsError(.unavailable, "The store is of an older format: migrate it first.", fields)
         }
     }
 }

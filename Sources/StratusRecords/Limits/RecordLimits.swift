@@ -10,6 +10,9 @@ package struct RecordLimits: Hashable, Sendable {
     package var requestItemCount = 50_000
     /// Entries deleted in one commit by a background purge.
     package var purgeBatchCount = 1_000
+    /// How often in a row a background purge waits for a store that is behind with its own work, before it tries a batch
+    /// all the same.
+    package var purgePauseCount = 200
 
     /// Fields of one record (L-06).
     package static let fieldCount = 256

@@ -13,6 +13,7 @@ struct DirectoryVerifier {
         for database in try reader.databases() {
             known[database.entry.number] = try verify(database.entry, database.id, &report)
         }
+        try verifyRebuilds(of: known, &report)
         try reader.store.scan(GlobalKeys.purges.keyRange) { _, value in
             let purge = try PurgeEntry(decoding: value)
             if known[purge.database]?.insert(purge.zone).inserted == false {
@@ -30,6 +31,23 @@ struct DirectoryVerifier {
         }
         for (database, zones) in known { try verifyRanges(of: database, zones, &report) }
         try verifyDatabases(Set(known.keys), &report)
+    }
+
+    /// A zone whose indexes are being rebuilt takes no requests, which whoever verifies must learn.
+    private func verifyRebuilds(
+        of known: [DatabaseNumber: Set<ZoneNumber>], _ report: inout IndexReport
+    ) throws {
+        try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
+            let (database, zone) = try GlobalKeys.readRebuildKey(key)
+            if known[database]?.contains(zone) == true {
+                report.note(
+                    .wrong, key: [UInt8](copying: key),
+                    "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
+            } else {
+                report.note(.dangling, key: [UInt8](copying: key), "a rebuild of a zone that does not exist")
+            }
+            return .next
+        }
     }
 
     /// Looks once into the range of every database that has keys, and at the counter that numbers them.

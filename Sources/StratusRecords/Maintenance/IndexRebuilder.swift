@@ -1,14 +1,16 @@
 // Rebuilds the indexes of a zone from its records, batch by batch, by the same rules that wrote them.
 //
-//   1. Delete entries that no record accounts for.
-//   2. Write every record's entries as they should be; a record's own value decides parent and share.
-//   3. Set the flags that say whether a record has children.
-//   4. Count the share roots anew, chain by chain.
-//   5. Give the zone a new incarnation and raise its horizon: what feeds remembered may be wrong, so old tokens expire.
+//   1. Mark the zone (`RebuildMark`): requests are refused from here on, for the counts are wrong in between.
+//   2. Delete entries that no record accounts for.
+//   3. Write every record's entries as they should be; a record's own value decides parent and share.
+//   4. Set the flags that say whether a record has children.
+//   5. Count the share roots anew, chain by chain.
+//   6. Give the zone a new incarnation and raise its horizon: what feeds remembered may be wrong, so old tokens expire.
+//      The mark goes with that commit.
 //
-// Requests are refused while a rebuild runs, for its counts are wrong in between. A rebuild that is interrupted leaves
-// indexes that `verify` finds fault with and another rebuild mends. What the records themselves contradict, a missing
-// parent or two roots on one path, is not mended: the report at the end still names it.
+// A rebuild that is interrupted, or fails, leaves the mark: the zone takes no requests, `verify` says so, and another
+// rebuild begins from the start. What the records themselves contradict, a missing parent or two roots on one path, is
+// not mended: the report at the end still names it.
 
 package import FoundationEssentials
 import StratusLayout
@@ -28,7 +30,12 @@ extension RecordEngine {
             throw RecordsError(.rebuilding, "Indexes are being rebuilt already: wait until that is done.")
         }
         defer { isRebuilding.store(false, ordering: .releasing) }
-        let identity = try read { try $0.existingZone(id).header().identity }
+        let identity = try transact { transaction in
+            let zone = try transaction.existingZone(id)
+            let identity = try zone.header().identity
+            try transaction.markRebuilding(zone, identity: identity)
+            return identity
+        }
         let rebuilder = ZoneRebuilder(engine: self, id: id, identity: identity)
         try rebuilder.deleteDangling()
         try rebuilder.writeEntries(progress)
@@ -51,7 +58,7 @@ private struct ZoneRebuilder {
     let id: ZoneID
     let identity: UUID
 
-    // MARK: 1. Dangling entries
+    // MARK: 2. Dangling entries
 
     func deleteDangling() throws {
         for keyspace in [.records] + ZoneVerifier.indexKeyspaces where keyspace != .shareCounts {
@@ -68,7 +75,7 @@ private struct ZoneRebuilder {
         }
     }
 
-    // MARK: 2. Entries
+    // MARK: 3. Entries
 
     func writeEntries(_ progress: (IndexProgress) -> Void) throws {
         let total = try engine.read { Int(clamping: try $0.existingZone(id, identity: identity).header().recordCount) }
@@ -129,7 +136,7 @@ private struct ZoneRebuilder {
         }
     }
 
-    // MARK: 3. Flags
+    // MARK: 4. Flags
 
     func setFlags() throws {
         try inBatches({ $0.keys.parents }) { transaction, zone, key, value in
@@ -140,7 +147,7 @@ private struct ZoneRebuilder {
         }
     }
 
-    // MARK: 4. Share counts
+    // MARK: 5. Share counts
 
     func countShares() throws {
         try inBatches({ $0.keys.shareCounts }) { transaction, _, key, _ in
@@ -161,7 +168,7 @@ private struct ZoneRebuilder {
         }
     }
 
-    // MARK: 5. Header
+    // MARK: 6. Header
 
     func finish(incarnation: UUID) throws {
         let count = try engine.read { reader in
@@ -180,6 +187,7 @@ private struct ZoneRebuilder {
             header.incarnation = incarnation
             header.horizon = header.sequence
             try transaction.set(zone.keys.header(), to: header.encoded())
+            try transaction.unmarkRebuilding(zone)
         }
     }
 

@@ -54,6 +54,8 @@ extension RecordEngine {
         _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: (IndexProgress) -> Void
     ) throws {
         var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report)
+        // What was found before a zone turns out to be unreadable counts too.
+        defer { report = verifier.report }
         try verifier.verifyRecords(progress)
         try verifier.verifyReachability()
         try verifier.verifyCounts()
@@ -61,8 +63,7 @@ extension RecordEngine {
         if verifier.header.identity != listing.entry.identity {
             verifier.report.note(.wrong, key: zone.keys.header(), "the header has another identity than the directory")
         }
-        report = verifier.report
-        report.zonesChecked += 1
+        verifier.report.zonesChecked += 1
     }
 }
 

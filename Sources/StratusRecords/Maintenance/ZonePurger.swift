@@ -2,7 +2,8 @@
 //
 // Deleting a zone leaves a purge entry. Nothing can reach the zone's keys any more and its number is never used again,
 // so the batches need no coordination with anybody: a crash between two of them loses nothing, the next run goes on
-// where keys are left. The purge entry goes last. While the store is behind with its own work the purge waits.
+// where keys are left. The purge entry goes last. While the store is behind with its own work the purge waits, but not
+// for ever: a store whose background work has stopped stays behind, and only a commit shows why.
 
 import StratusLayout
 import StratusStore
@@ -21,7 +22,8 @@ package struct PurgeProgress: Hashable, Sendable {
 extension RecordEngine {
     /// Purges every deleted zone.
     ///
-    /// `pause` is called while the store is under write pressure and should sleep a little. `rest` is called after each
+    /// `pause` is called while the store is under write pressure and should sleep a little; after so many pauses in a row
+    /// as the limits say, a batch is tried nevertheless, and throws what keeps the store from its work. `rest` is called after each
     /// batch; where others write meanwhile it should sleep about as long as a batch takes, a few milliseconds, for a
     /// purge that never rests takes every second turn of the write lane. The purge ends early, to be resumed by another
     /// call, when `shouldContinue` answers false.
@@ -29,15 +31,18 @@ extension RecordEngine {
         pause: () -> Void, rest: () -> Void = {}, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws -> PurgeProgress {
         var progress = PurgeProgress()
+        var pausesInARow = 0
         while let purge = try nextPurge() {
             var range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
             while true {
                 guard shouldContinue(progress) else { return progress }
-                if store.isUnderWritePressure {
+                if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
+                    pausesInARow += 1
                     progress.pauses += 1
                     pause()
                     continue
                 }
+                pausesInARow = 0
                 let deleted = try deleteEntries(in: range, limit: options.limits.purgeBatchCount)
                 guard let last = deleted.last else { break }
                 progress.entriesDeleted += deleted.count

@@ -4,6 +4,15 @@ import StratusLayout
 import StratusModel
 import StratusStore
 
+/// The last time of a record's history that was looked at.
+private struct EndedTime {
+    let name: RecordName
+    let ended: UInt64
+
+    /// When the next time of the record may begin; nil for another record.
+    func end(for name: RecordName) -> UInt64? { name == self.name ? ended : nil }
+}
+
 extension ZoneVerifier {
     /// The keyspaces whose entries are accounted for by records as they are now.
     static let indexKeyspaces: [ZoneKeyspace] = [
@@ -40,16 +49,19 @@ extension ZoneVerifier {
         }
     }
 
-    /// What ended began before it ended, times do not overlap, and both sides of a link tell the same.
+    /// What ended began before it ended, times overlap neither each other nor what holds now, and both sides of a link
+    /// tell the same.
+    ///
+    /// An ended time without a parent, an ended share, and both sides of a link gone together leave no trace.
     mutating func verifyHistory() throws {
-        var previous: (name: RecordName, ended: UInt64)?
+        var previous: EndedTime?
         try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
             let parts = try zone.keys.readEndedParentKey(key)
             guard parts.ended > header.horizon else { return .next }
             let entry = try EndedParentEntry(decoding: value)
-            let start = previous.flatMap { $0.name == parts.name ? $0.ended : nil } ?? 0
-            checkTimes(key, began: entry.began, ended: parts.ended, notBefore: start)
-            previous = (parts.name, parts.ended)
+            if let previous, previous.name != parts.name { try checkParentNow(previous) }
+            checkTimes(key, began: entry.began, ended: parts.ended, notBefore: previous?.end(for: parts.name) ?? 0)
+            previous = EndedTime(name: parts.name, ended: parts.ended)
             guard let parent = entry.parent else { return .next }
             let twin = zone.keys.endedChild(parent: parent, child: parts.name, ended: parts.ended)
             let began = try zone.store.withValue(forKey: twin) { try EndedChildEntry(decoding: $0).began }
@@ -57,22 +69,44 @@ extension ZoneVerifier {
             if let began, began != entry.began { report.note(.wrong, key: twin, "began at \(began)") }
             return .next
         }
+        if let previous { try checkParentNow(previous) }
         try verifyEndedChildren()
         previous = nil
         try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
             let parts = try zone.keys.readEndedShareKey(key)
             guard parts.ended > header.horizon else { return .next }
-            let start = previous.flatMap { $0.name == parts.name ? $0.ended : nil } ?? 0
-            checkTimes(key, began: try EndedShareEntry(decoding: value).began, ended: parts.ended, notBefore: start)
-            previous = (parts.name, parts.ended)
+            let began = try EndedShareEntry(decoding: value).began
+            if let previous, previous.name != parts.name { try checkShareNow(previous) }
+            checkTimes(key, began: began, ended: parts.ended, notBefore: previous?.end(for: parts.name) ?? 0)
+            previous = EndedTime(name: parts.name, ended: parts.ended)
             return .next
         }
+        if let previous { try checkShareNow(previous) }
     }
 
     private mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
         report.entriesChecked += 1
         guard began < start || began >= ended || ended > header.sequence else { return }
         report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")
+    }
+
+    /// The parent that a record has, or that it has none, began when the last one ended or later.
+    private mutating func checkParentNow(_ last: EndedTime) throws {
+        guard let node = try node(of: last.name), node.parentSince < last.ended else { return }
+        noteOverlap(zone.keys.endedParent(child: last.name, ended: last.ended), last, now: node.parentSince)
+    }
+
+    private mutating func checkShareNow(_ last: EndedTime) throws {
+        guard let node = try node(of: last.name), node.share != nil, node.shareSince < last.ended else { return }
+        noteOverlap(zone.keys.endedShare(root: last.name, ended: last.ended), last, now: node.shareSince)
+    }
+
+    private mutating func noteOverlap(_ key: [UInt8], _ last: EndedTime, now since: UInt64) {
+        report.note(.wrong, key: key, "ended at \(last.ended), and what holds now began at \(since)")
+    }
+
+    private func node(of name: RecordName) throws -> HierarchyNode? {
+        try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0).node }
     }
 
     private mutating func verifyEndedChildren() throws {

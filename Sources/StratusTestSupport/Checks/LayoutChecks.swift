@@ -3,7 +3,7 @@
 // The same checks serve the tests (flips, cuts, random bytes) and the fuzz targets `key` and `record`.
 
 import FoundationEssentials
-import StratusLayout
+package import StratusLayout
 import StratusModel
 
 /// Checks of decoders over arbitrary bytes. Each returns what is wrong, or nil.
@@ -72,13 +72,14 @@ package enum LayoutChecks {
         return parentView(bytes)
     }
 
-    private static let valueTypes: [any LayoutValue.Type] = [
+    /// Every type of value but the record, which has no layout of its own protocol.
+    package static let valueTypes: [any LayoutValue.Type] = [
         Tombstone.self, ParentEntry.self, ChildEntry.self, ShareRootEntry.self, ShareCountEntry.self, EmptyEntry.self,
         ChangeEntry.self, EndedParentEntry.self, EndedChildEntry.self, EndedShareEntry.self, ZoneHeader.self,
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
         ZoneSettingsEntry.self, ZoneMarkerEntry.self, ZoneAssetsEntry.self,
         PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, IdentityEntry.self,
-        UsageEntry.self, DepartureEntry.self, ReleaseEntry.self,
+        UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

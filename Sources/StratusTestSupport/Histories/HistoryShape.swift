@@ -29,10 +29,16 @@ package struct HistoryShape: Sendable {
         + ["l", "m"].map { RecordName(String(repeating: "l", count: 254) + $0) }
         + [RecordName(String(repeating: "\u{20AC}", count: 255)), RecordName(String(repeating: "\u{0}", count: 255))]
 
+    /// How many kinds of shapes there are.
+    package static let count = 8
+
+    /// Which kind of shape the history with this seed has.
+    package static func index(seed: UInt64) -> Int { Int(seed % UInt64(count)) }
+
     /// The shape of the history with this seed: all kinds in turn.
     package static func shape(seed: UInt64) -> HistoryShape {
         var shape = HistoryShape()
-        switch seed % 8 {
+        switch index(seed: seed) {
         case 0: shape.depthLimit = 3
         case 1: shape.names = hardNames
         case 2:

@@ -72,6 +72,7 @@ final class Demonstration {
 
     private func importTree(_ title: String, mustWrite: Bool) throws {
         try heading(title)
+        let before = session.statistics.transactionsCommitted
         let report = try step(title, { $0.savedCount }) {
             let progress = Progress("importing", total: nil, on: console)
             defer { progress.finish() }
@@ -81,6 +82,11 @@ final class Demonstration {
         }
         for line in report.lines { try console.line(line) }
         if mustWrite, report.createdCount != report.recordCount { throw unexpected("the import saved too little") }
+        guard !mustWrite, session.statistics.transactionsCommitted != before else { return }
+        guard report.savedCount + report.deletedCount > 0 else { throw unexpected("an import that changed nothing has written") }
+        throw ToolError(
+            .refused, "The tree has changed between two imports: choose one that nobody writes to.",
+            ["saved": "\(report.savedCount)", "deleted": "\(report.deletedCount)"])
     }
 
     private func makeRoot(_ stage: DemoStage) throws {

@@ -91,7 +91,7 @@ final class StoreSession {
     }
 
     private static func openEngine(_ path: String) throws -> (LevelDBStore, RecordEngine) {
-        var options = LevelDBOptions()
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.createIfMissing = false
         let store = try LevelDBStore.open(at: path, options: options)
         do {

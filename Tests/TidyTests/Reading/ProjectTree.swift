@@ -4,7 +4,7 @@ import Foundation
 
 /// The text files of the checkout these tests were built from.
 struct ProjectTree: Sendable {
-    static let folders = ["Sources", "Tests", "Benchmarks", "Docs", "scripts", ".ci", ".github"]
+    static let folders = ["Sources", "Tests", "Benchmarks", "Examples", "Docs", "scripts", ".ci", ".github"]
     static let shared = ProjectTree(root: root)
 
     /// Relative path → text.

@@ -67,6 +67,23 @@ struct SwiftSource {
         }
     }
 
+    /// The words between the parentheses of every call that begins with these tokens, the last of which is a parenthesis.
+    func arguments(ofCallsOf call: [String]) -> [(line: Int, words: Set<String>)] {
+        guard tokens.count >= call.count else { return [] }
+        return (0...(tokens.count - call.count)).compactMap { start in
+            guard call.indices.allSatisfy({ tokens[start + $0].text == call[$0] }) else { return nil }
+            var depth = 1
+            var words: Set<String> = []
+            for token in tokens[(start + call.count)...] {
+                if token.text == "(" { depth += 1 }
+                if token.text == ")" { depth -= 1 }
+                if depth == 0 { break }
+                words.insert(token.text)
+            }
+            return (tokens[start].line, words)
+        }
+    }
+
     /// The modules the file imports.
     var imports: [Token] {
         let kinds: Set = ["struct", "class", "enum", "protocol", "func", "let", "var", "typealias", "actor"]

@@ -1,5 +1,6 @@
 // The engine is named in one place: above `StratusLevelDB` one file of each target may name it, and the repair that
-// LevelDB offers is called from one file.
+// LevelDB offers is called from one file. Whoever opens stores there says which format they have, so that software of an
+// older format leaves them alone.
 
 enum SeamRule {
     /// Targets that may name the engine, in one file each. What serves tests alone may name it anywhere.
@@ -10,7 +11,22 @@ enum SeamRule {
     ]
 
     static func findings(in sources: [SwiftSource]) -> [Finding] {
-        engineNames(in: sources) + repairCalls(in: sources)
+        engineNames(in: sources) + repairCalls(in: sources) + sources.flatMap(formatlessOpenings)
+    }
+
+    /// Stores that are opened, copied or repaired without a format number: the engine's default would stand in its place.
+    private static func formatlessOpenings(in source: SwiftSource) -> [Finding] {
+        guard let target = source.sourceTarget, hosts.contains(target) else { return [] }
+        let calls: [([String], needed: String)] = [
+            (["LevelDBOptions", "("], "formatVersion"), (["LevelDBStore", ".", "open", "("], "options"),
+            (["LevelDBStore", ".", "backup", "("], "options"),
+            (["LevelDBStore", ".", "repairLosingDamagedData", "("], "options"),
+        ]
+        return calls.flatMap { call, needed in
+            source.arguments(ofCallsOf: call).filter { !$0.words.contains(needed) }.map {
+                Finding(source.path, line: $0.line, "a store is opened without its format number: pass \(needed)")
+            }
+        }
     }
 
     private static func engineNames(in sources: [SwiftSource]) -> [Finding] {

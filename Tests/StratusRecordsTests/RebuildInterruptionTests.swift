@@ -1,0 +1,148 @@
+// A rebuild that ends on its way, by a fault or with its process: nobody may take the indexes it leaves for whole ones.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("Interrupted rebuilds")
+struct RebuildInterruptionTests {
+    private let sample: SampleZone
+    private let keys: ZoneKeys
+
+    init() throws {
+        sample = try SampleZone.filled()
+        keys = try sample.keys()
+    }
+
+    private func engine(on store: any OrderedStore) throws -> RecordEngine {
+        try RecordEngine(store: store, incarnation: UUID())
+    }
+
+    @Test("a rebuild that ends at any of its commits leaves a zone that takes no requests until it is rebuilt")
+    func everyCommit() throws {
+        let counting = FaultInjectingStore(sample.store.reopened())
+        try engine(on: counting).rebuild(sample.id, incarnation: UUID())
+        let count = counting.count(of: .commitApplied)
+        #expect(count > 15)
+        for point in [FaultPoint.commitNotApplied, .commitApplied] {
+            for occurrence in 1...count {
+                // The first commit marks the zone, the last one removes the mark.
+                let isWhole = occurrence == (point == .commitApplied ? count : 1)
+                try interrupt(Fault(point, at: occurrence, FaultSweep.defaultError(at: point)), isWhole: isWhole)
+            }
+        }
+    }
+
+    private func interrupt(_ fault: Fault, isWhole: Bool) throws {
+        let bare = sample.store.reopened()
+        let store = FaultInjectingStore(bare)
+        let first = try engine(on: store)
+        store.arm(fault)
+        let error = #expect(throws: RecordsError.self) { try first.rebuild(sample.id, incarnation: UUID()) }
+        #expect(error?.code.description == fault.error.code.description)
+        try expectAnswers(of: first, isWhole: isWhole, "\(fault), same engine")
+        let second = try engine(on: bare.reopened())
+        try expectAnswers(of: second, isWhole: isWhole, "\(fault), opened anew")
+        #expect(try second.verify().isClean == isWhole, "\(fault)")
+        try second.rebuild(sample.id, incarnation: UUID())
+        let report = try second.verify()
+        #expect(report.isClean, "\(fault): \(report.findings)")
+        try expectAnswers(of: second, isWhole: true, "\(fault), rebuilt")
+    }
+
+    /// A second root above an existing one is refused for that where indexes are whole; else nothing is judged.
+    private func expectAnswers(of engine: RecordEngine, isWhole: Bool, _ situation: String) throws {
+        let second = RecordMutation.save("top", share: "Second")
+        let conflict = ShareConflict(place: .below, root: "shared", share: "Share-1")
+        #expect(
+            refusal(of: second, engine) == (isWhole ? "top: \(Refusal.alreadyShared(conflict))" : "rebuilding"),
+            "\(situation)")
+        if !isWhole { #expect(refusal(of: .save("new"), engine) == "rebuilding", "\(situation)") }
+    }
+
+    private func refusal(of mutation: RecordMutation, _ engine: RecordEngine) -> String {
+        do {
+            let request = MutationRequest([mutation], stamp: SampleZone.stamp, tagSalt: 7)
+            try engine.transact { [sample] in try $0.apply(request, in: sample.id) }
+            return "accepted"
+        } catch let refused as RequestRefused {
+            return refused.refusals.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+        } catch let error as RecordsError {
+            return error.code.description
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// A store in which a rebuild was interrupted half way.
+    private func interruptedStore() throws -> MemoryStore {
+        let bare = sample.store.reopened()
+        let store = FaultInjectingStore(bare)
+        let engine = try engine(on: store)
+        store.arm(Fault(.commitNotApplied, at: 12, FaultSweep.defaultError(at: .commitNotApplied)))
+        #expect(throws: RecordsError.self) { try engine.rebuild(sample.id, incarnation: UUID()) }
+        return bare.reopened()
+    }
+
+    @Test("the refusal of an interrupted rebuild says to rebuild again, and verification names the zone")
+    func saysHowToMend() throws {
+        let engine = try engine(on: interruptedStore())
+        let request = MutationRequest([.save("new")], stamp: SampleZone.stamp, tagSalt: 7)
+        let error = #expect(throws: RecordsError.self) {
+            try engine.transact { [sample] in try $0.plan(request, in: sample.id) }
+        }
+        #expect(error?.code == .rebuilding)
+        #expect(error?.message.contains("rebuild them again") == true)
+        let key = GlobalKeys.rebuild(keys.database, keys.zone)
+        #expect(try engine.verify().findings.contains { $0.place == "\(KeyDescription(key))" })
+    }
+
+    @Test("while a rebuild runs, only the zone that is rebuilt takes no requests")
+    func otherZones() throws {
+        let engine = sample.engine
+        let other = ZoneID(database: sample.id.database, name: "other")
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        try engine.transact { try $0.createZone(other, birth) }
+        var answers: [String] = []
+        try engine.rebuild(sample.id, incarnation: UUID()) { _ in
+            answers.append(refusal(of: .save("new"), engine))
+            let request = MutationRequest([.save("new")], stamp: SampleZone.stamp, tagSalt: 7)
+            do { try engine.transact { try $0.apply(request, in: other) } } catch { answers.append("\(error)") }
+        }
+        #expect(answers == ["rebuilding"])
+        #expect(refusal(of: .save("new"), engine) == "accepted")
+    }
+
+    @Test("a zone that is deleted takes its mark with it, and one made anew under its name takes requests")
+    func deletedZone() throws {
+        let store = try interruptedStore()
+        let engine = try engine(on: store)
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        try engine.transact { transaction in
+            try transaction.deleteZone(sample.id)
+            try transaction.createZone(sample.id, birth)
+        }
+        #expect(refusal(of: .save("new"), engine) == "accepted")
+        #expect(try engine.verify().isClean)
+        let keys = try store.read { reader in
+            var count = 0
+            try reader.scan(GlobalKeys.rebuilds.keyRange) { _, _ in
+                count += 1
+                return .next
+            }
+            return count
+        }
+        #expect(keys == 0)
+    }
+
+    @Test("a mark of a zone that does not exist is found")
+    func danglingMark() throws {
+        let key = GlobalKeys.rebuild(DatabaseNumber(1), ZoneNumber(77))
+        try sample.plant(RebuildEntry(identity: UUID()).encoded(), at: key)
+        #expect(try sample.engine.verify().danglingCount == 1)
+    }
+}
