@@ -11,6 +11,7 @@
 
 import StratusModel
 import StratusRecords
+import StratusStore
 
 final class Demonstration {
     let session: StoreSession
@@ -83,7 +84,9 @@ final class Demonstration {
         for line in report.lines { try console.line(line) }
         if mustWrite, report.createdCount != report.recordCount { throw unexpected("the import saved too little") }
         guard !mustWrite, session.statistics.transactionsCommitted != before else { return }
-        guard report.savedCount + report.deletedCount > 0 else { throw unexpected("an import that changed nothing has written") }
+        guard report.savedCount + report.deletedCount > 0 else {
+            throw unexpected("an import that changed nothing has written")
+        }
         throw ToolError(
             .refused, "The tree has changed between two imports: choose one that nobody writes to.",
             ["saved": "\(report.savedCount)", "deleted": "\(report.deletedCount)"])
