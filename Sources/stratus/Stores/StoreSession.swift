@@ -283,7 +283,8 @@ extension StoreSession {
     ) throws -> Unmended {
         var unmended: Unmended = []
         try namingKeys {
-            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination) { store in
+            let format = LevelDBOptions(formatVersion: StoreFormat.number)
+            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination, options: format) { store in
                 var options = RecordEngineOptions()
                 options.ancestorCacheByteCount = ancestorCacheByteCount
                 let engine = try RecordEngine(store: store, options: options, incarnation: UUID())
