@@ -52,8 +52,8 @@ extension LevelDBStore {
     /// Rewrites the tables that hold the range, which gives the room of deleted entries back. Others read and write
     /// meanwhile.
     ///
-    /// Throws `.closed`, and what has failed LevelDB's background work, now or before, with `.corruption` naming where
-    /// damage lies. The store then takes no more transactions.
+    /// Throws `.closed`, `.unavailable` when a write has failed before, and what has failed LevelDB's background work, with
+    /// `.corruption` naming where damage lies. The store then takes no more transactions.
     package func compact(_ range: KeyRange) throws {
         try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
         guard let error = try lane.backgroundError() else { return }

@@ -66,12 +66,12 @@ struct FaultJudge {
                 note("step \(step) threw \(error)")
                 return false
             }
-            judge(seen, step)
+            judge(seen, step, isSilent: run.isSilent(step))
         }
         return false
     }
 
-    private mutating func judge(_ error: SeenError, _ step: Int) {
+    private mutating func judge(_ error: SeenError, _ step: Int, isSilent: Bool) {
         verdict.errors.append(error)
         if !error.namesCause { note("step \(step) threw an error that does not name its cause: \(error)") }
         switch error.code {
@@ -80,8 +80,11 @@ struct FaultJudge {
             verdict.hasUnknownCommit = true
         case "unavailable":
             if !verdict.hasUnknownCommit { note("step \(step) was refused although nothing had failed: \(error)") }
-        case "inputOutput", "corruption":
+        case "inputOutput", "corruption", "diskFull":
+            if error.code == "diskFull", !isSilent { note("step \(step) threw \(error)") }
             if verdict.hasUnknownCommit { note("step \(step) was tried although a commit had failed: \(error)") }
+            // A compaction that failed has stopped the store as a failed commit does.
+            if isSilent { verdict.hasUnknownCommit = true }
         default:
             note("step \(step) threw \(error)")
         }
@@ -126,7 +129,8 @@ struct FaultJudge {
             defer { store.close() }
             let found = try contents(store)
             if let count = verdict.possibleCounts.last(where: { states.indices.contains($0) && states[$0] == found }) {
-                verdict.unknownCommitWasThere = count > verdict.acknowledgedCount
+                verdict.unknownCommitWasThere =
+                    count > verdict.acknowledgedCount && found != states[verdict.acknowledgedCount]
             } else {
                 let others = states.indices.filter { states[$0] == found }
                 note("after reopening the store holds steps \(others), not \(verdict.possibleCounts)")

@@ -77,13 +77,13 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     /// Asks LevelDB, by writing nothing, whether its background work has failed: it answers every write with that. The
     /// lane then stops as after any failed write.
     ///
-    /// Throws `.closed`.
+    /// Throws `.closed`, and `.unavailable` when a write has failed before.
     func backgroundError() throws -> EngineError? {
         monitor.lock()
         defer { monitor.unlock() }
         while inFlight != nil { flushEnded.wait(monitor) }
         if isClosed { throw ReadGate.closedError }
-        if let failure { return EngineError(text: failure.cause) }
+        if let failure { throw Self.unavailableError(failure) }
         let group = forming
         flushForming()
         guard case .failure(let error) = group.outcome else { return nil }
