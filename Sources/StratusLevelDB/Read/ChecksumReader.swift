@@ -4,6 +4,8 @@
 // is asked at every step, and behind the damage a new one goes on. A new one may meet the same damage at once: when a
 // table cannot be opened at all, or when entries of another level lie among the damaged ones. Then the next keys are
 // tried, and after too many of them the stretch counts as damaged up to where the next table begins.
+//
+// Unsafe: a key is copied while its iterator stands still.
 
 internal import StratusStore
 
