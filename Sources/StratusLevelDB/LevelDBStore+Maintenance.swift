@@ -55,13 +55,9 @@ extension LevelDBStore {
     /// Throws `.closed`, `.unavailable` when a write has failed before, and what has failed LevelDB's background work, with
     /// `.corruption` naming where damage lies. The store then takes no more transactions.
     package func compact(_ range: KeyRange) throws {
-        var error = try lane.backgroundError()
-        if error == nil {
-            // Asking has published a new snapshot: iterators of the one before are gone, which would keep its tables.
-            try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
-            error = try lane.backgroundError()
-        }
-        guard let error else { return }
+        gate.dropIdleIterators()
+        try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
+        guard let error = try lane.backgroundError() else { return }
         // LevelDB names no place, and what stopped it may lie outside of the range.
         if error.isCorruption, let damage = try? verifyChecksums().damages.first { throw damage }
         throw CorruptionCandidates.error(error, in: path, range)

@@ -94,6 +94,14 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         monitor.unlock()
     }
 
+    /// Destroys the iterators that nobody uses: each keeps the tables of its version, though a compaction replaces them.
+    func dropIdleIterators() {
+        monitor.withLock {
+            for iterator in published?.idleIterators ?? [] { iterator.destroy() }
+            published?.idleIterators = []
+        }
+    }
+
     /// Runs `actions` and puts `next` in the place of the newest version, as one step for readers.
     func publish(
         _ next: PublishedSnapshot, transactionCount: Int, isSynced: Bool,
