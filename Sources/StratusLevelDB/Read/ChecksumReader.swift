@@ -5,7 +5,7 @@
 // table cannot be opened at all, or when entries of another level lie among the damaged ones. Then the next keys are
 // tried, and after too many of them the stretch counts as damaged up to where the next table begins.
 //
-// Unsafe: a key is copied while its iterator stands still.
+// Unsafe: a key is copied out of LevelDB's memory, which stays as it is because its iterator stands still meanwhile.
 
 internal import StratusStore
 
