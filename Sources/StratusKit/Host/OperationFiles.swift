@@ -18,10 +18,10 @@ final class OperationFiles: LongLivedStore {
     private static let suffix = ".operation"
     private static let filesSuffix = ".files"
     private static let incomingSuffix = ".incoming"
-    private static let bufferByteCount = 256 << 10
 
     private let directory: String
     private let files: any AssetFiles
+    private let keeper: FileKeeper
     /// Nil until the directory was read.
     private let kept = Locked<[String: LongLivedEntry]?>(nil)
 
@@ -29,6 +29,7 @@ final class OperationFiles: LongLivedStore {
     init(directory: String, files: any AssetFiles = SystemAssetFiles()) {
         self.directory = directory
         self.files = files
+        keeper = FileKeeper(files: files)
     }
 
     func save(_ entry: LongLivedEntry) throws {
@@ -44,27 +45,23 @@ final class OperationFiles: LongLivedStore {
 
     func remove(_ id: String) throws {
         try changing { kept in
-            guard kept.removeValue(forKey: id) != nil else { return }
-            try files.removeFile(path(of: id))
+            guard kept[id] != nil else { return }
+            do throws(FileFailure) { try files.removeFile(path(of: id)) } catch {
+                guard error.isAbsence else { throw error }
+            }
+            // Not before: what the disk refuses to remove is still there, and is asked for again.
+            kept[id] = nil
             try files.syncDirectory(directory)
         }
         // What cannot be removed now is removed when the directory is read again.
-        removeFiles(filesDirectory(of: id))
+        keeper.removeDirectory(filesDirectory(of: id))
     }
 
     func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
-        let source: Int32
-        do throws(FileFailure) { source = try files.openFile(path) } catch { return nil }
-        defer { files.close(source) }
         // Reading the directory removes files without an operation, and these have none yet.
         try changing { _ in }
-        return try explaining {
-            try makeDirectory(directory)
-            try makeDirectory(filesDirectory(of: id))
-            let target = "\(filesDirectory(of: id))/\(number)"
-            guard try copy(source, to: target) else { return nil }
-            try files.syncDirectory(filesDirectory(of: id))
-            return target
+        return try FileKeeper.explaining(directory) {
+            try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id))
         }
     }
 
@@ -82,17 +79,7 @@ final class OperationFiles: LongLivedStore {
             var entries = try kept ?? read()
             // Also where the body has failed: what is read need not be read again.
             defer { kept = entries }
-            return try explaining { try body(&entries) }
-        }
-    }
-
-    private func explaining<Result>(_ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let error as FileFailure {
-            throw CloudError(
-                .serviceUnavailable, "A long-lived operation cannot be kept: mend what the disk refuses.",
-                ["directory": directory], cause: error.reason)
+            return try FileKeeper.explaining(directory) { try body(&entries) }
         }
     }
 
@@ -117,52 +104,11 @@ final class OperationFiles: LongLivedStore {
 
     private func write(_ entry: LongLivedEntry) throws {
         let bytes = [UInt8](try JSONEncoder().encode(OperationFile(entry)))
-        try makeDirectory(directory)
+        try keeper.makeDirectory(directory)
         let incoming = "\(directory)/\(UUID().uuidString)\(Self.incomingSuffix)"
-        try create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
+        try keeper.create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
         try files.rename(incoming, to: path(of: entry.id))
         try files.syncDirectory(directory)
-    }
-
-    /// Copies an open file; false, with nothing left, where it is no regular file, cannot be read or changes meanwhile.
-    private func copy(_ source: Int32, to path: String) throws -> Bool {
-        let before = try? files.facts(source)
-        guard let before, before.isRegular else { return false }
-        var isWhole = true
-        try? files.removeFile(path)
-        try create(path) { target in
-            var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
-            var total: Int64 = 0
-            while true {
-                guard let count = try? files.read(source, into: &buffer) else { return isWhole = false }
-                if count == 0 { break }
-                try files.write(target, buffer, count: count)
-                total += Int64(count)
-            }
-            isWhole = total == before.byteCount && (try? files.facts(source)) == before
-        }
-        if !isWhole { try files.removeFile(path) }
-        return isWhole
-    }
-
-    /// Makes a file, durable but for its name; where that fails, there is none.
-    private func create(_ path: String, _ fill: (Int32) throws -> Void) throws {
-        let descriptor = try files.createFile(path)
-        do {
-            defer { files.close(descriptor) }
-            try fill(descriptor)
-            try files.sync(descriptor)
-        } catch {
-            try? files.removeFile(path)
-            throw error
-        }
-    }
-
-    /// Makes a directory that is not there yet; its name is on the disk then.
-    private func makeDirectory(_ path: String) throws {
-        guard !FileManager.default.fileExists(atPath: path) else { return }
-        try files.createDirectory(path)
-        try files.syncDirectory(URL(fileURLWithPath: path).deletingLastPathComponent().path)
     }
 
     /// Removes what a crash has left of operations that were not kept yet, or were gone already.
@@ -171,23 +117,15 @@ final class OperationFiles: LongLivedStore {
             if name.hasSuffix(Self.incomingSuffix) { try? files.removeFile("\(directory)/\(name)") }
             guard name.hasSuffix(Self.filesSuffix) else { continue }
             let operation = name.dropLast(Self.filesSuffix.count) + Self.suffix
-            if !names.contains(String(operation)) { removeFiles("\(directory)/\(name)") }
+            if !names.contains(String(operation)) { keeper.removeDirectory("\(directory)/\(name)") }
         }
     }
 
-    private func removeFiles(_ path: String) {
-        for name in (try? files.names(in: path)) ?? [] { try? files.removeFile("\(path)/\(name)") }
-        try? files.removeDirectory(path)
+    private func filesDirectory(of id: String) -> String {
+        "\(directory)/\(FileKeeper.name(of: id))\(Self.filesSuffix)"
     }
 
-    private func filesDirectory(of id: String) -> String { "\(directory)/\(Self.name(of: id))\(Self.filesSuffix)" }
-
-    /// Any text is one name of a file.
-    private static func name(of id: String) -> String {
-        Data(id.utf8).map { String(format: "%02x", $0) }.joined()
-    }
-
-    private func path(of id: String) -> String { "\(directory)/\(Self.name(of: id))\(Self.suffix)" }
+    private func path(of id: String) -> String { "\(directory)/\(FileKeeper.name(of: id))\(Self.suffix)" }
 }
 
 // MARK: - Backup
@@ -198,11 +136,7 @@ extension OperationFiles {
     /// An operation's files are there before it is, and go after it: so they are taken before it.
     static func copy(_ source: String, to target: String, files: any AssetFiles = SystemAssetFiles()) throws -> Int {
         do {
-            let names: [String]
-            do throws(FileFailure) { names = try files.names(in: source) } catch {
-                if error.number == FileFailure.notFound { return 0 }
-                throw error
-            }
+            guard let names = try existingNames(in: source, files) else { return 0 }
             try files.createDirectory(target)
             var count = 0
             for name in names where name.hasSuffix(suffix) {
@@ -219,8 +153,16 @@ extension OperationFiles {
         }
     }
 
+    /// The names in a directory; nil where there is none.
+    private static func existingNames(in directory: String, _ files: any AssetFiles) throws(FileFailure) -> [String]? {
+        do throws(FileFailure) { return try files.names(in: directory) } catch {
+            guard error.number == FileFailure.notFound else { throw error }
+            return nil
+        }
+    }
+
     private static func copyFiles(_ source: String, to target: String, _ files: any AssetFiles) throws {
-        guard let names = try? files.names(in: source) else { return }
+        guard let names = try existingNames(in: source, files) else { return }
         try files.createDirectory(target)
         for name in names { _ = try take("\(source)/\(name)", to: "\(target)/\(name)", files) }
         try files.syncDirectory(target)

@@ -51,32 +51,37 @@ package struct KeptFile: Hashable, Sendable {
     package let path: String
 }
 
-/// Keeps long-lived operations as long as the process lives. Files are not copied: they live as long.
+/// Keeps long-lived operations as long as the object lives, and the files they upload in a temporary directory.
 package final class MemoryLongLivedStore: LongLivedStore {
-    private struct State {
-        var entries: [String: LongLivedEntry] = [:]
-        var files: [String: [Int: String]] = [:]
+    private let kept = Locked<[String: LongLivedEntry]>([:])
+    private let keeper = FileKeeper()
+    /// Of this object alone; made with the first file.
+    private let directory: String
+
+    package init() {
+        directory =
+            FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-operations-\(UUID().uuidString)").path
     }
 
-    private let kept = Locked(State())
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    package init() {}
-
-    package func save(_ entry: LongLivedEntry) { kept.withLock { $0.entries[entry.id] = entry } }
-    package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0.entries[id] } }
-    package func entries() -> [LongLivedEntry] { kept.withLock { Array($0.entries.values) } }
+    package func save(_ entry: LongLivedEntry) { kept.withLock { $0[entry.id] = entry } }
+    package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0[id] } }
+    package func entries() -> [LongLivedEntry] { kept.withLock { Array($0.values) } }
 
     package func remove(_ id: String) {
-        kept.withLock { state in
-            state.entries[id] = nil
-            state.files[id] = nil
+        kept.withLock { $0[id] = nil }
+        keeper.removeDirectory(filesDirectory(of: id))
+    }
+
+    package func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
+        try FileKeeper.explaining(directory) {
+            try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id))
         }
     }
 
-    package func keepFile(_ path: String, as number: Int, of id: String) -> String? {
-        kept.withLock { $0.files[id, default: [:]][number] = path }
-        return path
-    }
+    package func keptFile(_ number: Int, of id: String) -> String? { "\(filesDirectory(of: id))/\(number)" }
 
-    package func keptFile(_ number: Int, of id: String) -> String? { kept.withLock { $0.files[id]?[number] } }
+    private func filesDirectory(of id: String) -> String { "\(directory)/\(FileKeeper.name(of: id))" }
 }

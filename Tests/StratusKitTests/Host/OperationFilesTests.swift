@@ -1,9 +1,39 @@
 // Long-lived operations of a store in a directory.
 
 import Foundation
+import StratusCloud
 import Testing
 
 @testable import StratusKit
+
+/// The disk's files, except that a directory whose name ends so cannot be listed.
+private struct UnlistableFiles: AssetFiles {
+    let files = SystemAssetFiles()
+    let suffix: String
+    let failure: FileFailure
+
+    func names(in path: String) throws(FileFailure) -> [String] {
+        if path.hasSuffix(suffix) { throw failure }
+        return try files.names(in: path)
+    }
+    func openFile(_ path: String) throws(FileFailure) -> Int32 { try files.openFile(path) }
+    func createFile(_ path: String) throws(FileFailure) -> Int32 { try files.createFile(path) }
+    func facts(_ descriptor: Int32) throws(FileFailure) -> AssetFileFacts { try files.facts(descriptor) }
+    func read(_ descriptor: Int32, into buffer: inout [UInt8]) throws(FileFailure) -> Int {
+        try files.read(descriptor, into: &buffer)
+    }
+    func write(_ descriptor: Int32, _ buffer: [UInt8], count: Int) throws(FileFailure) {
+        try files.write(descriptor, buffer, count: count)
+    }
+    func beginSync(_ descriptor: Int32) { files.beginSync(descriptor) }
+    func sync(_ descriptor: Int32) throws(FileFailure) { try files.sync(descriptor) }
+    func close(_ descriptor: Int32) { files.close(descriptor) }
+    func rename(_ path: String, to newPath: String) throws(FileFailure) { try files.rename(path, to: newPath) }
+    func removeFile(_ path: String) throws(FileFailure) { try files.removeFile(path) }
+    func createDirectory(_ path: String) throws(FileFailure) { try files.createDirectory(path) }
+    func removeDirectory(_ path: String) throws(FileFailure) { try files.removeDirectory(path) }
+    func syncDirectory(_ path: String) throws(FileFailure) { try files.syncDirectory(path) }
+}
 
 @Suite("Operation files")
 struct OperationFilesTests {
@@ -68,6 +98,23 @@ struct OperationFilesTests {
         let next = OperationFiles(directory: path)
         #expect(try next.entries().map(\.id) == ["b"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == ["62.files", "62.operation"])
+    }
+
+    @Test(
+        "a backup without an operation's files is none, unless the operation has no files",
+        arguments: [FileFailure.notFound, FileFailure.inputOutput])
+    func copying(failureNumber: Int32) throws {
+        let directory = try HostDirectory()
+        let path = directory.url.appendingPathComponent("operations").path
+        let target = directory.url.appendingPathComponent("copy").path
+        try OperationFiles(directory: path).save(entry("a"))
+        let files = UnlistableFiles(suffix: ".files", failure: FileFailure(number: failureNumber))
+        if failureNumber == FileFailure.notFound {
+            #expect(try OperationFiles.copy(path, to: target, files: files) == 1)
+        } else {
+            let error = #expect(throws: CloudError.self) { try OperationFiles.copy(path, to: target, files: files) }
+            #expect(error?.code == .serviceUnavailable)
+        }
     }
 
     @Test("a damaged file is said to be damaged, and is left alone")

@@ -31,8 +31,8 @@ private final class WatchedStore: LongLivedStore {
     }
     func entries() -> [LongLivedEntry] { memory.entries() }
     func remove(_ id: String) { memory.remove(id) }
-    func keepFile(_ path: String, as number: Int, of id: String) -> String? {
-        memory.keepFile(path, as: number, of: id)
+    func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
+        try memory.keepFile(path, as: number, of: id)
     }
     func keptFile(_ number: Int, of id: String) -> String? { memory.keptFile(number, of: id) }
 

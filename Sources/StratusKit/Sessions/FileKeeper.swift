@@ -1,0 +1,97 @@
+// Copies of files that a client may take away and that are needed longer, each in a place of its own.
+//
+// Invariant: a copy is whole and durable, name and all, or it is not there.
+
+import Foundation
+import StratusCloud
+
+/// Copies files, and makes the directories for them. Blocks its thread.
+struct FileKeeper: Sendable {
+    private static let bufferByteCount = 256 << 10
+
+    let files: any AssetFiles
+
+    init(files: any AssetFiles = SystemAssetFiles()) { self.files = files }
+
+    /// Copies a file into a directory, which is made where it is not there, and so is the one above it.
+    /// - Returns: The copy; nil, with nothing left, where the file is no regular one, cannot be read whole, or changes.
+    /// - Throws: `FileFailure` where the copy cannot be made.
+    func keep(_ path: String, as name: String, in directory: String) throws -> String? {
+        let source: Int32
+        do throws(FileFailure) { source = try files.openFile(path) } catch { return nil }
+        defer { files.close(source) }
+        try makeDirectory(Self.parent(of: directory))
+        try makeDirectory(directory)
+        let target = "\(directory)/\(name)"
+        guard try copy(source, to: target) else { return nil }
+        try files.syncDirectory(directory)
+        return target
+    }
+
+    private func copy(_ source: Int32, to path: String) throws -> Bool {
+        let before = try? files.facts(source)
+        guard let before, before.isRegular else { return false }
+        var isWhole = true
+        try? files.removeFile(path)
+        try create(path) { target in
+            var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+            var total: Int64 = 0
+            while true {
+                guard let count = try? files.read(source, into: &buffer) else { return isWhole = false }
+                if count == 0 { break }
+                try files.write(target, buffer, count: count)
+                total += Int64(count)
+            }
+            isWhole = total == before.byteCount && (try? files.facts(source)) == before
+        }
+        if !isWhole { try files.removeFile(path) }
+        return isWhole
+    }
+
+    /// Makes a file, durable but for its name; where that fails, there is none.
+    func create(_ path: String, _ fill: (Int32) throws -> Void) throws {
+        let descriptor = try files.createFile(path)
+        do {
+            defer { files.close(descriptor) }
+            try fill(descriptor)
+            try files.sync(descriptor)
+        } catch {
+            try? files.removeFile(path)
+            throw error
+        }
+    }
+
+    /// Makes a directory that is not there yet; its name is on the disk then. The one above it must be there.
+    func makeDirectory(_ path: String) throws {
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        do throws(FileFailure) { try files.createDirectory(path) } catch {
+            // Others may make it at the same time.
+            guard error.number == FileFailure.exists else { throw error }
+        }
+        try files.syncDirectory(Self.parent(of: path))
+    }
+
+    /// Removes a directory of files, as far as the disk lets it.
+    func removeDirectory(_ path: String) {
+        for name in (try? files.names(in: path)) ?? [] { try? files.removeFile("\(path)/\(name)") }
+        try? files.removeDirectory(path)
+    }
+
+    /// Runs `body`, and says in a client's words what the disk refuses it.
+    static func explaining<Result>(_ directory: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as FileFailure {
+            throw CloudError(
+                .serviceUnavailable, "A long-lived operation cannot be kept: mend what the disk refuses.",
+                ["directory": directory], cause: error.reason)
+        }
+    }
+
+    /// Any text as one name of a file.
+    static func name(of id: String) -> String { Data(id.utf8).map { String(format: "%02x", $0) }.joined() }
+
+    private static func parent(of path: String) -> String {
+        URL(fileURLWithPath: path).deletingLastPathComponent().path
+    }
+}
