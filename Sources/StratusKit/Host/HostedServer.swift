@@ -161,6 +161,10 @@ extension HostedServer: CloudServer {
         try withService { try $0.fetchZones(request, as: caller, in: database) }
     }
 
+    func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
+
+    func isTooLarge(fileAt path: String) throws -> Bool { try withService { $0.isTooLarge(fileAt: path) } }
+
     func accountStatus(of caller: Caller) throws -> AccountStatus {
         try withService { try $0.accountStatus(of: caller) }
     }

@@ -137,14 +137,15 @@ extension Stratus {
     }
 
     /// Deletes an account and **everything it owns in every container**, for good. When this returns nothing of it can
-    /// be reached any more; its bytes leave the disk in the background. Where it throws half way, calling it again goes
-    /// on.
+    /// be reached any more, and its long-lived operations are gone with the files they upload; the other bytes leave the
+    /// disk in the background. Where it throws half way, calling it again goes on, and so does the upkeep.
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`.
     public func deleteAccountWithAllData(_ account: Account) throws {
         try asking { try $0.deleteAccount(account.accountID) }
         if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange() }
         upkeep.wake()
+        try StratusError.wrapping { try session.longLived.forget(account.accountID) }
     }
 
     func asking<Result>(_ body: (CloudService) throws -> Result) throws -> Result {

@@ -141,6 +141,8 @@ extension Stratus {
             session.activity.waitUntilOver()
             upkeep.stop()
             server.close()
+            // What a store in memory has kept goes with it.
+            if directory == nil { forgetOperations() }
         }
     }
 

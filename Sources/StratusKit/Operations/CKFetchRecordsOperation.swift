@@ -170,6 +170,7 @@ final class FetchRecordsJob: OperationJob, @unchecked Sendable {
 }
 
 extension FetchRecordsJob: LongLivedJob {
+    var itemCount: Int { recordIDs.count }
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

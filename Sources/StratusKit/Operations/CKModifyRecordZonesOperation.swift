@@ -131,6 +131,7 @@ final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
 }
 
 extension ModifyRecordZonesJob: LongLivedJob {
+    var itemCount: Int { zones.count + deletions.count }
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
 }

@@ -230,6 +230,8 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
 }
 
 extension ModifyRecordsJob: LongLivedJob {
+    var itemCount: Int { records.count + deletions.count }
+
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] {
         var request = request()
         var places: [KeptFilePlace] = []

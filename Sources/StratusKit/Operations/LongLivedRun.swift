@@ -37,19 +37,25 @@ final class LongLivedRun: @unchecked Sendable {
 
     /// What is kept: what the store has already, else the inputs with copies of the files that the request uploads. Made
     /// once, on a thread that may block.
-    func entry(_ job: any LongLivedJob, in registry: LongLivedRegistry) throws -> LongLivedEntry {
+    func entry(_ job: any LongLivedJob, in session: CloudSession) throws -> LongLivedEntry {
         if let made = made.value { return made }
-        let entry = try registry.kept(id) ?? makeEntry(job, registry)
+        let entry = try session.longLived.kept(id) ?? makeEntry(job, session.server, session.longLived)
         made.withLock { $0 = entry }
         return entry
     }
 
-    private func makeEntry(_ job: any LongLivedJob, _ registry: LongLivedRegistry) throws -> LongLivedEntry {
+    private func makeEntry(
+        _ job: any LongLivedJob, _ server: any CloudServer, _ registry: LongLivedRegistry
+    ) throws -> LongLivedEntry {
+        // What is refused whatever the files hold is refused before they are copied.
+        try server.checkItemCount(job.itemCount)
+        try registry.checkRoom(for: caller.account?.text)
         // A path is told apart by its bytes, as the file system does.
         var files: [[UInt8]: KeptFile] = [:]
         let places = try job.keepFiles { path in
             if let known = files[Array(path.utf8)] { return known }
-            let file = try registry.keepFile(path, as: files.count, of: id)
+            let file =
+                try server.isTooLarge(fileAt: path) ? nil : registry.keepFile(path, as: files.count, of: id)
             files[Array(path.utf8)] = file
             return file
         }

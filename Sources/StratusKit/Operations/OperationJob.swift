@@ -29,8 +29,10 @@ struct KeptFilePlace: Codable, Hashable, Sendable {
 
 /// A job whose answer can be kept and replayed (O-14).
 protocol LongLivedJob: OperationJob {
+    /// How many items the request has.
+    var itemCount: Int { get }
     /// Has the files kept that the request uploads, and uploads the kept ones from now on. Called before `send`.
-    /// - Parameter keep: Keeps the file of a path; nil where it cannot be read, which the server will say.
+    /// - Parameter keep: Keeps the file of a path; nil where it cannot be read or is too large, as the server will say.
     /// - Returns: Where the kept files belong.
     /// - Throws: What `keep` throws.
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace]

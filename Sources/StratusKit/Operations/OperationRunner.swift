@@ -201,7 +201,7 @@ extension OperationRunner {
             if !isStopped { try job.send(context) }
             return true
         }
-        let entry = try longLived.entry(job, in: session.longLived)
+        let entry = try longLived.entry(job, in: session)
         let step = try session.longLived.join(entry, as: longLived.member) { [self] in wake() }
         switch step {
         case .send:
@@ -251,7 +251,7 @@ extension OperationRunner {
     /// the process end before the last block, the request is sent once more.
     private func keep(_ answer: [String: Any], of longLived: LongLivedRun, _ job: any LongLivedJob) {
         try? session.longLived.answer(
-            try longLived.entry(job, in: session.longLived), with: try LongLivedArchive.data(answer))
+            try longLived.entry(job, in: session), with: try LongLivedArchive.data(answer))
     }
 
     private func leave() {

@@ -19,6 +19,11 @@ package protocol CloudServer: Sendable {
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)]
 
+    /// Throws `limitExceeded` for more items than one request may have (L-01). Nothing is asked for by it.
+    func checkItemCount(_ count: Int) throws
+    /// Whether a file is larger than an asset may be (L-04); not of one that cannot be looked at.
+    func isTooLarge(fileAt path: String) throws -> Bool
+
     /// How the caller's account stands.
     func accountStatus(of caller: Caller) throws -> AccountStatus
     /// The name of the caller's user record; throws `notAuthenticated` without an account (O-17).
@@ -55,6 +60,10 @@ package struct RefusingServer: CloudServer {
     package func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] { throw error }
+
+    package func checkItemCount(_ count: Int) throws { throw error }
+
+    package func isTooLarge(fileAt path: String) throws -> Bool { throw error }
 
     package func accountStatus(of caller: Caller) throws -> AccountStatus { throw error }
 

@@ -5,11 +5,12 @@
 //   2. The answer is kept before any block is told of it.
 //   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled; one
 //      that was answered and that nobody asks for is dropped after a day.
+//   4. Of an account that was forgotten nothing is kept any more, not even by operations that are under way.
 // Blocks threads, as the store does: used on the pool's threads only.
 
 package import Foundation
 package import StratusCloud
-import StratusModel
+package import StratusModel
 import StratusStore
 
 /// Long-lived operations by their identity. An object that runs one is known by its own identity.
@@ -34,13 +35,19 @@ package final class LongLivedRegistry: Sendable {
         var unkeptAnswer: Data?
     }
 
-    /// The most operations that are kept; one more is refused.
-    static let limit = 10_000
+    private struct State {
+        var running: [String: Running] = [:]
+        /// The accounts that were deleted while this object lives.
+        var forgotten: Set<String> = []
+    }
+
+    /// The most operations that are kept for one account; one more is refused.
+    package static let accountLimit = 1_000
     private static let keptSeconds: TimeInterval = 86_400
 
     private let store: any LongLivedStore
     private let clock: any CloudClock
-    private let running = Locked<[String: Running]>([:])
+    private let state = Locked(State())
 
     package init(store: any LongLivedStore, clock: any CloudClock) {
         self.store = store
@@ -49,26 +56,39 @@ package final class LongLivedRegistry: Sendable {
 
     /// Joins the operation of this identity, or keeps a new one.
     ///
-    /// Throws what the store throws, and `requestRateLimited` where too many are kept.
+    /// Throws what the store throws, and as `checkRoom`.
     package func join(
         _ entry: LongLivedEntry, as member: ObjectIdentifier, whenAnswered: @escaping @Sendable () -> Void
     ) throws -> Step {
-        try running.withLock { running in
+        try state.withLock { state in
             let kept = try store.entry(entry.id)
-            if kept == nil { try keep(entry) }
-            var state = running[entry.id] ?? Running()
-            defer { running[entry.id] = state }
-            state.members.insert(member)
-            if let answer = kept?.answer ?? state.unkeptAnswer { return .replay(answer) }
-            if state.sender == nil { state.sender = member }
-            guard state.sender != member else { return .send }
-            state.waiters[member] = whenAnswered
+            var run = state.running[entry.id] ?? Running()
+            if kept == nil, run.unkeptAnswer == nil {
+                try collect()
+                try checkRoom(for: entry.account, state)
+                try store.save(entry)
+            }
+            defer { state.running[entry.id] = run }
+            run.members.insert(member)
+            if let answer = kept?.answer ?? run.unkeptAnswer { return .replay(answer) }
+            if run.sender == nil { run.sender = member }
+            guard run.sender != member else { return .send }
+            run.waiters[member] = whenAnswered
             return .wait
         }
     }
 
     /// An operation that is kept already.
     package func kept(_ id: String) throws -> LongLivedEntry? { try store.entry(id) }
+
+    /// Throws `requestRateLimited` where as many operations are kept for an account as may be, and `notAuthenticated`
+    /// where the account was deleted.
+    package func checkRoom(for account: String?) throws {
+        try state.withLock { state in
+            try collect()
+            try checkRoom(for: account, state)
+        }
+    }
 
     /// Copies a file for an operation that is about to be joined the first time; nil where it cannot be read.
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> KeptFile? {
@@ -80,11 +100,11 @@ package final class LongLivedRegistry: Sendable {
 
     /// Lets go for an object that is gone. What no object has run to its end stays kept.
     package func release(_ id: String, by member: ObjectIdentifier) throws {
-        try running.withLock { running in
-            running[id]?.members.remove(member)
-            guard let state = running[id], state.members.isEmpty else { return }
-            running[id] = nil
-            if state.hasConcluded { try store.remove(id) }
+        try state.withLock { state in
+            state.running[id]?.members.remove(member)
+            guard let run = state.running[id], run.members.isEmpty else { return }
+            state.running[id] = nil
+            if run.hasConcluded { try store.remove(id) }
         }
     }
 
@@ -95,11 +115,16 @@ package final class LongLivedRegistry: Sendable {
         var answered = entry
         answered.answer = answer
         answered.answered = clock.now
-        let (waiters, saved) = running.withLock { running in
-            let saved = Result { try store.save(answered) }
-            if case .failure = saved { running[entry.id]?.unkeptAnswer = answer }
-            defer { running[entry.id]?.waiters = [:] }
-            return (Array((running[entry.id]?.waiters ?? [:]).values), saved)
+        let (waiters, saved) = state.withLock { state in
+            let isForgotten = entry.account.map { state.forgotten.contains($0) } ?? false
+            let saved: Result<Void, any Error> =
+                isForgotten ? .success(()) : Result { try store.save(answered) }
+            switch saved {
+            case .success where !isForgotten: break
+            default: state.running[entry.id]?.unkeptAnswer = answer
+            }
+            defer { state.running[entry.id]?.waiters = [:] }
+            return (Array((state.running[entry.id]?.waiters ?? [:]).values), saved)
         }
         for waiter in waiters { waiter() }
         try saved.get()
@@ -108,21 +133,21 @@ package final class LongLivedRegistry: Sendable {
     /// An object has called its last block. The last one drops the operation; where the one that was to send leaves
     /// without an answer, another does.
     package func leave(_ id: String, as member: ObjectIdentifier) throws {
-        let next = try running.withLock { running -> (@Sendable () -> Void)? in
-            var state = running[id] ?? Running()
-            state.members.remove(member)
-            state.waiters[member] = nil
-            state.hasConcluded = true
-            guard !state.members.isEmpty else {
-                running[id] = nil
+        let next = try state.withLock { state -> (@Sendable () -> Void)? in
+            var run = state.running[id] ?? Running()
+            run.members.remove(member)
+            run.waiters[member] = nil
+            run.hasConcluded = true
+            guard !run.members.isEmpty else {
+                state.running[id] = nil
                 try store.remove(id)
                 return nil
             }
-            defer { running[id] = state }
-            let hasAnswer = try state.unkeptAnswer != nil || store.entry(id)?.answer != nil
-            guard state.sender == member, !hasAnswer else { return nil }
-            state.sender = state.waiters.keys.first
-            return state.sender.flatMap { state.waiters.removeValue(forKey: $0) }
+            defer { state.running[id] = run }
+            let hasAnswer = try run.unkeptAnswer != nil || store.entry(id)?.answer != nil
+            guard run.sender == member, !hasAnswer else { return nil }
+            run.sender = run.waiters.keys.first
+            return run.sender.flatMap { run.waiters.removeValue(forKey: $0) }
         }
         next?()
     }
@@ -134,9 +159,9 @@ package final class LongLivedRegistry: Sendable {
         guard let entry = try entries(of: caller).first(where: { $0.id == id }), let made = try make(entry) else {
             return nil
         }
-        let isKept = try running.withLock { running in
+        let isKept = try state.withLock { state in
             guard try store.entry(id) != nil else { return false }
-            running[id, default: Running()].members.insert(ObjectIdentifier(made))
+            state.running[id, default: Running()].members.insert(ObjectIdentifier(made))
             return true
         }
         return isKept ? made : nil
@@ -144,7 +169,7 @@ package final class LongLivedRegistry: Sendable {
 
     /// The operations that are kept for an account in a container.
     package func entries(of caller: Caller) throws -> [LongLivedEntry] {
-        try running.withLock { _ in
+        try state.withLock { _ in
             try collect()
             return try store.entries().filter {
                 $0.container == caller.container.text && $0.account == caller.account?.text
@@ -152,14 +177,15 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    private func keep(_ entry: LongLivedEntry) throws {
-        try collect()
-        guard try store.entries().count < Self.limit else {
+    private func checkRoom(for account: String?, _ state: State) throws {
+        if let account, state.forgotten.contains(account) {
+            throw CloudError(.notAuthenticated, "The account was deleted: sign in with another.")
+        }
+        guard try store.entries().count(where: { $0.account == account }) < Self.accountLimit else {
             throw CloudError(
                 .requestRateLimited, "Too many long-lived operations are kept: let some of them end.",
-                retryAfterSeconds: 60)
+                ["limit": "\(Self.accountLimit)"], retryAfterSeconds: 60)
         }
-        try store.save(entry)
     }
 
     /// Drops what was answered a day ago.
@@ -167,6 +193,31 @@ package final class LongLivedRegistry: Sendable {
         let horizon = clock.now.addingTimeInterval(-Self.keptSeconds)
         for entry in try store.entries() {
             if let answered = entry.answered, answered <= horizon { try store.remove(entry.id) }
+        }
+    }
+}
+
+// MARK: Forgetting
+
+extension LongLivedRegistry {
+    /// Drops everything that is kept of an account that was deleted, records and files, and keeps nothing of it from
+    /// now on. Operations under way go on without being kept.
+    ///
+    /// Throws what the store throws; calling it again goes on.
+    package func forget(_ account: AccountID) throws {
+        try state.withLock { state in
+            state.forgotten.insert(account.text)
+            for entry in try store.entries() where entry.account == account.text { try store.remove(entry.id) }
+        }
+    }
+
+    /// Forgets the accounts that are gone: where the process has ended before it could.
+    /// - Parameter isGone: Whether there is no such account.
+    /// - Throws: What the store and `isGone` throw.
+    package func forgetAccounts(_ isGone: (AccountID) throws -> Bool) throws {
+        let accounts = try state.withLock { _ in Set(try store.entries().compactMap(\.account)) }
+        for account in accounts.map({ AccountID($0) }) {
+            if try isGone(account) { try forget(account) }
         }
     }
 }

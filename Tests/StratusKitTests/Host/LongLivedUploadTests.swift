@@ -1,4 +1,4 @@
-// Long-lived uploads whose process ended before their request was sent.
+// Long-lived uploads: whose process ended before their request was sent, whose files went, which are too large.
 
 import Foundation
 import StratusKit
@@ -71,6 +71,78 @@ struct LongLivedUploadTests {
             next.close()
             store.close()
         }
+    }
+
+    @Test("[O-14] what was to be uploaded is uploaded though the file is gone", arguments: [false, true])
+    func uploadByItself(isInMemory: Bool) async throws {
+        let directory = try HostDirectory()
+        let clock = Stratus.ManualClock()
+        let options = Stratus.Options.tested { $0.clock = .manual(clock) }
+        let store =
+            try isInMemory ? Stratus.inMemory(options: options) : Stratus.open(at: directory.store, options: options)
+        let database = store.container(
+            "iCloud.test", signedInAs: try store.createAccount(.init(), externalID: "alice")
+        ).privateCloudDatabase
+        store.faults.fail(
+            .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
+        let file = directory.url.appendingPathComponent("sunset.jpg")
+        try Data("sunset".utf8).write(to: file)
+        let operation = operation([file])
+        let isKept = Collected<Bool>()
+        operation.longLivedOperationWasPersistedBlock = { isKept.append(true) }
+        database.add(operation)
+        // Its request has failed, and is made again when the clock is moved.
+        await store.settle()
+        #expect(isKept.values == [true])
+        try FileManager.default.removeItem(at: file)
+        store.faults.removeAll()
+        clock.advance(by: 1_000)
+        await store.settle()
+        let saved = try await database.record(for: id)
+        let content = try (saved["file"] as? CKAsset)?.fileURL.map { try String(contentsOf: $0, encoding: .utf8) }
+        #expect(content == "sunset")
+        try await onThread { store.close() }
+    }
+
+    @Test("[L-01][O-14] a request with too many items is refused before any of its files is copied")
+    func tooManyItems() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested { $0.requestItemCount = 1 })
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let file = directory.url.appendingPathComponent("sunset.jpg")
+        try Data("sunset".utf8).write(to: file)
+        let operation = operation([file])
+        operation.recordIDsToDelete = [CKRecord.ID(recordName: "other")]
+        let outcomes = Collected<String>()
+        operation.longLivedOperationWasPersistedBlock = { outcomes.append("kept") }
+        operation.modifyRecordsResultBlock = { outcomes.append(outcome($0)) }
+        store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(operation)
+        await store.settle()
+        #expect(outcomes.values == ["limitExceeded"])
+        // It is made with the first copy, and stays.
+        #expect(!FileManager.default.fileExists(atPath: directory.store.path + "/operations"))
+        try await onThread { store.close() }
+    }
+
+    @Test("[L-04][O-14] a file that is larger than the server takes is refused as always, and is not copied")
+    func tooLarge() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested { $0.assetByteCount = 5 })
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let file = directory.url.appendingPathComponent("sunset.jpg")
+        try Data("sunset".utf8).write(to: file)
+        let operation = operation([file])
+        let outcomes = Collected<String>()
+        operation.longLivedOperationWasPersistedBlock = {
+            // The operation's copies are there until its last block was called.
+            let names = try? FileManager.default.contentsOfDirectory(atPath: directory.store.path + "/operations")
+            outcomes.append((names ?? []).contains { $0.hasSuffix(".files") } ? "copied" : "kept")
+        }
+        operation.perRecordSaveBlock = { outcomes.append(outcome($1)) }
+        store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(operation)
+        await store.settle()
+        #expect(outcomes.values == ["kept", "limitExceeded"])
+        try await onThread { store.close() }
     }
 
     @Test("[O-14][C-10] a file that is not there is told as always, and the operation is kept without it")

@@ -1,0 +1,19 @@
+// Limits that can be asked for before a request is made: for who has much to do for it first.
+
+extension CloudService {
+    /// Throws `limitExceeded` for more items than one request may have (L-01).
+    package func checkItemCount(_ count: Int) throws(CloudError) {
+        try RequestLimits.checkItemCount(count, options)
+    }
+
+    /// Whether a file is larger than an asset may be (L-04); not of one that cannot be looked at.
+    package func isTooLarge(fileAt path: String) -> Bool {
+        guard let assets else { return false }
+        do throws(CloudError) {
+            _ = try assets.byteCount(ofFile: path)
+            return false
+        } catch {
+            return error.code == .limitExceeded
+        }
+    }
+}

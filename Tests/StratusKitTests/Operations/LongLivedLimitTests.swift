@@ -1,0 +1,62 @@
+// How many long-lived operations are kept for whom.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusModel
+import Testing
+
+@Suite("Limits of long-lived operations")
+struct LongLivedLimitTests {
+    private final class Member {}
+
+    private func entry(_ id: String, of account: String?) -> LongLivedEntry {
+        LongLivedEntry(id: id, container: "c", account: account, kind: "modifyRecords", request: Data())
+    }
+
+    /// The code that joining is refused with.
+    private func refusal(_ registry: LongLivedRegistry, _ entry: LongLivedEntry) throws -> CloudError.Code? {
+        do {
+            _ = try registry.join(entry, as: ObjectIdentifier(Member())) {}
+            return nil
+        } catch let error as CloudError { return error.code }
+    }
+
+    @Test("[O-14] an account that has as many long-lived operations as are kept gets no more, and holds up nobody else")
+    func perAccount() throws {
+        let store = MemoryLongLivedStore()
+        let registry = LongLivedRegistry(store: store, clock: HandClock())
+        for number in 1..<LongLivedRegistry.accountLimit { store.save(entry("\(number)", of: "alice")) }
+        #expect(try refusal(registry, entry("last", of: "alice")) == nil)
+        #expect(try refusal(registry, entry("more", of: "alice")) == .requestRateLimited)
+        #expect(throws: CloudError.self) { try registry.checkRoom(for: "alice") }
+        // What is kept already is joined all the same.
+        #expect(try refusal(registry, entry("1", of: "alice")) == nil)
+        #expect(try refusal(registry, entry("other", of: "bob")) == nil)
+        #expect(try refusal(registry, entry("nobody's", of: nil)) == nil)
+        #expect(store.entry("more") == nil)
+    }
+
+    @Test("[O-14] nothing is kept of an account that was forgotten: no operation, no answer, no file")
+    func forgotten() throws {
+        let store = MemoryLongLivedStore()
+        let registry = LongLivedRegistry(store: store, clock: HandClock())
+        let directory = try HostDirectory()
+        let source = directory.url.appendingPathComponent("source")
+        try Data("sunset".utf8).write(to: source)
+        let member = Member()
+        let file = try #require(try registry.keepFile(source.path, as: 0, of: "a"))
+        #expect(file.path != source.path)
+        _ = try registry.join(entry("a", of: "alice"), as: ObjectIdentifier(member)) {}
+        _ = try registry.join(entry("b", of: "bob"), as: ObjectIdentifier(member)) {}
+        try registry.forget(AccountID("alice"))
+        #expect(store.entries().map(\.id) == ["b"])
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        // The request was under way: its answer reaches who waits for it, and is not kept.
+        try registry.answer(entry("a", of: "alice"), with: Data("answer".utf8))
+        #expect(store.entry("a") == nil)
+        #expect(try refusal(registry, entry("c", of: "alice")) == .notAuthenticated)
+        try registry.answer(entry("b", of: "bob"), with: Data("answer".utf8))
+        #expect(store.entry("b")?.answer == Data("answer".utf8))
+    }
+}
