@@ -249,5 +249,17 @@ extension ModifyRecordsJob: LongLivedJob {
     }
 
     var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+
+    func adopt(_ archivedAnswer: [String: Any]) {
+        answers = ItemAnswers(archive: archivedAnswer)
+        for (index, item) in answers.items.enumerated() where records.indices.contains(index) {
+            guard case .failure(let error) = item.result, error.code == .serverRecordChanged,
+                records[index].recordID == item.id
+            else { continue }
+            // The client's version is the object that was to be saved, as in the answer of the server itself (S-05).
+            var info = error.userInfo
+            info[CKRecordChangedErrorClientRecordKey] = records[index]
+            answers.items[index].result = .failure(CKError(error.code, userInfo: info))
+        }
+    }
 }

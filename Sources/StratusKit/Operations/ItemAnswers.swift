@@ -79,28 +79,47 @@ enum LongLivedArchive {
         }
     }
 
-    /// An error without what cannot be archived: records and causes.
+    /// An error with all that a server's error has; the client's version in a conflict is the operation's own record.
     static func object(of error: CKError) -> NSDictionary {
-        let inner = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code
-        return [
-            "code": NSNumber(value: error.errorCode), "text": error.localizedDescription as NSString,
-            "retry": error.retryAfterSeconds.map { NSNumber(value: $0) } ?? NSNull(),
-            "inner": inner.map { NSNumber(value: $0) } ?? NSNull(), "server": error.serverRecord ?? NSNull(),
-        ] as NSDictionary
+        let info = error.userInfo
+        let inner = info[NSUnderlyingErrorKey] as? NSError
+        let values: [String: Any?] = [
+            "code": NSNumber(value: error.errorCode), "texts": archived(info.compactMapValues { $0 as? String }),
+            "retry": error.retryAfterSeconds.map { NSNumber(value: $0) },
+            "isReset": info[CKErrorUserDidResetEncryptedDataKey] as? NSNumber,
+            "inner": inner.map { NSNumber(value: $0.code) },
+            "innerTexts": inner.flatMap { archived($0.userInfo.compactMapValues { $0 as? String }) },
+            "server": error.serverRecord, "ancestor": error.ancestorRecord,
+        ]
+        let archivable: [String: Any] = values.mapValues { $0 ?? NSNull() }
+        return archivable as NSDictionary
     }
 
     static func error(_ object: Any?) -> CKError? {
         guard let values = (object as? NSDictionary) as? [String: Any], let code = values["code"] as? NSNumber else {
             return nil
         }
-        var info: [String: Any] = [:]
-        info[NSLocalizedDescriptionKey] = values["text"] as? String
+        var info = texts(values["texts"])
         info[CKErrorRetryAfterKey] = values["retry"] as? NSNumber
+        info[CKErrorUserDidResetEncryptedDataKey] = (values["isReset"] as? NSNumber).map {
+            NSNumber(value: $0.boolValue)
+        }
         info[CKRecordChangedErrorServerRecordKey] = values["server"] as? CKRecord
+        info[CKRecordChangedErrorAncestorRecordKey] = values["ancestor"] as? CKRecord
         info[NSUnderlyingErrorKey] = (values["inner"] as? NSNumber).map {
-            NSError(domain: CKError.innerDomain, code: $0.intValue)
+            NSError(domain: CKError.innerDomain, code: $0.intValue, userInfo: texts(values["innerTexts"]))
         }
         return CKError(CKError.Code(rawValue: code.intValue) ?? .internalError, userInfo: info)
+    }
+
+    /// One string, so that no text is taken for what stands for something else.
+    private static func archived(_ texts: [String: String]) -> NSString? {
+        (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) as NSString }
+    }
+
+    private static func texts(_ archived: Any?) -> [String: Any] {
+        guard let text = archived as? String else { return [:] }
+        return (try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))) ?? [:]
     }
 }
 
