@@ -60,7 +60,7 @@ import Testing
     @Test("[O-19] what cannot be a container is made without complaint, and is badContainer when it is used")
     func badContainer() async throws {
         let bench = try OperationBench()
-        for identifier in ["", "iCloud.com/example", "with space", "é", String(repeating: "a", count: 256)] {
+        for identifier in ["", "iCloud.com/example", "with space", "é", String(repeating: "a", count: 255)] {
             let container = CKContainer(session: bench.session, identifier: identifier, account: nil)
             await #expect { try await container.privateCloudDatabase.save(makeRecord("a")) } throws: {
                 outcome($0) == "badContainer"
@@ -68,7 +68,7 @@ import Testing
             await #expect { try await container.accountStatus() } throws: { outcome($0) == "badContainer" }
         }
         #expect(bench.interference.sent.isEmpty)
-        let longest = String(repeating: "a", count: 255)
+        let longest = String(repeating: "a.", count: 127)
         let container = CKContainer(session: bench.session, identifier: longest, account: nil)
         try await container.privateCloudDatabase.save(makeRecord("a"))
     }
