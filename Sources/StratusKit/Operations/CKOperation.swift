@@ -59,7 +59,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         var isInline = false
     }
 
-    /// An operation that has not started. A bare `CKOperation` does nothing when it runs (O-02).
+    /// An operation that has not started. To run a bare `CKOperation` is a mistake, which raises an exception on Apple's
+    /// systems (O-02); here it does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is set.
     public override init() {
         captured = CurrentSession.captured()
         super.init()
@@ -125,6 +126,11 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Sends the request and returns at once. A subclass that overrides it may still set inputs and blocks, and then calls
     /// `super.main()`, which fixes them (O-07); without that call the operation never finishes.
     open override func main() {
+        if type(of: self) == CKOperation.self {
+            locked {
+                StratusMisuse.note("You must use a concrete subclass of CKOperation", in: &surroundings.misuse)
+            }
+        }
         begin()
     }
 

@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusKit
+import StratusLayout
 import StratusModel
 import StratusStore
 import StratusTestSupport
@@ -104,6 +105,30 @@ import Testing
             }
         }
         #expect(answer == "noAccount ok")
+    }
+
+    @Test(
+        "[O-18] where the store cannot be asked the status is an error, and for a handler couldNotDetermine with it",
+        arguments: BenchStore.allCases)
+    func unknownStatus(store: BenchStore) async throws {
+        let bench = try OperationBench(store)
+        func container(_ account: AccountID) -> CKContainer {
+            CKContainer(session: bench.session, identifier: OperationBench.containerIdentifier, account: account)
+        }
+        func statuses(_ account: AccountID) async -> [String] {
+            let container = container(account)
+            let handled: String = await withCheckedContinuation { continuation in
+                container.accountStatus { continuation.resume(returning: "\($0) \(outcome($1))") }
+            }
+            do { return [handled, "\(try await container.accountStatus())"] } catch {
+                return [handled, outcome(error)]
+            }
+        }
+        try bench.store.transact { try $0.set(GlobalKeys.account("damaged"), to: [0xFF]) }
+        #expect(await statuses("damaged") == ["couldNotDetermine internalError", "internalError"])
+        #expect(await statuses("nobody") == ["noAccount ok", "noAccount"])
+        bench.store.close()
+        #expect(await statuses("nobody") == ["couldNotDetermine serviceUnavailable", "serviceUnavailable"])
     }
 
     @Test(
