@@ -174,7 +174,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     // MARK: For subclasses
 
     /// The job of the operation as it is now; nil where there is nothing to do. Called when the operation starts.
-    func makeJob() -> (any OperationJob)? { nil }
+    func makeJob(in context: RequestContext) -> (any OperationJob)? { nil }
 
     /// The inputs as a long-lived operation keeps them; nil where it cannot be one (O-14).
     func archiveInputs() -> [String: Any]? { nil }
@@ -288,7 +288,7 @@ extension CKOperation {
             session: session, caller: scope.caller(in: session), database: selector,
             callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool))
         let made = OperationRunner(
-            makeJob() ?? IdleJob(), context: context, configuration: configuration,
+            makeJob(in: context) ?? IdleJob(), context: context, configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: surroundings.whyRefused,
             onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
         let isMine = locked {
