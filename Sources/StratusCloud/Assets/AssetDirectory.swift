@@ -2,7 +2,9 @@
 //   content/<owner>/<first byte>/<digest>   contents, hexadecimal, once per owner
 //   incoming/<session>-<number>             contents on their way in
 //   copies/<session>/<number>-<digest>      copies that were handed out
-// Owners' names are escaped, so that any name is one name of a directory and can be read back.
+// Owners' names are escaped, so that any name is one name of a directory and can be read back. Escaped names that are too
+// long for a directory, as a container's with many dots may be, are shortened: "=" and the container's name as it is. No
+// escaped name has a "=", so no two owners share a directory.
 
 import FoundationEssentials
 import StratusLayout
@@ -29,7 +31,7 @@ struct AssetDirectory: Sendable {
 
     func incomingFile(_ number: UInt64) -> String { "\(incoming)/\(session)-\(number)" }
 
-    func owner(_ owner: UserName) -> String { content + "/" + Self.escaped(owner.text) }
+    func owner(_ owner: UserName) -> String { content + "/" + Self.directoryName(of: owner) }
 
     func folder(of key: AssetKey) -> String { owner(key.owner) + "/" + Hex.text(Array(key.digest.prefix(1))) }
 
@@ -43,8 +45,24 @@ struct AssetDirectory: Sendable {
         return Hex.text(digest) == name ? digest : nil
     }
 
+    /// Bytes a directory's name may have.
+    private static let maximumNameByteCount = 255
+
+    /// Whether an owner's name can be the name of a directory.
+    static func canHold(_ owner: UserName) -> Bool {
+        !owner.text.isEmpty && directoryName(of: owner).utf8.count <= maximumNameByteCount
+    }
+
+    private static func directoryName(of owner: UserName) -> String {
+        let name = escaped(owner.text)
+        guard name.utf8.count > maximumNameByteCount, AssetStore.isPublicOwner(owner) else { return name }
+        let container = owner.text.utf8.dropFirst(AssetStore.publicOwnerPrefix.utf8.count)
+        guard container.allSatisfy({ isPlain($0) || $0 == UInt8(ascii: ".") }) else { return name }
+        return "=" + String(Substring(container))
+    }
+
     /// A name of which ASCII letters, digits, `_` and `-` stand for themselves, every other byte as `%xx`.
-    static func escaped(_ name: String) -> String {
+    private static func escaped(_ name: String) -> String {
         var text = ""
         for byte in name.utf8 {
             if isPlain(byte) {
@@ -58,6 +76,10 @@ struct AssetDirectory: Sendable {
 
     /// The owner whose directory has this name; nil for a directory that is none of ours.
     static func owner(ofDirectory name: String) -> UserName? {
+        if name.utf8.first == UInt8(ascii: "=") {
+            let owner = UserName(AssetStore.publicOwnerPrefix + String(name.dropFirst()))
+            return directoryName(of: owner) == name ? owner : nil
+        }
         var bytes: [UInt8] = []
         var rest = Substring(name).utf8
         while let byte = rest.popFirst() {
@@ -69,8 +91,8 @@ struct AssetDirectory: Sendable {
                 bytes.append(byte)
             }
         }
-        guard let text = String(validating: bytes, as: UTF8.self), escaped(text) == name else { return nil }
-        return UserName(text)
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        return directoryName(of: UserName(text)) == name ? UserName(text) : nil
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

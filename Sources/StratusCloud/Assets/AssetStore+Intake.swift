@@ -18,8 +18,6 @@ private struct Arrival {
 extension AssetStore {
     /// Files that are open at once.
     private static let arrivalCount = 32
-    /// Bytes a directory's name may have.
-    private static let maximumOwnerByteCount = 255
 
     /// Takes several files in at once, which costs fewer waits. Each succeeds or fails in its place, as with one path.
     package func takeIn(paths: [String], owner: UserName) -> [Result<AssetDescriptor, CloudError>] {
@@ -40,7 +38,7 @@ extension AssetStore {
 
     /// Step 1 for one file. The arrival's descriptor stays open.
     private func receive(_ path: String, _ index: Int, _ owner: UserName) throws(CloudError) -> Arrival {
-        guard !owner.text.isEmpty, AssetDirectory.escaped(owner.text).utf8.count <= Self.maximumOwnerByteCount else {
+        guard AssetDirectory.canHold(owner) else {
             throw CloudError(.internalError, "The name of an owner of assets is empty or too long.")
         }
         let source = try openSource(path)

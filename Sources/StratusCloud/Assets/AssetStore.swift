@@ -55,7 +55,8 @@ package final class AssetStore: Sendable {
     /// Whether the owner is an app. People's names begin with an underscore.
     static func isPublicOwner(_ owner: UserName) -> Bool { owner.text.utf8.starts(with: publicOwnerPrefix.utf8) }
 
-    private static let publicOwnerPrefix = "public:"
+    /// What the name of such an owner begins with, before the name of the container.
+    static let publicOwnerPrefix = "public:"
 
     /// Takes a file in for an owner. When this returns, the content is durable and leased: a commit may refer to it.
     /// Give the lease back with `release` when the request has ended, however it ended.

@@ -40,7 +40,7 @@ struct Cascades {
                 // A user record stays whatever it points at (S-15).
                 if name != cause, stored.record.type == AccessVerdict.usersType { continue }
                 guard removed.count + found.count < limit, visitCount > 0 else {
-                    errors[cause] = Self.tooLong(cause, limit)
+                    errors[cause] = Self.tooLong(cause, ["recordLimit": "\(limit)"])
                     break
                 }
                 visitCount -= 1
@@ -57,10 +57,11 @@ struct Cascades {
         }
     }
 
-    static func tooLong(_ cause: RecordName, _ limit: Int) -> CloudError {
+    /// `limit` names what there is too much of, records or bytes, and how much one transaction takes.
+    static func tooLong(_ cause: RecordName, _ limit: [String: String]) -> CloudError {
         CloudError(
             .limitExceeded, inner: CloudError.InnerCode.limit,
             "More records would be deleted than one transaction takes: delete some of them first.",
-            ["limit": "\(limit)", "record": cause.text])
+            limit.merging(["record": cause.text]) { own, _ in own })
     }
 }

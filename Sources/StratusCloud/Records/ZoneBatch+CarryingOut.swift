@@ -107,7 +107,7 @@ extension ZoneBatch {
     private func sizeErrors(
         saves: [JudgedSave], deletes: [RecordName], removed: [RemovedRecord]
     ) -> [RecordName: CloudError] {
-        let limit = StoreLimits.maximumTransactionByteCount
+        let limit = ["byteLimit": "\(StoreLimits.maximumTransactionByteCount)"]
         let causes = Set(removed.lazy.filter { $0.cause != $0.name }.map(\.cause))
         guard causes.isEmpty else { return Self.refused(causes) { Cascades.tooLong($0, limit) } }
         return Self.refused(saves.map(\.name) + deletes) { Self.tooLarge($0) }

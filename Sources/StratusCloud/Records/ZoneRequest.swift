@@ -138,15 +138,32 @@ struct RequestSorter {
     /// What is wrong with a save by itself.
     private func saveError(_ save: RecordSave) -> CloudError? {
         if let misuse = save.misuse { return CloudError(.invalidArguments, text: misuse) }
-        if let fetchedBy = save.fetchedBy, fetchedBy != account.id {
-            return CloudError(
-                .invalidArguments, "The record was fetched by another account: fetch it by the one that saves it.",
-                ["record": save.address.description])
-        }
+        if let error = originError(save) { return error }
         if let error = NameRules.recordNameError(save.address.recordName) { return error }
         guard RecordType(save.type) != AccessVerdict.shareType else {
             return CloudError(
                 .serverRejectedRequest, "Shares are not available in this version of the server.",
+                ["record": save.address.description])
+        }
+        return nil
+    }
+
+    /// That the record belongs to another container, database or account. Under a policy that compares no tags it
+    /// would be written over whatever has its name here.
+    private func originError(_ save: RecordSave) -> CloudError? {
+        guard let origin = save.origin else { return nil }
+        guard origin.container == caller.container, origin.database == database else {
+            return CloudError(
+                .invalidArguments,
+                "The record belongs to another container or database: save it there, or save a new record here.",
+                [
+                    "record": save.address.description, "container": origin.container.text,
+                    "database": "\(origin.database)",
+                ])
+        }
+        guard origin.account == nil || origin.account == account.id else {
+            return CloudError(
+                .invalidArguments, "The record was fetched by another account: fetch it by the one that saves it.",
                 ["record": save.address.description])
         }
         return nil

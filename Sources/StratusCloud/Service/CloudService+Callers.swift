@@ -3,18 +3,13 @@
 package import StratusModel
 
 extension CloudService {
-    /// The status of the caller's account. Where the store cannot be asked it is `couldNotDetermine`; it never fails
-    /// for lack of an account (O-18).
+    /// The status of the caller's account. It never fails for lack of an account (O-18).
     ///
-    /// Throws only what a fault plan says.
+    /// Throws what a fault plan says, and the store's errors: a store that is closed or damaged does not know of accounts.
     package func accountStatus(of caller: Caller) throws(CloudError) -> AccountStatus {
         try reporting(.accountStatus, caller, itemCount: 1) { _ in
             guard let id = caller.account else { return .noAccount }
-            do {
-                return AccountVerdict.status(of: try account(id))
-            } catch {
-                return .couldNotDetermine
-            }
+            return AccountVerdict.status(of: try account(id))
         }
     }
 
@@ -23,6 +18,13 @@ extension CloudService {
     /// Throws `notAuthenticated` without an account (O-17), and as `requireAccount`.
     package func userName(of caller: Caller) throws(CloudError) -> UserName {
         try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).userName }
+    }
+
+    /// Whether the host lets others find the caller.
+    ///
+    /// Throws as `userName`.
+    package func isDiscoverable(_ caller: Caller) throws(CloudError) -> Bool {
+        try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).isDiscoverable }
     }
 
     /// The caller's account when it may be used now. Costs no look-up in the store when it has been asked for lately.

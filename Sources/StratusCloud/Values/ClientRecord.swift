@@ -1,7 +1,7 @@
 // Records as they cross the line between client and server.
 
 package import FoundationEssentials
-package import StratusModel
+import StratusModel
 
 /// A record as the server hands it out.
 package struct ClientRecord: Hashable, Sendable {
@@ -51,13 +51,13 @@ package struct RecordSave: Hashable, Sendable {
     package var changedKeys: Set<String>
     /// The text of a misuse that raises an exception on Apple's systems, remembered to fail the save.
     package var misuse: String?
-    /// The account the record was fetched by, when it was.
-    package var fetchedBy: AccountID?
+    /// Where the record was fetched or saved before, when it was.
+    package var origin: RecordOrigin?
 
     package init(
         address: RecordAddress, type: String, baseTag: String? = nil, parent: ClientReference? = nil,
         isParentChanged: Bool = false, share: ClientReference? = nil, fields: [String: ClientField] = [:],
-        changedKeys: Set<String> = [], misuse: String? = nil, fetchedBy: AccountID? = nil
+        changedKeys: Set<String> = [], misuse: String? = nil, origin: RecordOrigin? = nil
     ) {
         self.address = address
         self.type = type
@@ -68,6 +68,6 @@ package struct RecordSave: Hashable, Sendable {
         self.fields = fields
         self.changedKeys = changedKeys
         self.misuse = misuse
-        self.fetchedBy = fetchedBy
+        self.origin = origin
     }
 }

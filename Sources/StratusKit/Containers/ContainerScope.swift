@@ -48,8 +48,9 @@ struct ContainerScope: Sendable {
 }
 
 extension ContainerScope {
-    /// The most characters of a container's identifier.
-    private static let identifierLength = 255
+    /// The most characters of a container's identifier. With one more it is the name of a directory, where assets of its
+    /// public database lie.
+    private static let identifierLength = 254
 
     /// Throws `badContainer` for what cannot be the identifier of a container; found out when it is used (O-19).
     static func check(_ container: ContainerName) throws(CloudError) {
@@ -64,7 +65,7 @@ extension ContainerScope {
         guard isName, (1...identifierLength).contains(bytes.count) else {
             throw CloudError(
                 .badContainer,
-                "A container's identifier has 1 to 255 ASCII letters, digits, dots, hyphens and underscores.",
+                "A container's identifier has 1 to 254 ASCII letters, digits, dots, hyphens and underscores.",
                 ["container": container.text])
         }
     }

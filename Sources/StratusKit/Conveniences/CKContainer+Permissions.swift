@@ -1,7 +1,8 @@
-// The permission to be found by others. Here the host decides who can be found, so users are not asked: whoever has an
-// account has granted it.
+// The permission to be found by others. Here the host decides who can be found, so users are not asked: what they are told
+// is what the host has decided.
 
 import Foundation
+import StratusCloud
 
 extension CKContainer {
     /// What an app may ask its users for.
@@ -43,34 +44,40 @@ extension CKContainer {
     /// Whether the user can be found by others.
     /// - Parameters:
     ///   - applicationPermission: What is asked for.
-    ///   - completionHandler: Given `granted`, or `couldNotComplete` and an error without an account.
+    ///   - completionHandler: Given `granted` or `denied`, or `couldNotComplete` and an error without an account.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func status(
         forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
         completionHandler: @escaping ApplicationPermissionBlock
     ) {
         let handler = Gathered(completionHandler)
-        fetchUserRecordID { recordID, error in
-            handler.value(recordID == nil ? .couldNotComplete : .granted, error)
+        scope.ask(Self.isDiscoverable) { result in
+            switch result {
+            case .success(let isDiscoverable): handler.value(isDiscoverable ? .granted : .denied, nil)
+            case .failure(let error): handler.value(.couldNotComplete, error)
+            }
         }
     }
 
     /// Whether the user can be found by others.
     /// - Parameter applicationPermission: What is asked for.
-    /// - Returns: `granted`.
+    /// - Returns: `granted`, or `denied` where the host lets nobody find the user.
     /// - Throws: `CKError` without an account.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
-        _ = try await userRecordID()
-        return .granted
+        try await scope.ask(Self.isDiscoverable) ? .granted : .denied
     }
 
-    /// Asks the user to be found by others.
+    private static func isDiscoverable(_ server: any CloudServer, _ caller: Caller) throws -> Bool {
+        try server.isDiscoverable(caller)
+    }
+
+    /// Whether the user can be found by others. The user is not asked: that is the host's to decide.
     /// - Parameters:
     ///   - applicationPermission: What is asked for.
-    ///   - completionHandler: Given `granted`, or `couldNotComplete` and an error without an account.
+    ///   - completionHandler: Given `granted` or `denied`, or `couldNotComplete` and an error without an account.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions,
@@ -79,9 +86,9 @@ extension CKContainer {
         status(forApplicationPermission: applicationPermission, completionHandler: completionHandler)
     }
 
-    /// Asks the user to be found by others.
+    /// Whether the user can be found by others. The user is not asked: that is the host's to decide.
     /// - Parameter applicationPermission: What is asked for.
-    /// - Returns: `granted`.
+    /// - Returns: `granted`, or `denied` where the host lets nobody find the user.
     /// - Throws: `CKError` without an account.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func requestApplicationPermission(

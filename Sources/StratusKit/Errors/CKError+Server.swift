@@ -2,7 +2,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 
 extension CKError {
     /// The domain of the errors beneath, whose code is the finer number in log lines such as `14/2004`.
@@ -12,8 +11,8 @@ extension CKError {
     /// - Parameters:
     ///   - error: The server's error.
     ///   - client: The record that was to be saved, in a conflict.
-    ///   - account: Who asked: the server's record may be saved through their databases.
-    init(_ error: CloudError, client: CKRecord? = nil, account: AccountID? = nil) {
+    ///   - origin: Where the request went, and whose it was: the server's record may be saved there.
+    init(_ error: CloudError, client: CKRecord? = nil, origin: RecordOrigin? = nil) {
         var info: [String: Any] = error.fields
         info[NSLocalizedDescriptionKey] = error.message
         info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
@@ -26,7 +25,7 @@ extension CKError {
             info[NSLocalizedFailureReasonErrorKey] = cause
         }
         if error.code == .serverRecordChanged {
-            info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord($0, account: account) }
+            info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord($0, origin: origin) }
             info[CKRecordChangedErrorClientRecordKey] = client
             info[CKRecordChangedErrorAncestorRecordKey] = client?.makeAncestor()
         }

@@ -173,6 +173,10 @@ extension HostedServer: CloudServer {
         try withService { try $0.userName(of: caller) }
     }
 
+    func isDiscoverable(_ caller: Caller) throws -> Bool {
+        try withService { try $0.isDiscoverable(caller) }
+    }
+
     func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
         try withService { try $0.discover(lookups, as: caller) }
     }

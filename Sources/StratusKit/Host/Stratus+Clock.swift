@@ -16,7 +16,8 @@ extension Stratus {
 
     /// A wall clock and a monotonic clock that stand still until they are moved by hand.
     ///
-    /// Records are stamped with the wall clock; time-outs, planned faults, retries and purges go by the monotonic clock.
+    /// Records are stamped with the wall clock, and by it deletions leave change feeds; time-outs, planned faults, retries
+    /// and copies of assets go by the monotonic clock.
     /// `advance(by:)` moves both. One clock may serve several stores.
     public final class ManualClock: Sendable {
         private struct Hands: Sendable {

@@ -67,7 +67,8 @@ extension Stratus {
         /// of the store's monotonic clock. The client may have kept its path. Nil: until the store is opened next.
         /// Default: an hour.
         public var assetCopySeconds: TimeInterval? = 3_600
-        /// How long deletions stay in change feeds, in seconds of the store's monotonic clock. Default: 30 days.
+        /// How long deletions stay in change feeds, in seconds of the store's wall clock, which stamps them. Default: 30
+        /// days.
         public var historySeconds: TimeInterval = 30 * 24 * 3600
 
         // MARK: Watching

@@ -44,7 +44,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
-    override func makeJob() -> (any OperationJob)? {
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (lookupInfos, blocks) = locked { (self.lookupInfos, self.blocks) }
         return DiscoveryJob(lookupInfos, blocks)
     }
@@ -83,7 +83,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
         set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
-    override func makeJob() -> (any OperationJob)? {
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         DiscoveryJob([], locked { blocks })
     }
 

@@ -65,7 +65,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
-    override func makeJob() -> (any OperationJob)? {
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
         return FetchRecordZonesJob(inputs, blocks)
     }

@@ -97,7 +97,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Running
 
-    override func makeJob() -> (any OperationJob)? {
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
         return FetchRecordsJob(inputs, blocks)
     }

@@ -69,7 +69,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
     }
 
-    override func makeJob() -> (any OperationJob)? {
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
         return ModifyRecordZonesJob(inputs, blocks)
     }

@@ -126,9 +126,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Running
 
-    override func makeJob() -> (any OperationJob)? {
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return ModifyRecordsJob(inputs, blocks)
+        return ModifyRecordsJob(inputs, blocks, to: context.origin)
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -170,6 +170,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     private let deletions: [CKRecord.ID]
     /// The records as they were when the operation started.
     private let sent: [SentRecord]
+    private let target: RecordOrigin
     private let policy: SavePolicy
     private let isAtomic: Bool
     private let blocks: CKModifyRecordsOperation.Blocks
@@ -177,19 +178,22 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     private var made: ModifyRecordsRequest?
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
 
-    init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks) {
+    init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks, to target: RecordOrigin)
+    {
         records = inputs.recordsToSave ?? []
         deletions = inputs.recordIDsToDelete ?? []
         sent = records.map { $0.beginSave() }
         policy = SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged
         isAtomic = inputs.isAtomic
+        self.target = target
         self.blocks = blocks
     }
 
     private func request() -> ModifyRecordsRequest {
         if let made { return made }
         let request = ModifyRecordsRequest(
-            saves: sent.map { $0.makeSave() }, deletes: deletions.map(\.address), policy: policy, isAtomic: isAtomic)
+            saves: sent.map { $0.makeSave(to: target) }, deletes: deletions.map(\.address), policy: policy,
+            isAtomic: isAtomic)
         made = request
         return request
     }
@@ -200,7 +204,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         answers.items = zip(zip(records, sent), response.saves).map { pair, result in
             let (record, sent) = pair
             let answer = result.map { saved in
-                record.absorb(saved, account: context.caller.account, sent: sent)
+                record.absorb(saved, origin: context.origin, sent: sent)
                 return record
             }
             return (record.recordID, answer.mapError { context.clientError($0, record: record) })

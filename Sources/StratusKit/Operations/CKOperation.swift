@@ -59,7 +59,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         var isInline = false
     }
 
-    /// An operation that has not started. A bare `CKOperation` does nothing when it runs (O-02).
+    /// An operation that has not started. To run a bare `CKOperation` is a mistake, which raises an exception on Apple's
+    /// systems (O-02); here it does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is set.
     public override init() {
         captured = CurrentSession.captured()
         super.init()
@@ -125,6 +126,11 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Sends the request and returns at once. A subclass that overrides it may still set inputs and blocks, and then calls
     /// `super.main()`, which fixes them (O-07); without that call the operation never finishes.
     open override func main() {
+        if type(of: self) == CKOperation.self {
+            locked {
+                StratusMisuse.note("You must use a concrete subclass of CKOperation", in: &surroundings.misuse)
+            }
+        }
         begin()
     }
 
@@ -168,7 +174,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     // MARK: For subclasses
 
     /// The job of the operation as it is now; nil where there is nothing to do. Called when the operation starts.
-    func makeJob() -> (any OperationJob)? { nil }
+    func makeJob(in context: RequestContext) -> (any OperationJob)? { nil }
 
     /// The inputs as a long-lived operation keeps them; nil where it cannot be one (O-14).
     func archiveInputs() -> [String: Any]? { nil }
@@ -282,7 +288,7 @@ extension CKOperation {
             session: session, caller: scope.caller(in: session), database: selector,
             callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool))
         let made = OperationRunner(
-            makeJob() ?? IdleJob(), context: context, configuration: configuration,
+            makeJob(in: context) ?? IdleJob(), context: context, configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: surroundings.whyRefused,
             onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
         let isMine = locked {

@@ -55,13 +55,18 @@ struct RequestContext: Sendable {
 
     var server: any CloudServer { session.server }
 
+    /// Where records that come with an answer belong.
+    var origin: RecordOrigin {
+        RecordOrigin(container: caller.container, database: database, account: caller.account)
+    }
+
     /// Calls blocks on the operation's own queue, after those that were delivered before.
     func deliver(_ body: @escaping () -> Void) { callbacks.async(body) }
 
     /// A record as clients see it. Contents of assets are copied when they are asked for.
     func record(_ answer: ClientRecord) -> CKRecord {
         let copies = HandedOutCopies(server)
-        return CKRecord(answer, account: caller.account) { [server, caller, database] asset, place in
+        return CKRecord(answer, origin: origin) { [server, caller, database] asset, place in
             let path = try server.copyAsset(asset, in: place.key, of: place.record, as: caller, in: database)
             copies.add(path)
             return URL(fileURLWithPath: path)
@@ -70,7 +75,7 @@ struct RequestContext: Sendable {
 
     /// A server's error as clients see it.
     func clientError(_ error: CloudError, record: CKRecord? = nil) -> CKError {
-        CKError(error, client: record, account: caller.account)
+        CKError(error, client: record, origin: origin)
     }
 }
 

@@ -11,18 +11,19 @@ struct SentRecord: Sendable {
     let address: RecordAddress
     let state: RecordState
 
-    /// What the save sends. It copies contents of assets that were taken from other records, so it blocks its thread.
-    func makeSave() -> RecordSave {
+    /// What the save sends to `target`. It copies contents of assets that were taken from other records or databases, so it
+    /// blocks its thread.
+    func makeSave(to target: RecordOrigin) -> RecordSave {
         var fields: [String: ClientField] = [:]
         for (key, field) in state.fields {
-            let place = CKAsset.Place(record: address, key: key)
+            let place = CKAsset.Place(record: address, key: key, in: target)
             let value = field.value.clientValue(at: place, isChanged: state.edits[key] != nil)
             fields[key] = ClientField(value, isEncrypted: field.isEncrypted)
         }
         return RecordSave(
             address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
             isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
-            changedKeys: Set(state.edits.keys), misuse: state.misuse, fetchedBy: state.account)
+            changedKeys: Set(state.edits.keys), misuse: state.misuse, origin: state.origin)
     }
 }
 
@@ -30,12 +31,12 @@ extension CKRecord {
     /// A record from the server.
     /// - Parameters:
     ///   - answer: What the server sent.
-    ///   - account: Who fetched it.
+    ///   - origin: From where it was fetched, and by whom.
     ///   - download: Makes private copies of its assets; nil where assets have no content (S-07).
-    convenience init(_ answer: ClientRecord, account: AccountID?, download: AssetDownload? = nil) {
+    convenience init(_ answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload? = nil) {
         self.init(
             recordType: answer.type, recordID: CKRecordID(answer.address),
-            state: RecordState(answer, account: account, download: download))
+            state: RecordState(answer, origin: origin, download: download))
     }
 
     /// Begins a save: edits made from now on outlast it. Quick, whatever the record holds.
@@ -48,14 +49,14 @@ extension CKRecord {
     ///
     /// Several saves of one record may be under way, and their answers come in any order: each takes its own edits back,
     /// and an answer older than what the record knows changes no field of the server's.
-    func absorb(_ saved: ClientRecord, account: AccountID?, sent: SentRecord) {
+    func absorb(_ saved: ClientRecord, origin: RecordOrigin?, sent: SentRecord) {
         let sentEditNumber = sent.state.lastEditNumber
         // What the base was is let go of after the lock: that may end objects of a client's.
         let (isNews, _) = state.withLock { state in
             let base = state.baseFields
             let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
             if isNews {
-                state.absorbSystemFields(saved, account: account)
+                state.absorbSystemFields(saved, origin: origin)
                 // What was sent, and not what is there now: an edit made meanwhile is no part of what was saved.
                 state.baseFields = sent.state.fields
             }
@@ -68,7 +69,8 @@ extension CKRecord {
         }
         guard isNews else { return }
         for (key, field) in saved.fields {
-            sent.state.fields[key]?.value.confirm(field.value, at: CKAsset.Place(record: sent.address, key: key))
+            let place = CKAsset.Place(record: sent.address, key: key, in: origin)
+            sent.state.fields[key]?.value.confirm(field.value, at: place)
         }
     }
 
@@ -102,24 +104,24 @@ extension CKRecord {
 }
 
 extension RecordState {
-    init(_ answer: ClientRecord, account: AccountID?, download: AssetDownload?) {
-        absorbSystemFields(answer, account: account)
+    init(_ answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload?) {
+        absorbSystemFields(answer, origin: origin)
         parent = answer.parent.map(CKReference.init)
         for (key, field) in answer.fields {
-            let place = CKAsset.Place(record: answer.address, key: key)
+            let place = CKAsset.Place(record: answer.address, key: key, in: origin)
             let value = HeldValue(field.value, at: place, download: download)
             fields[key] = HeldField(value: value, isEncrypted: field.isEncrypted)
         }
         baseFields = fields
     }
 
-    fileprivate mutating func absorbSystemFields(_ answer: ClientRecord, account: AccountID?) {
+    fileprivate mutating func absorbSystemFields(_ answer: ClientRecord, origin: RecordOrigin?) {
         changeTag = answer.changeTag
         creationDate = answer.creationDate
         modificationDate = answer.modificationDate
         creator = CKRecordID(recordName: answer.creatorUserName)
         lastModifier = CKRecordID(recordName: answer.lastModifiedUserName)
         share = answer.share.map(CKReference.init)
-        self.account = account
+        self.origin = origin
     }
 }

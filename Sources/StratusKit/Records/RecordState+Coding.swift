@@ -1,7 +1,7 @@
 // How a record's state stands in an archive.
 //
-// The account is not in it: its identifier is the store's own and is never shown. A decoded record is nobody's, and the
-// server judges it like any other claim.
+// Its origin is not in it: the account's identifier is the store's own and is never shown. A decoded record is nobody's,
+// and the server judges it like any other claim.
 
 import Foundation
 

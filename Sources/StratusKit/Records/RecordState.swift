@@ -2,7 +2,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 
 /// A change of a key since the record was made, fetched or saved.
 struct FieldEdit: Sendable {
@@ -48,8 +47,8 @@ struct RecordState: Sendable {
 
     /// The first mistake of the programmer.
     var misuse: String?
-    /// The account that fetched or saved the record; nil for a record of no account.
-    var account: AccountID?
+    /// Where the record was fetched or saved; nil for one that is new or was decoded.
+    var origin: RecordOrigin?
 
     mutating func nextEditNumber() -> UInt64 {
         lastEditNumber += 1

@@ -28,6 +28,8 @@ package protocol CloudServer: Sendable {
     func accountStatus(of caller: Caller) throws -> AccountStatus
     /// The name of the caller's user record; throws `notAuthenticated` without an account (O-17).
     func userName(of caller: Caller) throws -> UserName
+    /// Whether others may find the caller; throws as `userName`.
+    func isDiscoverable(_ caller: Caller) throws -> Bool
     /// The people that were looked for, in order; nil for those who are not found or do not want to be.
     func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?]
     /// The path of a fresh private copy of an asset's content, which a field of a record holds.
@@ -68,6 +70,8 @@ package struct RefusingServer: CloudServer {
     package func accountStatus(of caller: Caller) throws -> AccountStatus { throw error }
 
     package func userName(of caller: Caller) throws -> UserName { throw error }
+
+    package func isDiscoverable(_ caller: Caller) throws -> Bool { throw error }
 
     package func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
         throw error

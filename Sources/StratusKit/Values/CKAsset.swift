@@ -17,10 +17,21 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // Unchecked because a class that can be inherited from cannot be checked. Its own state is locked; a subclass, such as
     // one that writes the file it is made of, answers for what it adds.
 
-    /// The field whose content an asset stands for, as the server has confirmed.
+    /// The field whose content an asset stands for, as the server has confirmed. Records of one name in two databases are
+    /// two places: what one of them holds has to be uploaded to the other.
     struct Place: Hashable, Sendable {
-        var record: RecordAddress
-        var key: String
+        let record: RecordAddress
+        let key: String
+        /// The database, and for data that every account has of its own the account; nil where that is not known.
+        let origin: RecordOrigin?
+
+        init(record: RecordAddress, key: String, in origin: RecordOrigin?) {
+            self.record = record
+            self.key = key
+            var origin = origin
+            if origin?.database == .public { origin?.account = nil }
+            self.origin = origin
+        }
     }
 
     /// What the server is known to have for this asset.

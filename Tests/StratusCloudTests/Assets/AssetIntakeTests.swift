@@ -71,6 +71,44 @@ struct AssetIntakeTests {
     }
 
     @Test(
+        "assets of public databases are kept, found again and collected however long their container's name is",
+        arguments: [
+            ("iCloud.com.example", "public%3aiCloud%2ecom%2eexample"),
+            (String(repeating: ".", count: 82), "public%3a" + String(repeating: "%2e", count: 82)),
+            (String(repeating: ".", count: 83), "=" + String(repeating: ".", count: 83)),
+            (String(repeating: "a", count: 246), "public%3a" + String(repeating: "a", count: 246)),
+            (String(repeating: "a", count: 247), "=" + String(repeating: "a", count: 247)),
+            (String(repeating: "a.", count: 127), "=" + String(repeating: "a.", count: 127)),
+        ])
+    func longOwners(container: String, directory: String) throws {
+        let owner = AssetStore.publicOwner(of: ContainerName(container))
+        let asset = try fixture.save(try scratch.write([1, 2, 3], to: "a"), owner: owner)
+        let content = scratch.path + "/assets/content"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: content) == [directory])
+        #expect(try fixture.verifier.findings().isEmpty)
+        let copy = try fixture.store.privateCopy(of: asset, owner: owner)
+        #expect(FileManager.default.contents(atPath: copy) == Data([1, 2, 3]))
+        try fixture.settle(removing: [asset], owner: owner)
+        let report = try fixture.collector.sweep()
+        #expect(report.foreignNames == 0)
+        #expect(cloudErrorCode { try fixture.store.privateCopy(of: asset, owner: owner) } == .assetNotAvailable)
+    }
+
+    @Test("a directory that no owner has is none of ours, and a name that fits no directory is refused")
+    func foreignOwners() throws {
+        let content = scratch.path + "/assets/content"
+        for name in ["=iCloud.short", "=" + String(repeating: ".", count: 82), "=", "=a%2e", "public:a", "%"] {
+            try FileManager.default.createDirectory(atPath: content + "/" + name, withIntermediateDirectories: true)
+        }
+        #expect(try fixture.collector.sweep().foreignNames == 6)
+        let path = try scratch.write([1], to: "a")
+        for name in [String(repeating: "a", count: 255), String(repeating: "/", count: 90)] {
+            let owner = AssetStore.publicOwner(of: ContainerName(name))
+            #expect(cloudErrorCode { try fixture.store.takeIn(path: path, owner: owner) } == .internalError)
+        }
+    }
+
+    @Test(
         "empty files, and files around the size of a buffer, come back byte for byte",
         arguments: [0, 1, 262_143, 262_144, 262_145, 600_000])
     func sizes(byteCount: Int) throws {

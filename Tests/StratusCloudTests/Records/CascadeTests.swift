@@ -30,6 +30,7 @@ struct CascadeTests {
         #expect(answer.saves.map(\.code) == [.batchRequestFailed, .referenceViolation])
         #expect(answer.deletes.map(\.code) == [.limitExceeded, .batchRequestFailed])
         #expect(answer.deletes[0].error?.innerCode == 2023)
+        #expect(answer.deletes[0].error?.fields.keys.sorted() == ["record", "recordLimit"])
         #expect(bench.commitCount == commits)
     }
 
@@ -109,6 +110,8 @@ struct CascadeTests {
             return (answer, try bench.exists(.note("top")) && bench.exists(.note("\(name)7-7")))
         }
         #expect(answer.deletes.map(\.code) == [.limitExceeded])
+        let fields = answer.deletes[0].error?.fields
+        #expect(fields == ["byteLimit": "\(StoreLimits.maximumTransactionByteCount)", "record": "top"])
         #expect(answer.saves.map(\.code) == [isAtomic ? .batchRequestFailed : nil])
         #expect(isWhole)
     }

@@ -164,10 +164,34 @@ struct RequestLimitTests {
     func fetchedByAnother() throws {
         let bench = try RecordBench(inMemory: true)
         var save = RecordSave.new("a", in: .defaultZone)
-        save.fetchedBy = bench.bob.id
+        save.origin = RecordOrigin(container: RecordBench.container, database: .private, account: bench.bob.id)
         #expect(try bench.modify([save]).saves[0].code == .invalidArguments)
-        save.fetchedBy = bench.alice.id
+        save.origin?.account = bench.alice.id
         #expect(try bench.modify([save]).saves[0].error == nil)
+    }
+
+    @Test(
+        "[X-23] a record of another container or database is saved under no policy, and nothing beside it",
+        arguments: SavePolicy.allCases)
+    func foreign(policy: SavePolicy) throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        try bench.save(.new("a", ["n": .int64(1)]))
+        let commits = bench.commitCount
+        let (here, alice) = (RecordBench.container, bench.alice.id)
+        for origin in [
+            RecordOrigin(container: "iCloud.other", database: .private, account: alice),
+            RecordOrigin(container: here, database: .public, account: alice),
+            RecordOrigin(container: here, database: .public, account: nil),
+        ] {
+            var save = RecordSave.new("a", ["n": .int64(2)])
+            save.origin = origin
+            let answer = try bench.modify([save, .new("b")], policy: policy)
+            #expect(answer.saves.map(\.code) == [.invalidArguments, .batchRequestFailed])
+        }
+        #expect(bench.commitCount == commits)
+        #expect(try bench.fetch(.note("a")).get().fields["n"] == ClientField(.int64(1)))
+        #expect(try !bench.exists(.note("b")))
     }
 
     @Test("lists of mixed kinds and lists of lists are refused")

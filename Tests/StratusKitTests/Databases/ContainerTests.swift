@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusKit
+import StratusLayout
 import StratusModel
 import StratusStore
 import StratusTestSupport
@@ -60,7 +61,7 @@ import Testing
     @Test("[O-19] what cannot be a container is made without complaint, and is badContainer when it is used")
     func badContainer() async throws {
         let bench = try OperationBench()
-        for identifier in ["", "iCloud.com/example", "with space", "é", String(repeating: "a", count: 256)] {
+        for identifier in ["", "iCloud.com/example", "with space", "é", String(repeating: "a", count: 255)] {
             let container = CKContainer(session: bench.session, identifier: identifier, account: nil)
             await #expect { try await container.privateCloudDatabase.save(makeRecord("a")) } throws: {
                 outcome($0) == "badContainer"
@@ -68,7 +69,7 @@ import Testing
             await #expect { try await container.accountStatus() } throws: { outcome($0) == "badContainer" }
         }
         #expect(bench.interference.sent.isEmpty)
-        let longest = String(repeating: "a", count: 255)
+        let longest = String(repeating: "a.", count: 127)
         let container = CKContainer(session: bench.session, identifier: longest, account: nil)
         try await container.privateCloudDatabase.save(makeRecord("a"))
     }
@@ -104,6 +105,30 @@ import Testing
             }
         }
         #expect(answer == "noAccount ok")
+    }
+
+    @Test(
+        "[O-18] where the store cannot be asked the status is an error, and for a handler couldNotDetermine with it",
+        arguments: BenchStore.allCases)
+    func unknownStatus(store: BenchStore) async throws {
+        let bench = try OperationBench(store)
+        func container(_ account: AccountID) -> CKContainer {
+            CKContainer(session: bench.session, identifier: OperationBench.containerIdentifier, account: account)
+        }
+        func statuses(_ account: AccountID) async -> [String] {
+            let container = container(account)
+            let handled: String = await withCheckedContinuation { continuation in
+                container.accountStatus { continuation.resume(returning: "\($0) \(outcome($1))") }
+            }
+            do { return [handled, "\(try await container.accountStatus())"] } catch {
+                return [handled, outcome(error)]
+            }
+        }
+        try bench.store.transact { try $0.set(GlobalKeys.account("damaged"), to: [0xFF]) }
+        #expect(await statuses("damaged") == ["couldNotDetermine internalError", "internalError"])
+        #expect(await statuses("nobody") == ["noAccount ok", "noAccount"])
+        bench.store.close()
+        #expect(await statuses("nobody") == ["couldNotDetermine serviceUnavailable", "serviceUnavailable"])
     }
 
     @Test(

@@ -99,7 +99,7 @@ private struct Deprecated: DeprecatedCalls {
         }
         let awaited = try? await container.applicationPermissionStatus(for: .userDiscoverability)
         let again = try? await container.requestApplicationPermission(.userDiscoverability)
-        return [asked, told, "\(awaited == .granted)", "\(again == .granted)"]
+        return [asked, told, awaited.map { "\($0)" } ?? "none", again.map { "\($0)" } ?? "none"]
     }
 
     @available(*, deprecated)
@@ -155,14 +155,18 @@ private struct Deprecated: DeprecatedCalls {
         #expect(bench.interference.sent == [.discoverUsers])
     }
 
-    @Test("whoever has an account has granted to be found; without one it cannot be told")
+    @Test("a user can be found as the host has set it, and is not asked; without an account it cannot be told")
     func permission() async throws {
         let (bench, _) = try makeBench()
-        #expect(await deprecated.permission(bench.container) == ["granted ok", "granted", "true", "true"])
+        #expect(await deprecated.permission(bench.container) == ["granted ok", "granted", "granted", "granted"])
+        _ = try bench.service.setDiscoverable(false, of: bench.account.id)
+        #expect(await deprecated.permission(bench.container) == ["denied ok", "denied", "denied", "denied"])
+        _ = try bench.service.setDiscoverable(true, of: bench.account.id)
+        #expect(await deprecated.permission(bench.container).first == "granted ok")
         bench.session.signIn(nil)
         #expect(
             await deprecated.permission(bench.container) == [
-                "couldNotComplete notAuthenticated", "couldNotComplete", "false", "false",
+                "couldNotComplete notAuthenticated", "couldNotComplete", "none", "none",
             ])
     }
 

@@ -79,7 +79,7 @@ final class OperationBench: Sendable {
     let session: CloudSession
     let account: Account
     let container: CKContainer
-    private let store: any OrderedStore
+    let store: any OrderedStore
     private let directory: URL?
 
     init(_ kind: BenchStore = .memory, threadCount: Int = 16) throws {

@@ -146,7 +146,7 @@ import Testing
         #expect(try await bench.stored(["a", "b"]) == ["a"])
     }
 
-    @Test("[O-02] a bare operation does nothing and finishes; a bare database operation can be made")
+    @Test("[O-02] a bare operation sends nothing and finishes; a bare database operation can be made")
     func bare() async throws {
         let bench = try OperationBench()
         let operation = CKOperation()

@@ -142,7 +142,7 @@ struct OperationReentrancyTests {
         let directory = try HostDirectory()
         let content = AssetDescriptor(digest: [UInt8](repeating: 1, count: 32), byteCount: 3)
         let looked = Gate("somebody to look at the asset")
-        let place = CKAsset.Place(record: RecordAddress(recordName: "r"), key: "file")
+        let place = CKAsset.Place(record: RecordAddress(recordName: "r"), key: "file", in: nil)
         let asset = CKAsset(content, at: place) { _, _ in
             try looked.wait()
             let file = directory.url.appendingPathComponent(UUID().uuidString)

@@ -11,6 +11,7 @@ import Testing
 @Suite struct ExchangeTests {
     private let recordID = CKRecord.ID(recordName: "n1", zoneID: CKRecordZone.ID(zoneName: "Notes"))
     private let account = AccountID("a1")
+    private let origin = RecordOrigin(container: "iCloud.a", database: .private, account: "a1")
     private let content = AssetDescriptor(digest: [UInt8](repeating: 7, count: 32), byteCount: 5)
 
     private func answer(tag: String = "t1", fields: [String: ClientField] = [:]) -> ClientRecord {
@@ -27,18 +28,18 @@ import Testing
         record.encryptedValues["secret"] = "s"
         record.setParent(CKRecord.ID(recordName: "f", zoneID: recordID.zoneID))
         let sent = record.beginSave()
-        let save = sent.makeSave()
+        let save = sent.makeSave(to: origin)
         #expect(save.changedKeys == ["title", "secret"])
         #expect(
             save.fields == ["title": ClientField(.string("a")), "secret": ClientField(.string("s"), isEncrypted: true)])
         #expect(save.isParentChanged)
         #expect(save.baseTag == nil)
-        #expect(save.fetchedBy == nil)
+        #expect(save.origin == nil)
 
         var saved = answer()
         saved.parent = save.parent
         saved.share = ClientReference(target: RecordAddress(recordName: "s"), action: .none)
-        record.absorb(saved, account: account, sent: sent)
+        record.absorb(saved, origin: origin, sent: sent)
         #expect(record.recordChangeTag == "t1")
         #expect(record.creationDate == Date(timeIntervalSince1970: 1))
         #expect(record.modificationDate == Date(timeIntervalSince1970: 2))
@@ -50,11 +51,11 @@ import Testing
         #expect(record.changedKeys().isEmpty)
         #expect(record.encryptedValues.changedKeys().isEmpty)
 
-        let next = record.beginSave().makeSave()
+        let next = record.beginSave().makeSave(to: origin)
         #expect(next.baseTag == "t1")
         #expect(next.changedKeys.isEmpty)
         #expect(!next.isParentChanged)
-        #expect(next.fetchedBy == account)
+        #expect(next.origin == origin)
     }
 
     @Test("what is set while a save is under way is still changed when it is done")
@@ -65,11 +66,11 @@ import Testing
         let sent = record.beginSave()
         record["title"] = "c"
         record.setParent(CKRecord.ID(recordName: "f", zoneID: recordID.zoneID))
-        record.absorb(answer(), account: account, sent: sent)
+        record.absorb(answer(), origin: origin, sent: sent)
         #expect(record.changedKeys() == ["title"])
         #expect(record["title"] as? String == "c")
         #expect(record.parent != nil)
-        #expect(record.beginSave().makeSave().isParentChanged)
+        #expect(record.beginSave().makeSave(to: origin).isParentChanged)
     }
 
     @Test("[C-03][C-04] of two saves under way each takes back its own edits, and the older answer no tag")
@@ -79,29 +80,30 @@ import Testing
         let first = record.beginSave()
         record["b"] = "2"
         let second = record.beginSave()
-        #expect(first.makeSave().changedKeys == ["a"] && second.makeSave().changedKeys == ["a", "b"])
-        record.absorb(answer(tag: "t1"), account: account, sent: first)
+        #expect(
+            first.makeSave(to: origin).changedKeys == ["a"] && second.makeSave(to: origin).changedKeys == ["a", "b"])
+        record.absorb(answer(tag: "t1"), origin: origin, sent: first)
         #expect(record.changedKeys() == ["b"])
         var later = answer(tag: "t2")
         later.modificationDate.addTimeInterval(1)
-        record.absorb(later, account: account, sent: second)
+        record.absorb(later, origin: origin, sent: second)
         #expect(record.changedKeys().isEmpty)
-        record.absorb(answer(tag: "t1"), account: account, sent: first)
+        record.absorb(answer(tag: "t1"), origin: origin, sent: first)
         #expect(record.recordChangeTag == "t2")
     }
 
     @Test("[X-25] a misuse is remembered with its text, the first one of many, also through copies and archives")
     func misuse() throws {
         let record = CKRecord(recordType: "Note", recordID: recordID)
-        #expect(record.beginSave().makeSave().misuse == nil)
+        #expect(record.beginSave().makeSave(to: origin).misuse == nil)
         record["a b"] = 1
         record[""] = 1
-        #expect(record.beginSave().makeSave().misuse == "recordKey (a b) contains invalid characters")
+        #expect(record.beginSave().makeSave(to: origin).misuse == "recordKey (a b) contains invalid characters")
         let copy = try #require(record.copy() as? CKRecord)
-        #expect(copy.beginSave().makeSave().misuse == record.beginSave().makeSave().misuse)
+        #expect(copy.beginSave().makeSave(to: origin).misuse == record.beginSave().makeSave(to: origin).misuse)
         let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
         let decoded = try StratusArchive.decode(CKRecord.self, from: data)
-        #expect(decoded.beginSave().makeSave().misuse == record.beginSave().makeSave().misuse)
+        #expect(decoded.beginSave().makeSave(to: origin).misuse == record.beginSave().makeSave(to: origin).misuse)
     }
 
     @Test("[C-05][X-25] a misuse is no system field: a record that decodes from those can be saved")
@@ -112,7 +114,7 @@ import Testing
         record.encodeSystemFields(with: archiver)
         archiver.finishEncoding()
         let decoded = try StratusArchive.decode(CKRecord.self, from: archiver.encodedData)
-        #expect(decoded.beginSave().makeSave().misuse == nil)
+        #expect(decoded.beginSave().makeSave(to: origin).misuse == nil)
     }
 
     @Test(
@@ -129,14 +131,14 @@ import Testing
     func mistakes(make: @Sendable (CKRecord) -> Void) {
         let record = CKRecord(recordType: "Note", recordID: recordID)
         make(record)
-        #expect(record.beginSave().makeSave().misuse != nil)
-        #expect(record.beginSave().makeSave().fields.isEmpty)
-        #expect(record.beginSave().makeSave().parent == nil)
+        #expect(record.beginSave().makeSave(to: origin).misuse != nil)
+        #expect(record.beginSave().makeSave(to: origin).fields.isEmpty)
+        #expect(record.beginSave().makeSave(to: origin).parent == nil)
     }
 
     @Test("[S-05] the ancestor has the values as they were fetched, and none for a record that was never saved")
     func ancestor() {
-        let fetched = CKRecord(answer(fields: ["title": ClientField(.string("old"))]), account: account)
+        let fetched = CKRecord(answer(fields: ["title": ClientField(.string("old"))]), origin: origin)
         fetched["title"] = "new"
         fetched["more"] = 1
         let ancestor = fetched.makeAncestor()
@@ -151,7 +153,7 @@ import Testing
 
     @Test("[S-05][S-07] a conflict has three records, and the server's assets have no files")
     func conflict() {
-        let client = CKRecord(answer(fields: ["title": ClientField(.string("old"))]), account: account)
+        let client = CKRecord(answer(fields: ["title": ClientField(.string("old"))]), origin: origin)
         client["title"] = "mine"
         let server = answer(
             tag: "t2",
@@ -159,7 +161,7 @@ import Testing
         let error = CKError(
             CloudError(
                 .serverRecordChanged, inner: 2004, "client oplock error updating record", retryAfterSeconds: 1.5,
-                serverRecord: server), client: client, account: account)
+                serverRecord: server), client: client, origin: origin)
         #expect(error.code == .serverRecordChanged)
         #expect(error.clientRecord === client)
         #expect(error.serverRecord?["title"] as? String == "theirs")
@@ -171,24 +173,24 @@ import Testing
         #expect(error.localizedDescription == "client oplock error updating record")
         #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 2004)
         #expect("\(error)".contains("14/2004"))
-        #expect(error.serverRecord?.beginSave().makeSave().fetchedBy == account)
+        #expect(error.serverRecord?.beginSave().makeSave(to: origin).origin == origin)
     }
 
-    @Test("[X-23] a fetched record remembers its account; what was decoded is nobody's")
-    func rememberedAccount() throws {
-        let record = CKRecord(answer(), account: account)
-        #expect(record.beginSave().makeSave().fetchedBy == account)
+    @Test("[X-23] a fetched record remembers its database and account; what was decoded is nobody's")
+    func rememberedOrigin() throws {
+        let record = CKRecord(answer(), origin: origin)
+        #expect(record.beginSave().makeSave(to: origin).origin == origin)
         let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
         #expect(data.range(of: Data(account.text.utf8 + [0x5F])) == nil)
         let decoded = try StratusArchive.decode(CKRecord.self, from: data)
-        #expect(decoded.beginSave().makeSave().fetchedBy == nil)
+        #expect(decoded.beginSave().makeSave(to: origin).origin == nil)
     }
 
     @Test("[X-27] a fetched asset is copied the first time its file is asked for, and once")
     func download() {
         let (count, places) = (Locked(0), Locked<[CKAsset.Place]>([]))
         let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
-        let record = CKRecord(fetched, account: account) { _, place in
+        let record = CKRecord(fetched, origin: origin) { _, place in
             count.withLock { $0 += 1 }
             places.withLock { $0.append(place) }
             return URL(fileURLWithPath: "/copy")
@@ -198,37 +200,59 @@ import Testing
         #expect(asset?.fileURL?.path == "/copy")
         #expect(asset?.fileURL?.path == "/copy")
         #expect(count.value == 1)
-        #expect(places.value == [CKAsset.Place(record: fetched.address, key: "file")])
+        #expect(places.value == [CKAsset.Place(record: fetched.address, key: "file", in: origin)])
     }
 
     @Test("[R-14] an asset that stays in its field is named by its content, elsewhere it is another upload")
     func claims() {
         let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
-        let record = CKRecord(fetched, account: account) { _, _ in
+        let record = CKRecord(fetched, origin: origin) { _, _ in
             URL(fileURLWithPath: "/copy")
         }
-        #expect(record.beginSave().makeSave().fields["file"] == ClientField(.asset(.content(content))))
+        #expect(record.beginSave().makeSave(to: origin).fields["file"] == ClientField(.asset(.content(content))))
         record["other"] = record["file"] as? CKAsset
         record["file"] = record["file"] as? CKAsset
-        #expect(record.beginSave().makeSave().fields["file"] == ClientField(.asset(.content(content))))
-        #expect(record.beginSave().makeSave().fields["other"] == ClientField(.asset(.file(path: "/copy"))))
+        #expect(record.beginSave().makeSave(to: origin).fields["file"] == ClientField(.asset(.content(content))))
+        #expect(record.beginSave().makeSave(to: origin).fields["other"] == ClientField(.asset(.file(path: "/copy"))))
 
         record["new"] = CKAsset(fileURL: URL(fileURLWithPath: "/new"))
-        #expect(record.beginSave().makeSave().fields["new"] == ClientField(.asset(.file(path: "/new"))))
+        #expect(record.beginSave().makeSave(to: origin).fields["new"] == ClientField(.asset(.file(path: "/new"))))
         var saved = answer(tag: "t2", fields: ["new": ClientField(.asset(.content(content)))])
         saved.modificationDate.addTimeInterval(1)
-        record.absorb(saved, account: account, sent: record.beginSave())
-        #expect(record.beginSave().makeSave().fields["new"] == ClientField(.asset(.content(content))))
+        record.absorb(saved, origin: origin, sent: record.beginSave())
+        #expect(record.beginSave().makeSave(to: origin).fields["new"] == ClientField(.asset(.content(content))))
         record["new"] = record["new"] as? CKAsset
-        #expect(record.beginSave().makeSave().fields["new"] == ClientField(.asset(.file(path: "/new"))))
+        #expect(record.beginSave().makeSave(to: origin).fields["new"] == ClientField(.asset(.file(path: "/new"))))
+    }
+
+    @Test(
+        "[R-14] a record of the same name in another database is another place, and the public database is everybody's")
+    func elsewhere() {
+        let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
+        func claim(of origin: RecordOrigin, to target: RecordOrigin) -> ClientField? {
+            let record = CKRecord(fetched, origin: origin) { _, _ in URL(fileURLWithPath: "/copy") }
+            return record.beginSave().makeSave(to: target).fields["file"]
+        }
+        let upload = ClientField(.asset(.file(path: "/copy")))
+        var other = origin
+        other.container = "iCloud.b"
+        #expect(claim(of: origin, to: other) == upload)
+        other = origin
+        other.account = "a2"
+        #expect(claim(of: origin, to: other) == upload)
+        other = origin
+        other.database = .public
+        #expect(claim(of: origin, to: other) == upload)
+        let (signedIn, signedOut) = (other, RecordOrigin(container: "iCloud.a", database: .public, account: nil))
+        #expect(claim(of: signedOut, to: signedIn) == ClientField(.asset(.content(content))))
     }
 
     @Test("[X-27] a decoded asset claims its content where it has been, and no path")
     func decodedAsset() throws {
-        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), account: account)
+        let record = CKRecord(answer(fields: ["file": ClientField(.asset(.content(content)))]), origin: origin)
         record["upload"] = CKAsset(fileURL: URL(fileURLWithPath: "/etc/passwd"))
         let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
-        let fields = try StratusArchive.decode(CKRecord.self, from: data).beginSave().makeSave().fields
+        let fields = try StratusArchive.decode(CKRecord.self, from: data).beginSave().makeSave(to: origin).fields
         #expect(fields["file"] == ClientField(.asset(.content(content))))
         #expect(fields["upload"] == ClientField(.asset(.missing)))
     }
@@ -242,7 +266,7 @@ import Testing
         record["list"] = [1, 2]
         record["reference"] = CKRecord.Reference(recordID: recordID, action: .deleteSelf)
         #expect(
-            record.beginSave().makeSave().fields.mapValues(\.value) == [
+            record.beginSave().makeSave(to: origin).fields.mapValues(\.value) == [
                 "flag": .int64(1), "integer": .int64(5), "single": .double(0.5), "list": .list([.int64(1), .int64(2)]),
                 "reference": .reference(ClientReference(target: recordID.address, action: .deleteSelf)),
             ])

@@ -19,7 +19,7 @@ import Testing
             creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
             creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
             fields: ["file": ClientField(.asset(.content(content)))])
-        return CKRecord(answer, account: nil) { _, _ in
+        return CKRecord(answer, origin: nil) { _, _ in
             copies.note(Self.currentThread)
             return URL(fileURLWithPath: "/copy")
         }
@@ -31,10 +31,11 @@ import Testing
         let record = CKRecord(recordType: "Photo")
         record["file"] = fetched(copies)["file"] as? CKAsset
         record["files"] = [fetched(copies)["file"] as? CKAsset].compactMap { $0 }
+        let target = RecordOrigin(container: "iCloud.a", database: .private, account: "a1")
         let sent = record.beginSave()
         #expect(copies.all.isEmpty)
-        #expect(sent.makeSave().fields["file"] == ClientField(.asset(.file(path: "/copy"))))
-        #expect(sent.makeSave().fields["files"] == ClientField(.list([.asset(.file(path: "/copy"))])))
+        #expect(sent.makeSave(to: target).fields["file"] == ClientField(.asset(.file(path: "/copy"))))
+        #expect(sent.makeSave(to: target).fields["files"] == ClientField(.list([.asset(.file(path: "/copy"))])))
         #expect(copies.all.count == 2)
     }
 

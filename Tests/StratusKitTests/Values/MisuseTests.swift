@@ -15,4 +15,20 @@ import Testing
             CKRecord(recordType: "Note")["a b"] = 1
         }
     }
+
+    @Test("[O-02][X-25] to run a bare operation is a mistake, and to run one of a concrete class is none")
+    func bareOperation() async {
+        await #expect(processExitsWith: .failure) {
+            let bench = try OperationBench()
+            let operation = CKOperation()
+            operation.configuration.container = bench.container
+            StratusMisuse.trapsAtOnce = true
+            operation.start()
+        }
+        await #expect(processExitsWith: .success) {
+            let bench = try OperationBench()
+            StratusMisuse.trapsAtOnce = true
+            await bench.run(CKFetchRecordsOperation(recordIDs: []))
+        }
+    }
 }
