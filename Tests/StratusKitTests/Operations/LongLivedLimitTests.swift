@@ -48,12 +48,16 @@ struct LongLivedLimitTests {
         let file = try #require(try registry.keepFile(source.path, as: 0, of: "a"))
         #expect(file.path != source.path)
         _ = try registry.join(entry("a", of: "alice"), as: ObjectIdentifier(member)) {}
+        let waiting = Member()
+        _ = try registry.join(entry("a", of: "alice"), as: ObjectIdentifier(waiting)) {}
         _ = try registry.join(entry("b", of: "bob"), as: ObjectIdentifier(member)) {}
         try registry.forget(AccountID("alice"))
         #expect(store.entries().map(\.id) == ["b"])
         #expect(!FileManager.default.fileExists(atPath: file.path))
         // The request was under way: its answer reaches who waits for it, and is not kept.
         try registry.answer(entry("a", of: "alice"), with: Data("answer".utf8))
+        let step = try registry.join(entry("a", of: "alice"), as: ObjectIdentifier(waiting)) {}
+        if case .replay(let answer) = step { #expect(answer == Data("answer".utf8)) } else { Issue.record("\(step)") }
         #expect(store.entry("a") == nil)
         #expect(try refusal(registry, entry("c", of: "alice")) == .notAuthenticated)
         try registry.answer(entry("b", of: "bob"), with: Data("answer".utf8))
