@@ -37,8 +37,7 @@ struct PublicDeparture {
                     isLastRound = true
                 }
             } catch let error as RecordsError {
-                // The store's limit on a transaction, by the name that the store gives it.
-                guard error.code.description == "tooLarge", limit > 1 else { throw error }
+                guard error.code == .tooLarge, limit > 1 else { throw error }
                 limit /= 2
             }
         }
@@ -81,10 +80,9 @@ struct PublicDeparture {
                 if deferred == nil { emptied.formUnion(stay) } else { batch.refused.formUnion(stay) }
                 continue
             }
-            try letGo(of: going.union(emptied).compactMap { records[$0] }, in: reader, transaction)
-            try charge(
-                going.union(emptied).compactMap { records[$0] }, leaving: emptied.compactMap { empty[$0] }, in: reader,
-                transaction)
+            let changed = going.union(emptied).compactMap { records[$0] }
+            try letGo(of: changed, in: reader, transaction)
+            try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
             try transaction.carryOut(plan, in: zone)
             break
         }

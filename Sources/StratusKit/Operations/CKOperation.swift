@@ -167,7 +167,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Whether it is not ready although its dependencies are done: a subclass has more to wait for, or Foundation, which
     /// on Linux goes on counting a dependency that is taken away before it has finished.
-    fileprivate final var isHeldBack: Bool {
+    final var isHeldBack: Bool {
         super.isReady ? !isReady : locked { hasLostDependency } && dependencies.allSatisfy(\.isFinished)
     }
 
@@ -361,33 +361,6 @@ extension CKOperation.Surroundings {
 // MARK: Waiting for others
 
 extension CKOperation: WaitingWork {
-    /// Whether the operation will start without anybody's doing: each operation it waits for runs, or was added to a
-    /// container or database and will start itself. One that was neither added nor started may never be, and operations
-    /// that wait for each other never start.
-    package var canBegin: Bool {
-        // Depth first, on a list of our own: chains of operations may be long.
-        var path: [(operation: CKOperation, remaining: [Operation])] = []
-        var onPath: Set<ObjectIdentifier> = []
-        var known: Set<ObjectIdentifier> = []
-        var next: Operation? = self
-        while true {
-            if let operation = next, !known.contains(ObjectIdentifier(operation)), !operation.isUnderWay {
-                guard let added = operation as? CKOperation, added.isEnqueued, !added.isHeldBack,
-                    onPath.insert(ObjectIdentifier(added)).inserted
-                else { return false }
-                path.append((added, added.isCancelled ? [] : added.dependencies))
-            }
-            guard var last = path.popLast() else { return true }
-            next = last.remaining.popLast()
-            if next == nil {
-                onPath.remove(ObjectIdentifier(last.operation))
-                known.insert(ObjectIdentifier(last.operation))
-            } else {
-                path.append(last)
-            }
-        }
-    }
-
     /// Cancels an operation that cannot start, so that it starts and calls its blocks with `operationCancelled` (O-08).
     /// False where it does not start even so, because a subclass says that it is not ready.
     package func giveUp() -> Bool {
@@ -401,21 +374,9 @@ extension CKOperation: WaitingWork {
         }
     }
 
-    private var isEnqueued: Bool { locked { state.isEnqueued } }
+    final var isEnqueued: Bool { locked { state.isEnqueued } }
 
     private func reconsiderDependencies() { locked { surroundings.countedBy }?.activity.reconsider() }
-}
-
-extension Operation {
-    /// Whether the operation has begun. In this order, because one that runs may finish between the questions.
-    fileprivate var isUnderWay: Bool { isExecuting || isFinished }
-}
-
-/// What a bare operation does.
-private final class IdleJob: OperationJob {
-    func send(_ context: RequestContext) {}
-    func deliver() {}
-    func conclude(_ result: Result<Void, CKError>) {}
 }
 
 /// What everything done through a container or database of `configuredWith` inherits.

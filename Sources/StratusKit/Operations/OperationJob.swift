@@ -117,3 +117,10 @@ extension Array where Element: Hashable {
         return filter { seen.insert($0).inserted }
     }
 }
+
+/// What a bare operation does.
+final class IdleJob: OperationJob {
+    func send(_ context: RequestContext) {}
+    func deliver() {}
+    func conclude(_ result: Result<Void, CKError>) {}
+}

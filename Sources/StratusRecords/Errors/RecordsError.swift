@@ -13,6 +13,8 @@ package struct RecordsError: Error, Sendable, CustomStringConvertible {
         package static let invalidRequest = Code(description: "invalidRequest")
         /// A record lies deeper in its hierarchy than the limit allows to walk.
         package static let hierarchyTooDeep = Code(description: "hierarchyTooDeep")
+        /// A transaction is larger than the store takes.
+        package static let tooLarge = Code(description: "tooLarge")
         /// What is stored contradicts itself.
         package static let corruption = Code(description: "corruption")
         /// The store was written in a format this version does not know.
