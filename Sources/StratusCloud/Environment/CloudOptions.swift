@@ -32,6 +32,12 @@ package struct CloudOptions: Hashable, Sendable {
     package var unknownRecordDeletionFails = false
     /// Whether the single-item call that deletes a zone that does not exist succeeds.
     package var unknownZoneDeletionSucceeds = false
+    /// Whether records can be shared (P-19).
+    package var isSharingEnabled = true
+    /// Participants of one share, its owner not counted (L-12, X-10).
+    package var participantCount = 100
+    /// What the URLs of shares begin with. Nothing answers there unless the host makes it.
+    package var shareURLBase = "https://stratus.invalid/share/"
     /// Whether saving a child gives its parent a new change tag (S-10).
     package var childSaveTouchesParent = false
 

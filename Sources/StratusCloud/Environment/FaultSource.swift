@@ -9,6 +9,10 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case accountStatus
     case userRecord
     case discoverUsers
+    case shareParticipants
+    case shareMetadata
+    case acceptShares
+    case requestShareAccess
 }
 
 /// A moment of a request at which a planned error may come up.

@@ -9,15 +9,18 @@ package struct CloudEnvironment: Sendable {
     package var faults: (any FaultSource)?
     /// Told of every request when it has been answered; must be quick.
     package var onEvent: (@Sendable (CloudEvent) -> Void)?
+    /// Told of everybody who has been invited, after the commit; must be quick.
+    package var onInvitation: (@Sendable (ShareInvitation) -> Void)?
 
     package init(
         clock: any CloudClock, identifiers: any IdentifierSource, faults: (any FaultSource)? = nil,
-        onEvent: (@Sendable (CloudEvent) -> Void)? = nil
+        onEvent: (@Sendable (CloudEvent) -> Void)? = nil, onInvitation: (@Sendable (ShareInvitation) -> Void)? = nil
     ) {
         self.clock = clock
         self.identifiers = identifiers
         self.faults = faults
         self.onEvent = onEvent
+        self.onInvitation = onInvitation
     }
 }
 

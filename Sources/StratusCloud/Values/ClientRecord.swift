@@ -17,11 +17,13 @@ package struct ClientRecord: Hashable, Sendable {
     package var share: ClientReference?
     /// All fields, or those that were asked for.
     package var fields: [String: ClientField]
+    /// Who takes part, where the record is a share.
+    package var sharing: ClientShare?
 
     package init(
         address: RecordAddress, type: String, changeTag: String, creationDate: Date, modificationDate: Date,
         creatorUserName: String, lastModifiedUserName: String, parent: ClientReference? = nil,
-        share: ClientReference? = nil, fields: [String: ClientField] = [:]
+        share: ClientReference? = nil, fields: [String: ClientField] = [:], sharing: ClientShare? = nil
     ) {
         self.address = address
         self.type = type
@@ -33,6 +35,7 @@ package struct ClientRecord: Hashable, Sendable {
         self.parent = parent
         self.share = share
         self.fields = fields
+        self.sharing = sharing
     }
 }
 
@@ -53,11 +56,14 @@ package struct RecordSave: Hashable, Sendable {
     package var misuse: String?
     /// Where the record was fetched or saved before, when it was.
     package var origin: RecordOrigin?
+    /// Who is to take part, where the record is a share.
+    package var sharing: ShareClaim?
 
     package init(
         address: RecordAddress, type: String, baseTag: String? = nil, parent: ClientReference? = nil,
         isParentChanged: Bool = false, share: ClientReference? = nil, fields: [String: ClientField] = [:],
-        changedKeys: Set<String> = [], misuse: String? = nil, origin: RecordOrigin? = nil
+        changedKeys: Set<String> = [], misuse: String? = nil, origin: RecordOrigin? = nil,
+        sharing: ShareClaim? = nil
     ) {
         self.address = address
         self.type = type
@@ -69,5 +75,6 @@ package struct RecordSave: Hashable, Sendable {
         self.changedKeys = changedKeys
         self.misuse = misuse
         self.origin = origin
+        self.sharing = sharing
     }
 }

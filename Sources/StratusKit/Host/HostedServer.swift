@@ -181,6 +181,26 @@ extension HostedServer: CloudServer {
         try withService { try $0.discover(lookups, as: caller) }
     }
 
+    func shareParticipants(
+        for lookups: [IdentityLookup], as caller: Caller
+    ) throws -> [Result<ClientParticipant, CloudError>] {
+        try withService { try $0.shareParticipants(for: lookups, as: caller) }
+    }
+
+    func shareMetadata(
+        _ request: ShareMetadataRequest, as caller: Caller
+    ) throws -> [Result<ClientShareMetadata, CloudError>] {
+        try withService { try $0.shareMetadata(request, as: caller) }
+    }
+
+    func acceptShares(_ urls: [String], as caller: Caller) throws -> [Result<ClientRecord, CloudError>] {
+        try withService { try $0.acceptShares(urls, as: caller) }
+    }
+
+    func requestShareAccess(_ urls: [String], as caller: Caller) throws -> [Result<Void, CloudError>] {
+        try withService { try $0.requestShareAccess(urls, as: caller) }
+    }
+
     func copyAsset(
         _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
         in database: DatabaseSelector

@@ -32,6 +32,18 @@ package protocol CloudServer: Sendable {
     func isDiscoverable(_ caller: Caller) throws -> Bool
     /// The people that were looked for, in order; nil for those who are not found or do not want to be.
     func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?]
+    /// People as participants of a share that they are not in yet, in order.
+    func shareParticipants(
+        for lookups: [IdentityLookup], as caller: Caller
+    ) throws -> [Result<ClientParticipant, CloudError>]
+    /// Shares by their URLs, as the caller may know them, in the order of the request.
+    func shareMetadata(
+        _ request: ShareMetadataRequest, as caller: Caller
+    ) throws -> [Result<ClientShareMetadata, CloudError>]
+    /// Accepts shares by their URLs, in order.
+    func acceptShares(_ urls: [String], as caller: Caller) throws -> [Result<ClientRecord, CloudError>]
+    /// Asks the owners of shares for access, in order.
+    func requestShareAccess(_ urls: [String], as caller: Caller) throws -> [Result<Void, CloudError>]
     /// The path of a fresh private copy of an asset's content, which a field of a record holds.
     func copyAsset(
         _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
@@ -74,6 +86,22 @@ package struct RefusingServer: CloudServer {
     package func isDiscoverable(_ caller: Caller) throws -> Bool { throw error }
 
     package func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
+        throw error
+    }
+
+    package func shareParticipants(
+        for lookups: [IdentityLookup], as caller: Caller
+    ) throws -> [Result<ClientParticipant, CloudError>] { throw error }
+
+    package func shareMetadata(
+        _ request: ShareMetadataRequest, as caller: Caller
+    ) throws -> [Result<ClientShareMetadata, CloudError>] { throw error }
+
+    package func acceptShares(_ urls: [String], as caller: Caller) throws -> [Result<ClientRecord, CloudError>] {
+        throw error
+    }
+
+    package func requestShareAccess(_ urls: [String], as caller: Caller) throws -> [Result<Void, CloudError>] {
         throw error
     }
 

@@ -1,0 +1,153 @@
+// Shares as they cross the line between client and server.
+
+package import FoundationEssentials
+package import StratusModel
+
+/// A person as a client is told of them.
+package struct ClientIdentity: Hashable, Sendable {
+    /// How the person was invited or found.
+    package var lookup: IdentityLookup?
+    /// The record name of the user record, `__defaultOwner__` for the caller's own; nil while it is not known (P-03).
+    package var userName: String?
+    package var name: PersonName?
+    package var hasAccount: Bool
+
+    package init(lookup: IdentityLookup?, userName: String?, name: PersonName?, hasAccount: Bool) {
+        self.lookup = lookup
+        self.userName = userName
+        self.name = name
+        self.hasAccount = hasAccount
+    }
+}
+
+/// A participant as a client is told of them.
+package struct ClientParticipant: Hashable, Sendable {
+    package var id: String
+    package var identity: ClientIdentity
+    package var role: ParticipantRole
+    package var permission: ParticipantPermission
+    package var status: AcceptanceStatus
+    /// Nil for somebody who was only looked up.
+    package var added: Date?
+    package var isApprovedRequester: Bool
+    /// The URL that only this participant can use, for those who may know it (P-16).
+    package var oneTimeURL: String?
+    /// Whether the participant was invited by a one-time URL that nobody has used.
+    package var isOneTime: Bool
+
+    package init(
+        id: String, identity: ClientIdentity, role: ParticipantRole = .privateUser,
+        permission: ParticipantPermission = .readOnly, status: AcceptanceStatus = .pending, added: Date? = nil,
+        isApprovedRequester: Bool = false, oneTimeURL: String? = nil, isOneTime: Bool = false
+    ) {
+        self.id = id
+        self.identity = identity
+        self.role = role
+        self.permission = permission
+        self.status = status
+        self.added = added
+        self.isApprovedRequester = isApprovedRequester
+        self.oneTimeURL = oneTimeURL
+        self.isOneTime = isOneTime
+    }
+}
+
+/// Somebody who asks for access, or may not ask any more, as owner and administrators are told of them.
+package struct ClientPetitioner: Hashable, Sendable {
+    package var id: String
+    /// Its look-up is how the person can be invited.
+    package var identity: ClientIdentity
+
+    package init(id: String, identity: ClientIdentity) {
+        self.id = id
+        self.identity = identity
+    }
+}
+
+/// What a client is told of a share beside its fields: as much as the caller may know.
+package struct ClientShare: Hashable, Sendable {
+    /// Nil for a share of a whole zone.
+    package var root: RecordAddress?
+    package var url: String
+    package var publicPermission: ParticipantPermission
+    package var allowsAccessRequests: Bool
+    /// The owner first, the caller among them where they take part.
+    package var participants: [ClientParticipant]
+    package var ownerID: String
+    /// The caller's own entry; nil where they do not take part yet.
+    package var currentUserID: String?
+    package var requesters: [ClientPetitioner]
+    package var blocked: [ClientPetitioner]
+
+    package init(
+        root: RecordAddress?, url: String, publicPermission: ParticipantPermission, allowsAccessRequests: Bool,
+        participants: [ClientParticipant], ownerID: String, currentUserID: String?,
+        requesters: [ClientPetitioner] = [], blocked: [ClientPetitioner] = []
+    ) {
+        self.root = root
+        self.url = url
+        self.publicPermission = publicPermission
+        self.allowsAccessRequests = allowsAccessRequests
+        self.participants = participants
+        self.ownerID = ownerID
+        self.currentUserID = currentUserID
+        self.requesters = requesters
+        self.blocked = blocked
+    }
+}
+
+/// A participant as a client wants them: a claim. Whether somebody has accepted is not the client's to say.
+package struct ParticipantClaim: Hashable, Sendable {
+    /// That of a participant of the share, or a new one.
+    package var id: String
+    /// Who is invited; nil for a participant who is there, and for a one-time URL.
+    package var lookup: IdentityLookup?
+    package var isOneTime: Bool
+    /// Nil for a value that the client does not know.
+    package var role: ParticipantRole?
+    package var permission: ParticipantPermission?
+    /// Whether the client has added the participant since it was told of the share: such a one outlasts a change of the
+    /// public permission (P-07).
+    package var isAdded: Bool
+
+    package init(
+        id: String, lookup: IdentityLookup? = nil, isOneTime: Bool = false, role: ParticipantRole?,
+        permission: ParticipantPermission?, isAdded: Bool = false
+    ) {
+        self.id = id
+        self.lookup = lookup
+        self.isOneTime = isOneTime
+        self.role = role
+        self.permission = permission
+        self.isAdded = isAdded
+    }
+}
+
+/// What a client wants of a share beside its fields. Everything here is a claim.
+package struct ShareClaim: Hashable, Sendable {
+    /// The root that a new share is for; nil for a whole zone. Of a share that is there the server knows it.
+    package var root: RecordAddress?
+    /// Nil for a value that the client does not know.
+    package var publicPermission: ParticipantPermission?
+    package var allowsAccessRequests: Bool
+    /// All participants that there are to be, the owner's entry among them or not.
+    package var participants: [ParticipantClaim]
+    /// Identifiers of requesters, and of those who are blocked.
+    package var denied: [String]
+    package var blocked: [String]
+    package var unblocked: [String]
+
+    package init(
+        root: RecordAddress?, publicPermission: ParticipantPermission? = ParticipantPermission.none,
+        allowsAccessRequests: Bool = false, participants: [ParticipantClaim] = [], denied: [String] = [],
+        blocked: [String] = [], unblocked: [String] = []
+    ) {
+        self.root = root
+        self.publicPermission = publicPermission
+        self.allowsAccessRequests = allowsAccessRequests
+        self.participants = participants
+        self.denied = denied
+        self.blocked = blocked
+        self.unblocked = unblocked
+    }
+}
