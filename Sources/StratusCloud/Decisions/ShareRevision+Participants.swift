@@ -10,17 +10,13 @@ extension ShareRevision {
         let isPublicChanged = situation.stored != nil && new != old
         if isPublicChanged {
             content.publicPermission = new
-            notes.append(ShareNote(.publicPermissionChanged(from: old, to: new)))
         }
         var claims = Claims(claim.participants, content, situation)
         var kept = Array(content.participants.prefix(1))
         for stored in content.participants.dropFirst() {
             guard let claimed = claims.take(stored),
                 Self.stays(stored, isAdded: claimed.isAdded, isPublicChanged: isPublicChanged, new)
-            else {
-                notes.append(ShareNote(.removed, stored))
-                continue
-            }
+            else { continue }
             kept.append(try revised(stored, claimed, new))
         }
         content.participants = kept
@@ -37,7 +33,7 @@ extension ShareRevision {
     }
 
     /// A participant who stays, with the role and permission that they get.
-    private mutating func revised(
+    private func revised(
         _ stored: ShareParticipant, _ claimed: ParticipantClaim, _ publicPermission: ParticipantPermission
     ) throws(CloudError) -> ShareParticipant {
         var participant = stored
@@ -56,13 +52,6 @@ extension ShareRevision {
         }
         participant.permission =
             participant.role == .publicUser ? publicPermission : claimed.permission ?? stored.permission
-        if participant.role != stored.role {
-            notes.append(ShareNote(.roleChanged(from: stored.role, to: participant.role), participant))
-        }
-        if participant.permission != stored.permission {
-            notes.append(
-                ShareNote(.permissionChanged(from: stored.permission, to: participant.permission), participant))
-        }
         return participant
     }
 
@@ -84,7 +73,8 @@ extension ShareRevision {
             invitation = person.handle.map { .handle($0) } ?? .userRecord
         } else {
             throw CloudError(
-                .invalidArguments, "A participant is nobody the share knows, and names nobody: look the person up anew.",
+                .invalidArguments,
+                "A participant is nobody the share knows, and names nobody: look the person up anew.",
                 ["participant": claimed.id])
         }
         var participant = ShareParticipant(
@@ -94,7 +84,6 @@ extension ShareRevision {
             user: invitation == .userRecord ? person?.user : nil, added: situation.secrets.date)
         if let person { participant.isApprovedRequester = approve(person) }
         content.participants.append(participant)
-        notes.append(ShareNote(.invited, participant))
         invited.append(participant.id)
     }
 

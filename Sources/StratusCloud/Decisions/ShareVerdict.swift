@@ -71,72 +71,26 @@ enum ShareVerdict: Sendable {
             self = .write(try ShareRevision(claim, situation))
         } catch { self = .refused(error) }
     }
-
-    /// What an account is to a share; nil for an outsider and for somebody who has not accepted.
-    static func role(of user: UserName, in content: ShareContent) -> ParticipantRole? {
-        content.participants.first { $0.user == user && $0.status == .accepted }?.role
-    }
 }
 
-/// A share's new content, and what has happened to it.
+/// A share's new content.
 struct ShareRevision: Hashable, Sendable {
     var content: ShareContent
-    var notes: [ShareNote] = []
     /// Who is to be told that they are invited.
     var invited: [ParticipantID] = []
 }
 
-/// Something that has happened to a share, for its zone's audit trail. When and by whom is the commit's.
-struct ShareNote: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-        case shared
-        case stopped
-        case invited
-        case left
-        case removed
-        case permissionChanged(from: ParticipantPermission, to: ParticipantPermission)
-        case roleChanged(from: ParticipantRole, to: ParticipantRole)
-        case publicPermissionChanged(from: ParticipantPermission, to: ParticipantPermission)
-        case requestDenied
-        case blocked
-        case unblocked
-    }
-
-    var kind: Kind
-    var participant: ParticipantID?
-    /// Whom it concerns, where they are known.
-    var user: UserName?
-    var handle: Handle?
-
-    init(_ kind: Kind) { self.kind = kind }
-
-    init(_ kind: Kind, _ participant: ShareParticipant) {
-        self.kind = kind
-        self.participant = participant.id
-        user = participant.user
-        if case .handle(let handle) = participant.invitation { self.handle = handle }
-    }
-
-    init(_ kind: Kind, _ petitioner: SharePetitioner) {
-        self.kind = kind
-        participant = petitioner.id
-        user = petitioner.user
-        handle = petitioner.handle
-    }
-}
-
 extension ShareRevision {
     init(_ claim: ShareClaim, _ situation: ShareSituation) throws(CloudError) {
-        let isNew = situation.stored == nil
         content =
             situation.stored
             ?? ShareContent(
                 root: situation.root, token: situation.token, publicPermission: claim.publicPermission ?? .none,
                 participants: [Self.owner(situation)])
-        guard let role = ShareVerdict.role(of: situation.editor, in: content), role == .owner || role == .administrator
-        else { throw Self.notAllowed }
-        if isNew { notes.append(ShareNote(.shared)) }
-        try Self.check(claim, content, isNew: isNew)
+        guard content.participants.contains(where: { $0.user == situation.editor && $0.managesShare }) else {
+            throw Self.notAllowed
+        }
+        try Self.check(claim, content, isNew: situation.stored == nil)
         content.allowsAccessRequests = claim.allowsAccessRequests
         unblock(claim)
         deny(claim)
@@ -154,7 +108,7 @@ extension ShareRevision {
         let found = stored.participants.firstIndex { $0.user == user && $0.status == .accepted && $0.role != .owner }
         guard let found else { return nil }
         content = stored
-        notes = [ShareNote(.left, content.participants.remove(at: found))]
+        content.participants.remove(at: found)
     }
 
     private static func owner(_ situation: ShareSituation) -> ShareParticipant {
@@ -178,7 +132,8 @@ extension ShareRevision {
             }
             let known = roles[participant.id]
             switch participant.role {
-            case .owner where known != .owner && !participant.isOwnerPlaceholder(isNew: isNew), .publicUser where known != .publicUser:
+            case .owner where known != .owner && !participant.isOwnerPlaceholder(isNew: isNew),
+                .publicUser where known != .publicUser:
                 throw roleRefused(participant)
             case .administrator where known == .owner, .privateUser where known == .owner:
                 throw roleRefused(participant)
@@ -204,37 +159,25 @@ extension ShareRevision {
 
     private mutating func unblock(_ claim: ShareClaim) {
         let unblocked = Set(claim.unblocked.map { ParticipantID($0) })
-        for petitioner in content.blocked where unblocked.contains(petitioner.id) {
-            notes.append(ShareNote(.unblocked, petitioner))
-        }
         content.blocked.removeAll { unblocked.contains($0.id) }
     }
 
     private mutating func deny(_ claim: ShareClaim) {
         let denied = Set(claim.denied.map { ParticipantID($0) })
-        for petitioner in content.requesters where denied.contains(petitioner.id) {
-            notes.append(ShareNote(.requestDenied, petitioner))
-        }
         content.requesters.removeAll { denied.contains($0.id) }
     }
 
     private mutating func block(_ claim: ShareClaim, _ situation: ShareSituation) {
         for id in claim.blocked.map({ ParticipantID($0) }) {
             guard let blocked = petitioner(id, situation), blocked.user != situation.owner else { continue }
-            content.requesters.removeAll { $0.user == blocked.user }
-            for participant in content.participants.dropFirst()
-            where participant.isPerson(blocked.user, blocked.handle, situation.handleOwners) {
-                notes.append(ShareNote(.removed, participant))
-                invited.removeAll { $0 == participant.id }
+            let gone = content.participants.dropFirst().filter {
+                $0.isPerson(blocked.user, blocked.handle, situation.handleOwners)
             }
-            let owner = content.participants.prefix(1)
-            content.participants =
-                owner
-                + content.participants.dropFirst().filter {
-                    !$0.isPerson(blocked.user, blocked.handle, situation.handleOwners)
-                }
+            let ids = Set(gone.map(\.id))
+            content.requesters.removeAll { $0.user == blocked.user }
+            content.participants.removeAll { ids.contains($0.id) }
+            invited.removeAll { ids.contains($0) }
             content.blocked.append(blocked)
-            notes.append(ShareNote(.blocked, blocked))
         }
     }
 

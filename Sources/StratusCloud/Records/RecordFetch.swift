@@ -45,7 +45,8 @@ struct RecordFetch {
         if let stored = try storedRecord(name, access.zone) {
             let permissions = try access.permissions(for: stored)
             if permissions.contains(.read) {
-                return try RecordView(service: service, zone: access.zone, viewer: account, reader: reader).shown(stored)
+                return try RecordView(service: service, zone: access.zone, viewer: account, reader: reader).shown(
+                    stored)
             }
             // In another's zone a record that is not shared is not there.
             if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {

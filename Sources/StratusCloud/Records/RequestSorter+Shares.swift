@@ -67,8 +67,9 @@ extension RequestSorter {
                 ["record": save.address.recordName])
         }
         guard let root = claim.root else { return nil }
-        guard ScopeVerdict.canonical(root.zone, caller: account.userName)
-            == ScopeVerdict.canonical(save.address.zone, caller: account.userName)
+        guard
+            ScopeVerdict.canonical(root.zone, caller: account.userName)
+                == ScopeVerdict.canonical(save.address.zone, caller: account.userName)
         else {
             return CloudError(
                 .invalidArguments, "A share lies in the zone of its root: make it there.",
@@ -92,10 +93,10 @@ extension CloudService {
         func token() -> ShareToken? {
             ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
         }
-        func id() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
         guard let own = token() else { return nil }
         return ShareSecrets(
-            date: environment.clock.now, token: own, oneTimeTokens: (0..<participantCount).compactMap { _ in token() }, ownerID: id(),
-            participantIDs: (0..<participantCount).map { _ in id() })
+            date: environment.clock.now, token: own, oneTimeTokens: (0..<participantCount).compactMap { _ in token() },
+            ownerID: makeParticipantID(),
+            participantIDs: (0..<participantCount).map { _ in makeParticipantID() })
     }
 }

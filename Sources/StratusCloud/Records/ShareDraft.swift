@@ -6,8 +6,10 @@ struct ShareDraft: Sendable {
     /// Nil for a new share.
     var old: ShareContent?
     var new: ShareContent
-    var notes: [ShareNote] = []
+    /// Those who are invited by this change.
     var invited: [ParticipantID] = []
+    /// Whose the handles are by which people were invited.
+    var handleOwners: [Handle: UserName] = [:]
 
     /// The root that a new share makes one; nil for a share that is there and for one of a whole zone.
     var newRoot: RecordName? { old == nil ? new.root : nil }

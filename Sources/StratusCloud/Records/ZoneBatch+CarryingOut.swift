@@ -48,7 +48,8 @@ extension ZoneBatch {
         let assets = AssetChange(saves: changes.saves, removed: removed)
         failures.merge(try contentErrors(saves: saves, assets)) { own, _ in own }
         guard failures.isEmpty, let plan else { return failures }
-        let besides = schema.byteCount + ledgerByteCount(assets) + changes.byteCount
+        let settlement = try settlement(of: changes, with: plan)
+        let besides = schema.byteCount + ledgerByteCount(assets) + (settlement?.byteCount ?? 0)
         guard transaction.hasRoom(for: plan, besides: besides) else {
             return sizeErrors(saves: saves, deletes: deletes, removed: removed)
         }
@@ -57,7 +58,7 @@ extension ZoneBatch {
         }
         try settle(assets)
         try transaction.carryOut(plan, in: request.zone.id)
-        try settleShares(changes, removed: removed, plan)
+        try settle(settlement, saves, removed: removed)
         try service.schemaKeeper.learn(schema, in: transaction)
         for stored in plan.saved where changes.isAsked(stored.record.name) || saved[stored.record.name] != nil {
             saved[stored.record.name] = stored

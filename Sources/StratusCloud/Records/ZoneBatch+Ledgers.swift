@@ -68,7 +68,8 @@ extension ZoneBatch {
 
     /// The most bytes that `charge` and `settle` write.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
-        let entryByteCount = GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
+        let entryByteCount =
+            GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
         return (assets.added.count + assets.gone.count) * entryByteCount + 4 * StoreLimits.maximumKeyByteCount
     }
 }

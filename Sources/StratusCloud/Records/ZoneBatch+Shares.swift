@@ -13,16 +13,13 @@ struct ShareChanges {
     var saves: [JudgedSave] = []
     /// Of the saves that no item asks for, the item that leads to each.
     var causes: [RecordName: RecordName] = [:]
-    /// The most bytes that the shares write outside their records.
-    var byteCount = 0
+    /// The shares that are made, changed and stopped.
+    var shares: [ShareChange] = []
 
     func isAsked(_ name: RecordName) -> Bool { causes[name] == nil }
 }
 
 extension ZoneBatch {
-    /// What a participant's entries take at most, old and new: an acceptance, a URL, an event, and what has ended.
-    private static let participantByteCount = 8_192
-
     // MARK: Refusals
 
     /// The items that shares stand in the way of.
@@ -155,13 +152,57 @@ extension ZoneBatch {
         }
         changes.saves += leaving
         for save in leaving { changes.causes[save.name] = save.name }
-        for share in shares + leaving {
-            let count = (share.share?.old?.participants.count ?? 0) + (share.share?.new.participants.count ?? 0)
-            changes.byteCount += (count + (share.share?.notes.count ?? 0) + 2) * Self.participantByteCount
+        changes.shares = (shares + leaving).compactMap { save in
+            save.share.map { ShareChange(share: save.name, old: $0.old, new: $0.new) }
         }
-        for share in stopped {
-            changes.byteCount += ((share.content?.participants.count ?? 0) + 2) * Self.participantByteCount
-        }
+        changes.shares += stopped.map { ShareChange(share: $0.name, old: $0.content, new: nil) }
         return changes
+    }
+
+    /// What shares write beside the records of the plan.
+    func settlement(of changes: ShareChanges, with plan: MutationPlan) throws -> ShareSettlement? {
+        guard !changes.shares.isEmpty else { return nil }
+        return try shareWriter.settlement(of: changes.shares, with: plan, stamp: outset.stamp)
+    }
+
+    /// Writes it, and notes whom the host is to tell. The secrets of roots go with them, shared or not.
+    mutating func settle(
+        _ settlement: ShareSettlement?, _ saves: [JudgedSave], removed: [RemovedRecord]
+    ) throws {
+        if let settlement { try shareWriter.carryOut(settlement) }
+        for save in saves { invitations += invitations(of: save) }
+        guard !removed.isEmpty, try holdsTokens() else { return }
+        for record in removed { try shareWriter.forgetToken(of: record.name) }
+    }
+
+    private var shareWriter: ShareWriter { ShareWriter(service.acceptanceDirectory, to: zone, in: transaction) }
+
+    /// Whether anything of the zone was ever shared: one seek, so that nothing is looked up for every deletion elsewhere.
+    private func holdsTokens() throws -> Bool {
+        var holdsTokens = false
+        try zone.store.scan(zone.keys.shareTokens.keyRange, .forward, limit: 1) { _, _ in
+            holdsTokens = true
+            return .stop
+        }
+        return holdsTokens
+    }
+
+    private func invitations(of save: JudgedSave) -> [ShareInvitation] {
+        guard let draft = save.share, !draft.invited.isEmpty, let owner = request.zone.id.database.owner else {
+            return []
+        }
+        var title: String?
+        if case .string(let text)? = save.record.fields["cloudkit.title"]?.value { title = text }
+        let base = service.options.shareURLBase
+        return draft.new.participants.filter { draft.invited.contains($0.id) }.map { participant in
+            var token = draft.new.token
+            if case .oneTime(let own)? = participant.invitation { token = own }
+            let handle = participant.invitation?.handle
+            return ShareInvitation(
+                container: outset.container, zone: request.zone.id.name, share: save.name, owner: owner,
+                inviter: account.userName, participant: participant.id, handle: handle,
+                user: participant.user ?? handle.flatMap { draft.handleOwners[$0] }, role: participant.role,
+                permission: participant.permission, url: ShareLink.url(base, token), title: title)
+        }
     }
 }

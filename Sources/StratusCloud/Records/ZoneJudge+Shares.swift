@@ -18,21 +18,20 @@ extension ZoneJudge {
         } else {
             throw CloudError(.invalidArguments, "A share says who takes part.", ["record": item.name.text])
         }
-        try record.setShareContent(draft.new)
+        record = record.with(draft.new)
         try record.checkSize(service.options)
         return draft
     }
 
     /// The share's record without the caller, who leaves it.
     func leaving(_ stored: StoredRecord) throws -> JudgedSave {
-        var record = stored.record
+        let record = stored.record
         guard let old = try record.shareContent(), let left = ShareRevision(leaving: account.userName, old) else {
             throw AccessVerdict.denied("DELETE operation not permitted", record.name, rule: "P-13")
         }
-        try record.setShareContent(left.content)
         return JudgedSave(
-            name: record.name, record: record, old: stored,
-            share: ShareDraft(old: old, new: left.content, notes: left.notes))
+            name: record.name, record: record.with(left.content), old: stored,
+            share: ShareDraft(old: old, new: left.content))
     }
 
     /// Whether the zone takes such a share.
@@ -57,12 +56,14 @@ extension ZoneJudge {
             stored: old, root: root, token: old?.token ?? secrets.token, owner: owner, editor: account.userName,
             people: [:], handleOwners: [:], secrets: secrets,
             participantLimit: service.options.participantCount)
-        if old == nil, let token = try zone?.shareToken(of: root) { situation.token = token }
+        if old == nil, let zone, let token = try ShareWriter.token(of: root, in: zone) { situation.token = token }
         try resolve(claim, &situation)
         switch ShareVerdict(claim, situation) {
         case .refused(let error): throw error
         case .write(let revision):
-            return ShareDraft(old: old, new: revision.content, notes: revision.notes, invited: revision.invited)
+            return ShareDraft(
+                old: old, new: revision.content, invited: revision.invited,
+                handleOwners: situation.handleOwners)
         }
     }
 

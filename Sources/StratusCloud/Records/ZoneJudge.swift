@@ -48,7 +48,7 @@ struct ZoneJudge {
         let isHidden = request.zone.isShared && known?.contains(.read) == false
         let stored = isHidden ? nil : found
         let owner = try userRecordOwner(of: item.name)
-        let permissions = try isHidden ? nil : known
+        let permissions = isHidden ? nil : known
         let refusal = AccessVerdict.saveRefusal(
             type: RecordType(save.type), name: item.name, existing: stored,
             permissions: try permissions ?? access.permissions(toCreate: RecordType(save.type)),

@@ -11,6 +11,7 @@
 // record as one that is missing.
 
 import FoundationEssentials
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -85,7 +86,8 @@ struct ZoneAccess {
 
     private func acceptance(of share: RecordName) throws -> AcceptanceEntry? {
         guard let identity, let caller else { return nil }
-        return try service.acceptanceDirectory.acceptance(of: share, inZone: identity, by: caller, in: reader)
+        return try service.acceptanceDirectory.acceptance(
+            AcceptanceKeyParts(user: caller, zone: identity, share: share), in: reader)
     }
 
     private func granted(_ type: RecordType, isCreator: Bool) throws -> RecordPermissions {

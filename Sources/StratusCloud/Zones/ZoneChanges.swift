@@ -162,10 +162,10 @@ struct ZoneLookUp {
     private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         guard let user else { return [] }
         var found: [ZoneID: Set<UUID>] = [:]
-        try service.acceptanceDirectory.visitAcceptances(of: user, in: reader) { identity, _, acceptance in
+        try service.acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
             guard acceptance.container == caller.container, acceptance.permission != .none else { return }
             let database = DatabaseID(container: caller.container, owner: acceptance.owner, scope: .private)
-            found[ZoneID(database: database, name: acceptance.zone), default: []].insert(identity)
+            found[ZoneID(database: database, name: acceptance.zone), default: []].insert(parts.zone)
         }
         var zones: [(ZoneAddress, Result<ClientZone, CloudError>)] = []
         for (id, identities) in found {
@@ -181,7 +181,8 @@ struct ZoneLookUp {
         return zones.sorted { left, right in
             let (one, other) = (left.0, right.0)
             return one.ownerName == other.ownerName
-                ? ZoneName(one.zoneName) < ZoneName(other.zoneName) : UserName(one.ownerName) < UserName(other.ownerName)
+                ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
+                : UserName(one.ownerName) < UserName(other.ownerName)
         }
     }
 }
