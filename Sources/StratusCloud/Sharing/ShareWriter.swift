@@ -110,9 +110,10 @@ package struct ShareWriter {
     }
 
     /// The secret of a root's URL, or of the whole zone's; nil where it was never shared.
-    package func token(of root: RecordName?) throws -> ShareToken? {
-        let key = zone.keys.shareToken(root)
-        return try transaction.store.withValue(forKey: key) { try ShareTokenEntry(decoding: $0).token }
+    package func token(of root: RecordName?) throws -> ShareToken? { try Self.token(of: root, in: zone) }
+
+    static func token(of root: RecordName?, in zone: ZoneReader) throws -> ShareToken? {
+        try zone.store.withValue(forKey: zone.keys.shareToken(root)) { try ShareTokenEntry(decoding: $0).token }
     }
 
     /// Forgets the secret of a root's URL: its record is deleted, and another one of its name is another root.
@@ -150,6 +151,14 @@ extension Record {
     package func with(_ content: ShareContent) -> Record {
         var record = self
         record.fields[ShareContent.fieldKey] = Field(.bytes(ShareContentEntry(content).encoded()))
+        return record
+    }
+
+    /// The record as its schema knows it (L-09).
+    var withoutShareContent: Record {
+        guard fields[ShareContent.fieldKey] != nil else { return self }
+        var record = self
+        record.fields[ShareContent.fieldKey] = nil
         return record
     }
 
