@@ -54,10 +54,8 @@ extension CKRecord {
 
     /// Begins a save: edits made from now on outlast it. Quick, whatever the record holds.
     func beginSave() -> SentRecord {
-        // The participants last, so that whoever adds one and then sets a field does not see half of it saved.
-        let state = state.value
-        return SentRecord(
-            recordType: recordType, address: recordID.address, state: state, sharing: beginSharing())
+        SentRecord(
+            recordType: recordType, address: recordID.address, state: state.value, sharing: beginSharing())
     }
 
     /// Takes over what the server has made of this record when it was saved (C-04): the server's fields change, the

@@ -156,6 +156,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// - Parameters:
     ///   - state: Its content.
     ///   - isAncestor: Whether it stands for what the server said last, and not for what is here now.
+    /// - Returns: The record.
     func makeRecord(_ state: RecordState, isAncestor: Bool) -> CKRecord {
         CKRecord(recordType: recordType, recordID: recordID, state: state)
     }

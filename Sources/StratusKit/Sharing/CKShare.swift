@@ -179,6 +179,7 @@ extension CKRecord {
     ///   - answer: What the server sent.
     ///   - origin: From where it was fetched, and by whom.
     ///   - download: Makes private copies of its assets; nil where assets have no content (S-07).
+    /// - Returns: The record.
     static func from(_ answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload? = nil) -> CKRecord {
         answer.type == SystemType.share
             ? CKShare(share: answer, origin: origin, download: download)
