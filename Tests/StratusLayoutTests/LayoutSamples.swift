@@ -13,6 +13,8 @@ enum LayoutSamples {
     static let second = UUID(uuid: (0xFF, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xFE))
     static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 788_918_400.25), user: "_alice")
 
+    static let digest = [UInt8](repeating: 0xCD, count: 31) + [0]
+
     static let zoneKeys: [[UInt8]] = [
         zone.header(),
         zone.record("a.txt"),
@@ -37,6 +39,9 @@ enum LayoutSamples {
         zone.endedParent(child: "a.txt", ended: 12),
         zone.endedChild(parent: "folder", child: "a.txt", ended: 12),
         zone.endedShare(root: "folder", ended: 13),
+        zone.shareToken(nil), zone.shareToken("folder"),
+        zone.shareEvent(sequence: 300, index: 0), zone.shareEvent(sequence: 300, index: 1),
+        zone.endedAcceptance(user: "_bob", ended: 12, share: "Share-1"),
     ]
 
     private static func fieldKey(_ value: TupleElement) -> [UInt8] {
@@ -57,7 +62,7 @@ enum LayoutSamples {
         GlobalKeys.format(), GlobalKeys.header(), GlobalKeys.database(publicID), GlobalKeys.database(privateID),
         GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.receipt([1, 2, 0, 255]),
         GlobalKeys.account("user-17"), GlobalKeys.identity(.email, "a@example.com"),
-        GlobalKeys.identity(.phone, "+1"), GlobalKeys.identity(.userRecord, "_alice"), GlobalKeys.shareURL("0aBc"),
+        GlobalKeys.identity(.phone, "+1"), GlobalKeys.identity(.userRecord, "_alice"), GlobalKeys.shareURL(digest),
         GlobalKeys.acceptance(user: "_bob", zone: first, share: "Share-1"),
         GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
         GlobalKeys.schema("iCloud.com.example", "File"), GlobalKeys.schemaRoles("iCloud.com.example"),

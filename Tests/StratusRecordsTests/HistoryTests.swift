@@ -3,7 +3,7 @@
 //     STRATUS_SEED=17 swift test --filter HistoryTests          one seed on every subject
 //     STRATUS_HISTORY=file swift test --filter HistoryTests     one history, as it was printed, on every subject
 //     STRATUS_SOAK=1 swift test --filter HistorySoakTests       20,000 longer histories, or STRATUS_HISTORIES of
-//                                                               STRATUS_HISTORY_STEPS
+//                                                               STRATUS_HISTORY_STEPS, from STRATUS_FIRST_HISTORY on
 
 import Foundation
 import StratusTestSupport
@@ -15,7 +15,11 @@ private enum Settings {
     static let seed = environment["STRATUS_SEED"].flatMap { UInt64($0) }
     static let historyPath = environment["STRATUS_HISTORY"]
     static let isReplay = seed != nil || historyPath != nil
-    static let soakHistoryCount = environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20_000
+    static let soakSeeds: ClosedRange<UInt64> = {
+        let first = environment["STRATUS_FIRST_HISTORY"].flatMap { UInt64($0) } ?? 1
+        let count = environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20_000
+        return first...max(first, first &+ count &- 1)
+    }()
     static let soakStepCount = environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200
     /// Histories run on so many threads.
     static let partCount: UInt64 = 4
@@ -93,9 +97,7 @@ struct HistorySoakTests {
         arguments: 0..<Settings.partCount)
     func longHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
-            runHistories(
-                1...max(1, Settings.soakHistoryCount), part: part, stepCount: Settings.soakStepCount, seedsPerLevelDB: 1
-            )
+            runHistories(Settings.soakSeeds, part: part, stepCount: Settings.soakStepCount, seedsPerLevelDB: 1)
         }
         if let report { Issue.record("\(report)") }
     }

@@ -58,4 +58,11 @@ extension LayoutError {
         LayoutError(
             .corruptValue, message, ["item": item, "position": "\(position)", "hex": Hex.text(value, limit: 64)])
     }
+
+    /// An error about a damaged value that holds a secret: its bytes are not shown, only how many there are.
+    static func corruptSecret(_ message: StaticString, _ value: Span<UInt8>, at position: Int, in item: String) -> Self
+    {
+        LayoutError(
+            .corruptValue, message, ["item": item, "position": "\(position)", "byteCount": "\(value.count)"])
+    }
 }

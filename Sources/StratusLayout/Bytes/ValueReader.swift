@@ -10,12 +10,15 @@ struct ValueReader: ~Escapable {
     let bytes: Span<UInt8>
     /// What is read, for errors: the type that is decoded.
     let item: StaticString
+    /// Whether the bytes hold a secret, so that no error may show them.
+    let isSecret: Bool
     private(set) var position = 0
 
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, _ item: StaticString) {
+    init(_ bytes: Span<UInt8>, _ item: StaticString, isSecret: Bool = false) {
         self.bytes = bytes
         self.item = item
+        self.isSecret = isSecret
     }
 
     var isAtEnd: Bool { position == bytes.count }
@@ -128,7 +131,9 @@ struct ValueReader: ~Escapable {
     }
 
     func corrupt(_ message: StaticString) -> LayoutError {
-        .corruptValue(message, bytes, at: position, in: "\(item)")
+        isSecret
+            ? .corruptSecret(message, bytes, at: position, in: "\(item)")
+            : .corruptValue(message, bytes, at: position, in: "\(item)")
     }
 
     private func cutOff() -> LayoutError { corrupt("The value ends too early: check or restore the store.") }

@@ -38,7 +38,9 @@ struct KeyShape {
             case .tokens: [.text, .text, .text]
             case .changes: [.number]
             case .endedParents, .endedShares: [.text, .number]
-            case .endedChildren: [.text, .number, .text]
+            case .endedChildren, .endedAcceptances: [.text, .number, .text]
+            case .shareTokens: [.optionalText]
+            case .shareEvents: [.number, .number]
             }
     }
 
@@ -60,8 +62,8 @@ struct KeyShape {
             case .format, .header: []
             case .databases: [.text, .optionalText, .scope]
             case .purges, .releases, .rebuilds: [.database, .zone]
-            case .receipts: [.bytes]
-            case .accounts, .shareURLs: [.text]
+            case .receipts, .shareURLs: [.bytes]
+            case .accounts: [.text]
             case .identities: [.identityKind, .text]
             case .acceptances: [.text, .uuid, .text]
             case .assets: [.text, .bytes]

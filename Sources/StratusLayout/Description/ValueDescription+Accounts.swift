@@ -14,12 +14,7 @@ extension ValueDescription {
             ("family", entry.name.family), ("suffix", entry.name.suffix), ("nickname", entry.name.nickname),
         ]
         for case (let label, let part?) in parts { pieces.append("\(label) \(quoted(part))") }
-        let handles = entry.handles.map { handle in
-            switch handle {
-            case .email(let address): "e-mail \(quoted(address))"
-            case .phone(let number): "telephone \(quoted(number))"
-            }
-        }
+        let handles = entry.handles.map { text($0) }
         return (pieces + handles.sorted()).joined(separator: ", ")
     }
 }

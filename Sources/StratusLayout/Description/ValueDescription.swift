@@ -63,7 +63,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             let entry = try AssetEntry(decoding: value)
             return "held \(entry.count) times, \(entry.byteCount) bytes"
         case .schema: return text(try SchemaEntry(decoding: value))
-        case .receipts, .shareURLs, .acceptances: return hex(value)
+        case .receipts: return hex(value)
+        case .shareURLs: return text(try ShareURLEntry(decoding: value))
+        case .acceptances: return text(try AcceptanceEntry(decoding: value))
         }
     }
 
@@ -110,6 +112,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .endedShares:
             let entry = try EndedShareEntry(decoding: value)
             return "share \(quoted(entry.share.text)) began \(entry.began)"
+        case .shareTokens: return "\(try ShareTokenEntry(decoding: value).token)"
+        case .shareEvents: return text(try ShareEventEntry(decoding: value).event)
+        case .endedAcceptances: return "began \(try EndedAcceptanceEntry(decoding: value).began)"
         }
     }
 }

@@ -1,6 +1,5 @@
 // The keys outside every database: (0, 0, tag, …).
 
-package import FoundationEssentials
 package import StratusModel
 import StratusTuple
 
@@ -101,21 +100,6 @@ package enum GlobalKeys {
         key(.receipts) { TupleWriter.appendBytes(id, to: &$0) }
     }
     package static var receipts: LayoutRange { keyspace(.receipts) }
-
-    package static func shareURL(_ token: String) -> [UInt8] {
-        key(.shareURLs) { TupleWriter.appendString(token, to: &$0) }
-    }
-
-    package static func acceptance(user: UserName, zone: UUID, share: RecordName) -> [UInt8] {
-        key(.acceptances) {
-            TupleWriter.appendString(user.text, to: &$0)
-            TupleWriter.appendUUID(zone, to: &$0)
-            TupleWriter.appendString(share.text, to: &$0)
-        }
-    }
-    package static func acceptances(of user: UserName) -> LayoutRange {
-        KeyBuilder.range(of: key(.acceptances) { TupleWriter.appendString(user.text, to: &$0) })
-    }
 
     package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] {
         key(.assets) {

@@ -209,7 +209,7 @@ extension ZoneKeys {
 
     /// A reader behind the zone's prefix and the tag, which are compared: a caller that mixes up zones is told so.
     @_lifetime(copy key)
-    private func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
+    func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
         guard self.keyspace(of: key) == keyspace else {
             throw .corruptKey(
                 "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: "\(keyspace)")

@@ -17,9 +17,9 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: kind, value. Value: `IdentityEntry`. The account that a handle, a user record or the host's own identifier
     /// leads to.
     case identities = 7
-    /// Key: token of the URL. Value: the share it leads to.
+    /// Key: SHA-256 of the URL's secret. Value: `ShareURLEntry`. The share that a URL leads to.
     case shareURLs = 8
-    /// Key: user, identity of the zone, share. Value: since when the user takes part.
+    /// Key: user, identity of the zone, share. Value: `AcceptanceEntry`. What a user has accepted, and since when.
     case acceptances = 9
     /// Key: owner, digest. Value: `AssetEntry`. How often the owner's records hold the content.
     case assets = 10

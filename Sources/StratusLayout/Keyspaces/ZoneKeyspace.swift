@@ -31,4 +31,11 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case endedChildren = 13
     /// Key: root, ended. Value: `EndedShareEntry`. Share marks a record no longer has, until the purge horizon.
     case endedShares = 14
+    /// Key: root, or null for the whole zone. Value: `ShareTokenEntry`. The secret of the root's URL, also while it is
+    /// not shared.
+    case shareTokens = 15
+    /// Key: sequence, index. Value: `ShareEventEntry`. What happened to shares, for their owner to look up.
+    case shareEvents = 16
+    /// Key: user, ended, share. Value: `EndedAcceptanceEntry`. What people were admitted to, until the purge horizon.
+    case endedAcceptances = 17
 }

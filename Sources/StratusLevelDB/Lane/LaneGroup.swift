@@ -7,8 +7,32 @@ final class LaneGroup {
     var writes = PendingWrites()
     var transactionCount = 0
     var publishActions: [@Sendable (StoreVersion) -> Void] = []
-    /// Nil until the group is durable and published, or has failed.
-    var outcome: Result<Void, StoreError>?
-    /// Broadcast when there is an outcome; signalled to one waiter when it may become the flusher.
-    let changed = Condition()
+    /// Whether a transaction of the group will flush it.
+    var hasFlusher = false
+    /// Signalled when no flush runs, or when the group is no longer the forming one.
+    let flusherMayGoOn = Condition()
+    /// That the group is durable and published, or has failed.
+    let outcome = LaneOutcome()
+}
+
+/// What became of a group. It has a lock of its own, so that hearing it does not take the lane's.
+final class LaneOutcome: @unchecked Sendable {  // because the monitor guards the value
+    private let monitor = Monitor()
+    private let isKnown = Condition()
+    private var value: Result<Void, StoreError>?
+
+    /// To be called once.
+    func set(_ outcome: Result<Void, StoreError>) {
+        monitor.withLock { value = outcome }
+        isKnown.broadcast()
+    }
+
+    func wait() -> Result<Void, StoreError> {
+        monitor.withLock {
+            while true {
+                if let value { return value }
+                isKnown.wait(monitor)
+            }
+        }
+    }
 }

@@ -13,13 +13,14 @@
 // The steps of a transaction:
 //   1. Lock the lane. Wait, or flush, while the forming group is full; refuse when the lane is closed or has failed.
 //   2. Run the body. Its writes go straight into the forming group; if it throws, they are undone to the mark.
-//   3. If no flush is running, become the flusher of the forming group: a new one takes its place. Otherwise wait until
-//      the group has an outcome, or until the flush that runs is over, and then go on with this step.
+//   3. If no flush is running, become the flusher of the forming group: a new one takes its place. The first transaction
+//      that meets a running flush will be the flusher of the forming group when that flush is over. Everybody else unlocks
+//      the lane and waits for the group's outcome outside it: many who wake at once must not stand in the way of bodies.
 //   4. The flusher unlocks the lane, makes one write batch, writes it (one sync), and takes a snapshot. Bodies run on
 //      meanwhile, and gather in the next group.
 //   5. The flusher locks the lane, raises the version, runs the publish actions in commit order and publishes the
 //      snapshot, both under the readers' lock, and forgets the group's writes: they are under the new snapshot now.
-//   6. Everybody who waited for the group returns; one who waits for the next group flushes it.
+//   6. Everybody who waited for the group returns; the next group's flusher goes on.
 //
 // Rejected: a thread of its own for the flushes. It costs two switches of threads a commit where one writer is alone,
 // which is the usual case of a load, and it must be started, stopped and kept from outliving its store. Rejected, too:
@@ -57,11 +58,14 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        monitor.lock()
-        defer { monitor.unlock() }
-        try waitForRoom()
-        let result = run(body)
-        if let group = newestGroup { try finish(group) }
+        let (result, group) = try monitor.withLock {
+            try waitForRoom()
+            let result = run(body)
+            let group = newestGroup
+            if let group { flushIfNobodyElseWill(group) }
+            return (result, group)
+        }
+        try group?.outcome.wait().get()
         return try result.get()
     }
 
@@ -86,7 +90,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         if let failure { throw Self.unavailableError(failure) }
         let group = forming
         flushForming()
-        guard case .failure(let error) = group.outcome else { return nil }
+        guard case .failure(let error) = group.outcome.wait() else { return nil }
         return EngineError(text: error.cause ?? "")
     }
 
@@ -139,11 +143,12 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Steps 3 to 6
 
-    private func finish(_ group: LaneGroup) throws {
-        while true {
-            if let outcome = group.outcome { return try outcome.get() }
-            if inFlight == nil { flushForming() } else { group.changed.wait(monitor) }
-        }
+    /// Flushes the forming group, once no other flush runs, unless another transaction of it has taken that on.
+    private func flushIfNobodyElseWill(_ group: LaneGroup) {
+        guard group === forming, !group.hasFlusher else { return }
+        group.hasFlusher = true
+        while inFlight != nil && group === forming { group.flusherMayGoOn.wait(monitor) }
+        if group === forming { flushForming() }
     }
 
     private func flushForming() {
@@ -167,7 +172,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         case .success:
             if let next { publish(group, next) }
         }
-        if !forming.writes.isEmpty { forming.changed.signal() }
+        forming.flusherMayGoOn.signal()
         flushEnded.broadcast()
     }
 
@@ -213,9 +218,9 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 
     private func end(_ group: LaneGroup, _ outcome: Result<Void, StoreError>) {
-        group.outcome = outcome
         group.publishActions = []
-        group.changed.broadcast()
+        group.flusherMayGoOn.signal()
+        group.outcome.set(outcome)
     }
 
     private static func commitUnknownError(_ failure: (reason: StoreError.Code, cause: String)) -> StoreError {

@@ -29,6 +29,8 @@ package enum LayoutChecks {
         _ = try? GlobalKeys.readUsageKey(key)
         _ = try? GlobalKeys.readZoneUsageKey(key)
         _ = try? GlobalKeys.readDepartureKey(key)
+        _ = try? GlobalKeys.readShareURLKey(key)
+        _ = try? GlobalKeys.readAcceptanceKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
         _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
@@ -54,6 +56,9 @@ package enum LayoutChecks {
             case .endedParents: _ = try zone.readEndedParentKey(key)
             case .endedChildren: _ = try zone.readEndedChildKey(key)
             case .endedShares: _ = try zone.readEndedShareKey(key)
+            case .shareTokens: _ = try zone.readShareTokenKey(key)
+            case .shareEvents: _ = try zone.readShareEventKey(key)
+            case .endedAcceptances: _ = try zone.readEndedAcceptanceKey(key)
             }
             return true
         } catch { return false }
@@ -79,7 +84,8 @@ package enum LayoutChecks {
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
         ZoneSettingsEntry.self, ZoneMarkerEntry.self, ZoneAssetsEntry.self,
         PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, IdentityEntry.self,
-        UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self,
+        UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self, ShareContentEntry.self,
+        ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self, EndedAcceptanceEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

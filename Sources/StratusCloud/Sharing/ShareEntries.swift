@@ -1,0 +1,186 @@
+// Which entries outside its zone exist because of a share: one rule, which saving, removing and verifying all ask.
+//
+//   * For everybody who has accepted, but for the owner: an acceptance, which is all that access asks.
+//   * For the share's URL, and for every one-time URL that nobody has used: an entry under the digest of its secret.
+//
+// A change of a share writes entries(new) ⊖ entries(old). What an acceptance says of the past, since when and when it was
+// accepted, does not follow from the content: it is kept where the person went on seeing the share, and begins anew
+// otherwise.
+
+import Crypto
+package import FoundationEssentials
+package import StratusLayout
+package import StratusModel
+package import StratusRecords
+
+/// Where a share lies: what its entries outside the zone say of it.
+package struct SharePlace: Hashable, Sendable {
+    package var container: ContainerName
+    package var owner: UserName
+    package var zone: ZoneName
+    package var zoneIdentity: UUID
+    package var share: RecordName
+
+    package init(container: ContainerName, owner: UserName, zone: ZoneName, zoneIdentity: UUID, share: RecordName) {
+        self.container = container
+        self.owner = owner
+        self.zone = zone
+        self.zoneIdentity = zoneIdentity
+        self.share = share
+    }
+
+    /// Nil for a zone outside the private databases, where nothing is shared.
+    package init?(_ zone: ZoneID, identity: UUID, share: RecordName) {
+        guard zone.database.scope == .private, let owner = zone.database.owner else { return nil }
+        self.init(
+            container: zone.database.container, owner: owner, zone: zone.name, zoneIdentity: identity, share: share)
+    }
+
+    /// The zone it lies in, by name.
+    package var zoneID: ZoneID {
+        ZoneID(database: DatabaseID(container: container, owner: owner, scope: .private), name: zone)
+    }
+
+    /// The key of a person's acceptance of it.
+    package func acceptanceKey(of user: UserName) -> [UInt8] {
+        GlobalKeys.acceptance(user: user, zone: zoneIdentity, share: share)
+    }
+}
+
+/// What a share's content says of one person who has accepted.
+package struct AcceptedPart: Hashable, Sendable {
+    package var role: ParticipantRole
+    package var permission: ParticipantPermission
+    package var participant: ParticipantID
+
+    package init(role: ParticipantRole, permission: ParticipantPermission, participant: ParticipantID) {
+        self.role = role
+        self.permission = permission
+        self.participant = participant
+    }
+
+    /// Whether the person sees what is shared (P-09).
+    package var seesShare: Bool { permission != .none }
+
+    func entry(at place: SharePlace, since: UInt64, date: Date) -> AcceptanceEntry {
+        AcceptanceEntry(
+            container: place.container, owner: place.owner, zone: place.zone, role: role, permission: permission,
+            participant: participant, since: since, date: date)
+    }
+}
+
+/// Somebody who saw a share up to a change, and does not from then on.
+package struct EndedAcceptance: Hashable, Sendable {
+    package var user: UserName
+    /// The change since which they saw it.
+    package var began: UInt64
+
+    package init(user: UserName, began: UInt64) {
+        self.user = user
+        self.began = began
+    }
+}
+
+/// What turns the entries of a share's old content into those of the new.
+package struct ShareEntriesDifference: Hashable, Sendable {
+    package var set: [IndexEntry] = []
+    package var deleted: [[UInt8]] = []
+    /// Whoever does not see the share any more, in the order of their names: to be noted in the zone.
+    package var ended: [EndedAcceptance] = []
+
+    package init() {}
+}
+
+/// The rule.
+package enum ShareEntries {
+    /// The digest under which the entry of a URL lies.
+    package static func digest(of token: ShareToken) -> [UInt8] { Array(SHA256.hash(data: token.bytes)) }
+
+    /// What everybody who has accepted may do, but for the owner. Public users have the public permission.
+    package static func acceptances(of content: ShareContent) -> [UserName: AcceptedPart] {
+        var parts: [UserName: AcceptedPart] = [:]
+        for participant in content.participants where participant.status == .accepted && participant.role != .owner {
+            guard let user = participant.user, parts[user] == nil else { continue }
+            parts[user] = AcceptedPart(
+                role: participant.role,
+                permission: participant.role == .publicUser ? content.publicPermission : participant.permission,
+                participant: participant.id)
+        }
+        return parts
+    }
+
+    /// The entries of a share's URLs: its own and those that nobody has used.
+    package static func urlEntries(of content: ShareContent, at place: SharePlace) -> [IndexEntry] {
+        var entries = [urlEntry(content.token, nil, place)]
+        for participant in content.participants where participant.status == .pending {
+            if case .oneTime(let token) = participant.invitation {
+                entries.append(urlEntry(token, participant.id, place))
+            }
+        }
+        return entries
+    }
+
+    /// Every key outside the zone that exists because of a share.
+    package static func keys(of content: ShareContent, at place: SharePlace) -> [[UInt8]] {
+        acceptances(of: content).keys.sorted().map { place.acceptanceKey(of: $0) }
+            + urlEntries(of: content, at: place).map(\.key)
+    }
+
+    /// What turns the entries of `old` into those of `new`; nil is a share that is not there.
+    ///
+    /// `sequence` is the change of the zone that does so, `date` its date. `stored` reads an acceptance that is there: it
+    /// is asked for those alone that change.
+    ///
+    /// Throws what `stored` throws, and `RecordsError` with `corruption` where an acceptance is missing.
+    package static func difference(
+        from old: ShareContent?, to new: ShareContent?, at place: SharePlace, sequence: UInt64, date: Date,
+        stored: (UserName) throws -> AcceptanceEntry?
+    ) throws -> ShareEntriesDifference {
+        var difference = ShareEntriesDifference()
+        appendURLs(from: old, to: new, at: place, &difference)
+        let before = old.map { acceptances(of: $0) } ?? [:]
+        let after = new.map { acceptances(of: $0) } ?? [:]
+        for user in Set(before.keys).union(after.keys).sorted() where before[user] != after[user] {
+            let key = place.acceptanceKey(of: user)
+            var entry = after[user]?.entry(at: place, since: sequence, date: date)
+            if let past = before[user] {
+                guard let kept = try stored(user) else { throw missing(key) }
+                let sees = after[user]?.seesShare ?? false
+                if past.seesShare, !sees { difference.ended.append(EndedAcceptance(user: user, began: kept.since)) }
+                if past.seesShare == sees { entry?.since = kept.since }
+                entry?.date = kept.date
+            }
+            if let entry {
+                difference.set.append(IndexEntry(key: key, value: entry.encoded()))
+            } else {
+                difference.deleted.append(key)
+            }
+        }
+        return difference
+    }
+
+    private static func appendURLs(
+        from old: ShareContent?, to new: ShareContent?, at place: SharePlace,
+        _ difference: inout ShareEntriesDifference
+    ) {
+        let added = new.map { urlEntries(of: $0, at: place) } ?? []
+        var stale: [[UInt8]: [UInt8]] = [:]
+        for entry in old.map({ urlEntries(of: $0, at: place) }) ?? [] { stale[entry.key] = entry.value }
+        for entry in added where stale.removeValue(forKey: entry.key) != entry.value { difference.set.append(entry) }
+        difference.deleted += stale.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private static func urlEntry(_ token: ShareToken, _ participant: ParticipantID?, _ place: SharePlace) -> IndexEntry
+    {
+        let entry = ShareURLEntry(
+            container: place.container, owner: place.owner, zone: place.zone, zoneIdentity: place.zoneIdentity,
+            share: place.share, participant: participant)
+        return IndexEntry(key: GlobalKeys.shareURL(digest(of: token)), value: entry.encoded())
+    }
+
+    private static func missing(_ key: [UInt8]) -> RecordsError {
+        RecordsError(
+            .corruption, "Somebody has accepted a share and has no acceptance: verify the store, or restore a backup.",
+            ["key": "\(KeyDescription(key))"])
+    }
+}
