@@ -2,7 +2,7 @@
 //
 // They are made in a person's container and can do what the person can, and no more than the options allow.
 
-public import Foundation
+import Foundation
 import StratusCloud
 
 extension Stratus {

@@ -47,7 +47,9 @@ public final class Stratus: Sendable {
                 output.tell(event)
                 if event.kind == .modifyZones { upkeep.wake() }
             },
-            onInvitation: options.onInvitation.map { hook in { Invitation($0).map(hook) } })
+            onInvitation: { invitation in
+                if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
+            })
         server = try HostedServer(
             backing: StoreBacking(directory: directory, cacheByteCount: options.cacheByteCount),
             environment: environment, options: options.cloudOptions)

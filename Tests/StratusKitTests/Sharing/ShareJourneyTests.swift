@@ -12,9 +12,9 @@ import Testing
         try await stage.owned.save(CKRecordZone(zoneID: stage.zoneID))
         let root = stage.record("root")
         let share = CKShare(rootRecord: root)
-        share[CKShare.SystemFieldKey.title] = "My Share" as CKRecordValue
-        share[CKShare.SystemFieldKey.thumbnailImageData] = Data([1, 2, 3]) as CKRecordValue
-        share[CKShare.SystemFieldKey.shareType] = "com.example.folder" as CKRecordValue
+        share[CKShare.SystemFieldKey.title] = "My Share"
+        share[CKShare.SystemFieldKey.thumbnailImageData] = Data([1, 2, 3])
+        share[CKShare.SystemFieldKey.shareType] = "com.example.folder"
         share.publicPermission = .none
 
         let trace = Trace()
@@ -225,7 +225,8 @@ import Testing
         #expect(try await stage.visible(["note"], to: stage.bob) == ["note"])
 
         // Who was denied may ask again, who was blocked is answered the same and is not heard.
-        #expect(try await ask(stage.carol) == "ok" && ask(stage.dave) == "ok")
+        #expect(try await ask(stage.carol) == "ok")
+        #expect(try await ask(stage.dave) == "ok")
         newest = try await stage.newest(share)
         #expect(newest.requesters.map { $0.userIdentity.nameComponents?.givenName } == ["Carol"])
         newest.unblockIdentities(newest.blockedIdentities)

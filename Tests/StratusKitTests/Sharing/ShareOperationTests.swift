@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusModel
+import StratusStore
 import Testing
 
 @testable import StratusKit
