@@ -99,6 +99,11 @@ extension RecordBench {
         return zip(names, answers).compactMap { $1.error == nil ? $0 : nil }
     }
 
+    /// What is wrong with shares and what exists because of them.
+    func shareFindings() throws -> [String] {
+        try ShareVerifier(engine: service.engine).findings().map(\.description)
+    }
+
     /// The zones of somebody's shared database.
     func zones(of account: Account) throws -> [ClientZone] {
         try service.fetchZones(.all, as: caller(account), in: .shared).map { try $0.1.get() }
