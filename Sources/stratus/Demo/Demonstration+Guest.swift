@@ -96,9 +96,12 @@ extension Demonstration {
 
     /// Why the guest may or may not read the deep file.
     private func explain(_ stage: DemoStage, _ guest: StoreSession.Guest, mayRead: Bool) throws {
-        let explanation = try session.explanation(of: stage.shared.deepest, in: zone, for: guest.account.userRecordName)
-        for line in explanation.lines { try console.line("  \(line)") }
+        let explanation = try session.service.explainAccess(
+            to: stage.shared.deepest, in: zone, for: UserName(guest.account.userRecordName))
+        for line in explanation.reasons { try console.line("  \(shown(line))") }
         try console.object(["explanation": .object(explanation.object)])
-        guard explanation.mayRead == mayRead else { throw unexpected("the explanation is another than what holds") }
+        guard explanation.verdict.mayRead == mayRead else {
+            throw unexpected("the explanation is another than what holds")
+        }
     }
 }

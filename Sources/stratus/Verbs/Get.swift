@@ -52,10 +52,15 @@ struct Get: ParsableCommand {
         try line("created", Self.text(of: stored.system.created))
         try line("modified", Self.text(of: stored.system.modified))
         try console.line(console.styled("fields", .dim))
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+        for (key, field) in Self.shownFields(of: record) {
             let mark = field.isEncrypted ? " (encrypted)" : ""
             try console.line("  \(VisibleText.of(key.text)) = \(field.value.visibleText)\(mark)")
         }
+    }
+
+    /// What the server keeps of a share holds secrets; 'stratus shares show' tells the rest of it.
+    private static func shownFields(of record: Record) -> [RecordFields.Element] {
+        record.fields.filter { $0.key != ShareContent.fieldKey }
     }
 
     private static func text(of stamp: Stamp) -> String {
@@ -65,7 +70,7 @@ struct Get: ParsableCommand {
     private static func object(of stored: StoredRecord) -> JSONObject {
         let record = stored.record
         var fields: JSONObject = [:]
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+        for (key, field) in shownFields(of: record) {
             var object = field.value.object
             object.add("encrypted", .boolean(field.isEncrypted))
             fields.add(key.text, .object(object))
