@@ -80,9 +80,9 @@ struct AccessExplainer {
             explanation.share = membership.share.text
             explanation.root = membership.root.text
             say("Its parents lead to the root of the share \(membership.share): \(path).")
-        } else if try zoneReader.node(AccessVerdict.zoneWideShare) != nil {
-            explanation.share = AccessVerdict.zoneWideShare.text
-            say("The whole zone is shared by \(AccessVerdict.zoneWideShare).")
+        } else if try zoneReader.node(ShareContent.zoneWideName) != nil {
+            explanation.share = ShareContent.zoneWideName.text
+            say("The whole zone is shared by \(ShareContent.zoneWideName).")
         } else {
             say(
                 "It lies in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
