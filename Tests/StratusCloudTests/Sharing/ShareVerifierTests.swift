@@ -300,7 +300,8 @@ struct ShareVerifierTests {
     func times() throws {
         let scene = try Scene()
         let key = scene.place.acceptanceKey(of: scene.town.bob.userName)
-        let sound = try AcceptanceEntry(decoding: #require(try scene.town.outside()[key]).span)
+        let bytes = try #require(try scene.town.outside()[key])
+        let sound = try AcceptanceEntry(decoding: bytes.span)
         for since: UInt64 in [0, 1_000] {
             var entry = sound
             entry.since = since
