@@ -2,8 +2,10 @@
 // they may do with a deep file what they may.
 
 import Foundation
+import StratusCloud
 import StratusKit
 import StratusModel
+import StratusRecords
 
 extension Demonstration {
     private static let guestID = "guest-of-the-demonstration"

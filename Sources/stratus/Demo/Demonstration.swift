@@ -12,6 +12,7 @@
 import StratusKit
 import StratusModel
 import StratusRecords
+import StratusStore
 
 final class Demonstration {
     let session: StoreSession

@@ -138,7 +138,7 @@ extension ZoneReader {
     /// Throws `notFound` where it is in none.
     func share(of name: RecordName) throws -> (name: RecordName, content: ShareContent) {
         if let content = try record(name)?.record.shareContent() { return (name, content) }
-        let share = try shareMembership(of: name)?.share ?? "cloudkit.zoneshare"
+        let share = try shareMembership(of: name)?.share ?? ShareContent.zoneWideName
         guard let content = try record(share)?.record.shareContent() else {
             throw ToolError(.notFound, "The record is in no share.", ["record": name.text])
         }
