@@ -66,6 +66,23 @@ struct RecordEngineTests {
         #expect(try refusals(save("b", under: "a", share: "S2")) == ["b": .alreadyShared(third)])
     }
 
+    @Test("a plan says in which share each saved record will lie, as all of the request is placed, and only when asked")
+    func memberships() throws {
+        try apply(save("a", share: "S1"), save("b", under: "a"), save("c", under: "b"), save("x"))
+        let mutations = [save("b", under: "x"), save("c", under: "b"), save("d", under: "a"), save("e", under: "d")]
+        for asks in [true, false] {
+            var request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 1)
+            request.asksForMemberships = asks
+            let own = ShareMembership(root: "a", share: "S1")
+            let expected: [RecordName: ShareMembership] = asks ? ["d": own, "e": own] : [:]
+            #expect(try engine.transact { [zone, request] in try $0.plan(request, in: zone) }.memberships == expected)
+        }
+        var root = MutationRequest([save("a", under: "x", share: "S1")], stamp: Self.stamp, tagSalt: 1)
+        root.asksForMemberships = true
+        let found = try engine.transact { [zone, root] in try $0.plan(root, in: zone) }.memberships
+        #expect(found == ["a": ShareMembership(root: "a", share: "S1")])
+    }
+
     @Test("swapping a parent and its child in one request is no cycle, pointing both at each other is")
     func swap() throws {
         try apply(save("a"), save("b", under: "a"))
