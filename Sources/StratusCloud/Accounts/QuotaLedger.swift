@@ -16,12 +16,12 @@ package enum QuotaLedger {
     package static let recordOverheadByteCount: Int64 = 64
 
     /// What a record costs its owner: the bytes of its names and values, at least one for each item of a list, and those
-    /// of each of its assets.
+    /// of each of its assets. Who takes part in a share costs nothing: others change it too.
     package static func byteCount(of record: Record) -> Int64 {
         var sum = recordOverheadByteCount
         sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
         sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
-        for (key, field) in record.fields {
+        for (key, field) in record.fields where key != ShareContent.fieldKey {
             sum = sum.addingCapped(Int64(key.text.utf8.count)).addingCapped(byteCount(of: field.value))
         }
         return sum

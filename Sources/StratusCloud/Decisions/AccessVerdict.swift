@@ -9,6 +9,8 @@ import StratusModel
 enum AccessVerdict {
     static let usersType = RecordType("Users")
     static let shareType = RecordType("cloudkit.share")
+    /// The only name of the share of a whole zone (C-13).
+    static let zoneWideShare = RecordName("cloudkit.zoneshare")
 
     /// Why the caller may not save a record, or nil. `userRecordOwner` is the user whose record the name is, if any;
     /// `permissions` are those for the existing record, or where there is none for one of this type.
@@ -42,8 +44,11 @@ enum AccessVerdict {
         permissions.contains(.read) ? nil : denied("READ operation not permitted", name)
     }
 
-    private static func denied(_ text: StaticString, _ name: RecordName) -> CloudError {
-        CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, ["record": name.text])
+    /// `rule` is the number of the rule that is broken, where it is one of sharing.
+    static func denied(_ text: StaticString, _ name: RecordName, rule: String? = nil) -> CloudError {
+        var fields = ["record": name.text]
+        fields["rule"] = rule
+        return CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, fields)
     }
 
     private static func typeChanged(_ name: RecordName) -> CloudError {

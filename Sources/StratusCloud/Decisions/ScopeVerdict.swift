@@ -8,6 +8,8 @@ struct ResolvedZone: Hashable, Sendable {
     let id: ZoneID
     /// How the caller is told of the zone.
     let address: ZoneAddress
+    /// Whether it is another person's, seen through the caller's shared database (D-01).
+    var isShared = false
 
     var isDefault: Bool { id.name.text == ZoneAddress.defaultZoneName }
     var isPublic: Bool { id.database.scope == .public }
@@ -29,7 +31,8 @@ enum ScopeVerdict {
     /// The zone that is meant.
     ///
     /// Throws `invalidArguments` for another's zone in the private database and for one's own in the shared (D-05),
-    /// `zoneNotFound` for what cannot exist. Whether it does exist is asked later.
+    /// `zoneNotFound` for what cannot exist. Whether it does exist, and whether the caller sees anything of it, is asked
+    /// later.
     static func zone(
         _ claimed: ZoneAddress, in selector: DatabaseSelector, container: ContainerName, caller: UserName?
     ) throws(CloudError) -> ResolvedZone {
@@ -56,7 +59,13 @@ enum ScopeVerdict {
                     .invalidArguments, "Only shared zones can be accessed in the shared DB",
                     ["zone": claimed.description])
             }
-            throw zoneNotFound(claimed)
+            // The default zone cannot be shared (SH-01).
+            guard NameRules.isZoneName(address.zoneName), address.zoneName != ZoneAddress.defaultZoneName,
+                NameRules.recordNameError(address.ownerName) == nil
+            else { throw zoneNotFound(claimed) }
+            let database = DatabaseID(container: container, owner: UserName(address.ownerName), scope: .private)
+            return ResolvedZone(
+                id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address, isShared: true)
         }
     }
 

@@ -4,9 +4,11 @@ import StratusModel
 
 enum ZoneVerdict {
     /// What a zone can do: custom zones of private databases everything, but those with a key of their own can only be
-    /// shared whole; the default zone and the public database nothing (Z-02, Z-06).
+    /// shared whole; the default zone and the public database nothing (Z-02, Z-06). In another's zone nobody shares what
+    /// is not theirs, but takes part in what is shared.
     static func capabilities(of zone: ResolvedZone, _ scope: ZoneEncryptionScope) -> ZoneCapabilities {
         guard zone.isTransactional else { return [] }
+        if zone.isShared { return [.fetchChanges, .atomic, .sharing] }
         return scope == .perZone
             ? [.fetchChanges, .atomic, .zoneWideSharing] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
     }

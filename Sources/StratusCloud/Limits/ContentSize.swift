@@ -19,9 +19,13 @@ extension FieldValue {
 }
 
 extension Record {
-    /// The bytes of the record's keys and values (L-03).
+    /// The bytes of the record's keys and values (L-03). Who takes part in a share does not count.
     package var contentByteCount: Int {
-        fields.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.value.contentByteCount }
+        var sum = 0
+        for (key, field) in fields where key != ShareContent.fieldKey {
+            sum += key.text.utf8.count + field.value.contentByteCount
+        }
+        return sum
     }
 }
 

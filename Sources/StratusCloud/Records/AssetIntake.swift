@@ -4,11 +4,10 @@
 import StratusModel
 
 struct AssetIntake: Sendable {
-    let owner: UserName
     let store: AssetStore?
-    /// What became of each file, by the bytes of its path, for that is how the file system tells files apart. A file that
-    /// is named twice is taken in once.
-    private var results: Contents = [:]
+    /// What became of each file for each owner of zones, by the bytes of its path, for that is how the file system tells
+    /// files apart. A file that is named twice for one owner is taken in once.
+    private var results: [UserName: Contents] = [:]
     /// What is known of each file before it is copied: its size, under a digest that no content has.
     private var sizes: Contents = [:]
 
@@ -17,10 +16,7 @@ struct AssetIntake: Sendable {
     /// Stands for the digest of a content that was not read.
     static let unknownDigest = [UInt8](repeating: 0, count: 32)
 
-    init(owner: UserName, store: AssetStore?) {
-        self.owner = owner
-        self.store = store
-    }
+    init(store: AssetStore?) { self.store = store }
 
     /// Whether there is a file to take in.
     var isNeeded: Bool { !sizes.isEmpty }
@@ -43,22 +39,28 @@ struct AssetIntake: Sendable {
 
     /// Takes in the files of all items that may still be written.
     mutating func takeIn(_ zones: [ZoneRequest], _ policy: SavePolicy) {
-        let paths = Self.paths(of: zones.filter { !$0.isRefused }, policy)
-        guard let store, !paths.isEmpty else { return }
-        let taken = store.takeIn(paths: paths.map(\.path), owner: owner)
-        for (path, result) in zip(paths, taken) { results[path.bytes] = result }
+        guard let store else { return }
+        let zonesByOwner = Dictionary(grouping: zones.filter { !$0.isRefused }) { $0.zone.assetOwner }
+        for (owner, zones) in zonesByOwner.sorted(by: { $0.key < $1.key }) {
+            let paths = Self.paths(of: zones, policy)
+            guard !paths.isEmpty else { continue }
+            let taken = store.takeIn(paths: paths.map(\.path), owner: owner)
+            for (path, result) in zip(paths, taken) { results[owner, default: [:]][path.bytes] = result }
+        }
     }
 
     /// What an item's files are to those who judge it. Of an item that will not be written only the sizes are known.
     func contents(for item: ItemSave, of zone: ZoneRequest) -> Contents {
-        zone.isRefused || item.quotaError != nil || results.isEmpty ? sizes : results
+        guard !zone.isRefused, item.quotaError == nil, let results = results[zone.zone.assetOwner] else { return sizes }
+        return results
     }
 
     /// Lets go of what was taken in, unless a commit's outcome is unknown: then the leases end by themselves.
     func release(_ outcomes: [Result<ZoneAnswer, CloudError>]) {
         for case .failure(let error) in outcomes where error.code == .serverResponseLost { return }
-        let descriptors = results.values.compactMap { try? $0.get() }
-        store?.release(descriptors, owner: owner)
+        for (owner, results) in results {
+            store?.release(results.values.compactMap { try? $0.get() }, owner: owner)
+        }
     }
 
     /// The files that are named by items that have not failed yet, each once.

@@ -38,8 +38,11 @@ struct AssetPreflight {
             request.error = try ZoneFacts.missing(request.zone, in: reader)
             return request.saves.map { _ in nil }
         }
-        let judge = ZoneJudge(
-            service: service, request: request, account: account, reader: reader, zone: zone, intake: intake)
+        let judge = try ZoneJudge(service, request, account, reader, zone: zone, intake: intake)
+        guard try judge.access.isZoneVisible() else {
+            request.error = ScopeVerdict.zoneNotFound(request.zone.address)
+            return request.saves.map { _ in nil }
+        }
         var changes: [Int64?] = []
         for (index, item) in request.saves.enumerated() {
             do {
@@ -50,28 +53,30 @@ struct AssetPreflight {
             }
         }
         for (index, item) in request.deletes.enumerated() {
-            do { try judge.judge(item) } catch let error as CloudError { request.deletes[index].error = error }
+            do { _ = try judge.judged(item) } catch let error as CloudError { request.deletes[index].error = error }
         }
         return changes
     }
 
-    /// Marks the saves that no order of the request's items leaves room for. A request that deletes makes room that is
-    /// known only when its cascades are.
+    /// Marks the saves that no order of the request's items leaves room for, for each owner of zones by themself. A
+    /// request that deletes makes room that is known only when its cascades are.
     private func refuseForQuota(
         _ zones: inout [ZoneRequest], _ changes: [[Int64?]], _ account: Account, _ reader: RecordReader
     ) throws {
-        guard let charged = zones.first.map({ service.charged(for: $0.zone, account) }), let limit = charged.limit,
-            zones.allSatisfy({ $0.deletes.isEmpty })
-        else { return }
-        let freed = changes.joined().reduce(Int64(0)) { $0.addingCapped(min(0, $1 ?? 0)) }
-        let least = try QuotaLedger.usage(of: charged.owner, in: reader).addingCapped(freed)
-        for index in zones.indices {
-            let added = changes[index].map { max(0, $0 ?? 0) }
-            // An atomic zone is written whole; elsewhere each save may find the room alone.
-            let needs = zones[index].isAtomic ? added.map { _ in added.reduce(0) { $0.addingCapped($1) } } : added
-            for (place, need) in needs.enumerated() where need > 0 && least.addingCapped(need) > limit {
-                zones[index].saves[place].quotaError = QuotaLedger.exceeded(
-                    limit: limit, needed: least.addingCapped(need))
+        let indexesByOwner = Dictionary(grouping: zones.indices) { zones[$0].zone.assetOwner }
+        for (_, indexes) in indexesByOwner {
+            let charged = try service.charged(for: zones[indexes[0]].zone, account, in: reader)
+            guard let limit = charged.limit, indexes.allSatisfy({ zones[$0].deletes.isEmpty }) else { continue }
+            let freed = indexes.lazy.flatMap { changes[$0] }.reduce(Int64(0)) { $0.addingCapped(min(0, $1 ?? 0)) }
+            let least = try QuotaLedger.usage(of: charged.owner, in: reader).addingCapped(freed)
+            for index in indexes {
+                let added = changes[index].map { max(0, $0 ?? 0) }
+                // An atomic zone is written whole; elsewhere each save may find the room alone.
+                let needs = zones[index].isAtomic ? added.map { _ in added.reduce(0) { $0.addingCapped($1) } } : added
+                for (place, need) in needs.enumerated() where need > 0 && least.addingCapped(need) > limit {
+                    zones[index].saves[place].quotaError = QuotaLedger.exceeded(
+                        limit: limit, needed: least.addingCapped(need))
+                }
             }
         }
     }

@@ -1,4 +1,5 @@
-// Who goes with deleted records: at any depth those that hold a `deleteSelf` reference to one of them. The whole of
+// Who goes with deleted records: at any depth those that hold a `deleteSelf` reference to one of them, and the
+// share of a root (SH-11). The whole of
 // a cascade goes in one commit, so one that is too long for it is not done at all, and is the error of the deletion that
 // was asked for; the other deletions of the request are not the worse for it.
 
@@ -6,7 +7,8 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A record that a request deletes, asked for or by a cascade. Its values are not kept: a cascade may be long.
+/// A record that a request deletes, asked for or by a cascade. Its values are not kept: a cascade may be long. Only what
+/// the server keeps of a share is.
 struct RemovedRecord {
     let name: RecordName
     /// What it costs its owner.
@@ -14,6 +16,19 @@ struct RemovedRecord {
     let assets: [AssetDescriptor: Int]
     /// The record whose deletion was asked for and that leads to this one; the record itself when it was asked for.
     let cause: RecordName
+    /// Its share, where it is a root.
+    let share: RecordName?
+    /// Who takes part, where it is a share.
+    let content: ShareContent?
+
+    init(_ record: Record, cause: RecordName) throws {
+        name = record.name
+        byteCount = QuotaLedger.byteCount(of: record)
+        assets = record.assets
+        self.cause = cause
+        share = record.share
+        content = record.type == SchemaNames.shareType ? try record.shareContent() : nil
+    }
 }
 
 /// What deletions come to.
@@ -44,10 +59,11 @@ struct Cascades {
                     break
                 }
                 visitCount -= 1
-                found.append(
-                    RemovedRecord(
-                        name: name, byteCount: QuotaLedger.byteCount(of: stored.record), assets: stored.record.assets,
-                        cause: cause))
+                found.append(try RemovedRecord(stored.record, cause: cause))
+                // A share goes with its root (SH-11).
+                if let share = stored.record.share, !kept.contains(share), known.insert(share).inserted {
+                    queue.append(share)
+                }
                 try zone.visitOwned(by: name) { source in
                     if !kept.contains(source), known.insert(source).inserted { queue.append(source) }
                     return .next

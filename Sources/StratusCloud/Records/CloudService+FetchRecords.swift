@@ -17,7 +17,11 @@ extension CloudService {
             try RequestLimits.checkItemCount(request.addresses.count, options)
             if database != .public { try requireAccount(caller) }
             let faults = plannedFaults(request.addresses, caller)
-            let fields = request.desiredKeys.map { FieldSelection.only(Set($0.map { FieldKey($0) })) } ?? .all
+            // Who takes part in a share is no field of it, and always told.
+            let fields =
+                request.desiredKeys.map { keys in
+                    FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
+                } ?? .all
             let records = try engine.read { reader in
                 // Public data is shown to everybody, whatever the standing of the account (S-17).
                 let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }

@@ -8,11 +8,13 @@
 //      any commit.                                                        (AssetPreflight, AssetIntake, AssetStore)
 //   Then one transaction for each zone, in the order of the request:
 //   5. The account again, and the zone; the default zone is made when it is first written to.
-//   6. Judging each record: access, policy and tag, merge, references, sizes. (ZoneJudge, AccessVerdict, SaveVerdict)
+//   6. Judging each record: access, policy and tag, merge, references, sizes; who takes part in a share.
+//                                                    (ZoneJudge, ZoneAccess, AccessVerdict, SaveVerdict, ShareVerdict)
 //   7. Cascades of deletions, owning references.                          (Cascades, OwnedRecords)
-//   8. The plan of the record layer: parents, children, cycles.           (RefusalVerdict)
+//   8. Shares in the way, marks of roots; the plan of the record layer: parents, children, cycles; where participants'
+//      records will lie.                                                  (ZoneBatch+Shares, RefusalVerdict, ZoneAccess)
 //   9. Schema, contents of assets, the store's limit, quota.              (SchemaKeeper, AssetLedger, QuotaLedger)
-//  10. Writing: ledgers, records, and last what was learnt. A zone that is atomic is written whole or not at all; in any other each item stands alone.
+//  10. Writing: ledgers, records, what shares have outside their records, and last what was learnt. A zone that is atomic is written whole or not at all; in any other each item stands alone.
 //  11. How a failure spreads to the other items of its zone.              (FailureSpread)
 //   And at last:
 //  12. What was taken in and is not used is let go; the answers stand in the order of the request.
@@ -43,9 +45,7 @@ extension CloudService {
                 service: self, request: request, caller: caller, account: account, database: database)
             let (sorted, unresolved) = try sorter.sorted()
             var zones = sorted
-            let assetOwner =
-                database == .public ? AssetStore.publicOwner(of: caller.container) : account.userName
-            var intake = AssetIntake(owner: assetOwner, store: assets)
+            var intake = AssetIntake(store: assets)
             intake.measure(zones, request.policy)
             if intake.isNeeded {
                 zones = try AssetPreflight(service: self, caller: caller, intake: intake).judged(zones)
@@ -73,12 +73,13 @@ extension CloudService {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have gone since.
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
-                var batch = ZoneBatch(
+                var batch = try ZoneBatch(
                     service: self, request: request, outset: outset, account: account, transaction: transaction,
                     zone: try writableZone(request, outset.birth, transaction))
                 return try batch.run()
             }
             event.commitCount += 1
+            for invitation in answer.invitations { environment.onInvitation?(invitation) }
             return .success(answer)
         } catch let nothing as NothingWritten {
             return .success(nothing.answer)

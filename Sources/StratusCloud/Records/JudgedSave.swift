@@ -6,13 +6,16 @@ import StratusModel
 /// A save that may be carried out.
 struct JudgedSave {
     let name: RecordName
-    let record: Record
+    /// Its share mark is set and cleared with the share (SH-03).
+    var record: Record
     /// The record as it lies in the store; nil for a new one, and for a user record that nobody has saved.
     let old: StoredRecord?
     /// When and by whom a user record was created that nobody has saved.
     var created: Stamp?
     /// That its owner had no room for it when its files were not taken in: it must not be written.
     var quotaError: CloudError?
+    /// What becomes of the share, where the record is one.
+    var share: ShareDraft?
 
     /// By how much more the zone holds when it is written.
     var byteCountChange: Int64 {
@@ -26,6 +29,9 @@ extension RecordSave {
     /// Throws `invalidArguments` for a record of another zone and for an action (C-09).
     func parentName(_ claims: FieldClaims) throws(CloudError) -> RecordName? {
         guard let parent else { return nil }
+        guard RecordType(type) != SchemaNames.shareType else {
+            throw CloudError(.invalidArguments, "A share has no parent.", ["record": address.recordName])
+        }
         guard parent.action == .none else {
             throw CloudError(
                 .invalidArguments, "A parent reference has the action none.", ["record": address.recordName])
@@ -73,7 +79,7 @@ extension Record {
     /// Fields of one record type, and so of one record (L-06).
     static let maximumFieldCount = 256
 
-    fileprivate func checkSize(_ options: CloudOptions) throws(CloudError) {
+    func checkSize(_ options: CloudOptions) throws(CloudError) {
         guard fields.count <= Self.maximumFieldCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,

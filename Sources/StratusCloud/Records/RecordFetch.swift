@@ -13,6 +13,7 @@ struct RecordFetch {
     let fields: FieldSelection
     let reader: RecordReader
     private var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
+    private var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
 
     init(
         service: CloudService, caller: Caller, account: Account?, database: DatabaseSelector, fields: FieldSelection,
@@ -37,24 +38,39 @@ struct RecordFetch {
         return result
     }
 
-    private func found(_ address: RecordAddress) throws -> ClientRecord {
+    private mutating func found(_ address: RecordAddress) throws -> ClientRecord {
         if let error = NameRules.recordNameError(address.recordName) { throw error }
-        let zone = try ScopeVerdict.zone(
-            address.zone, in: database, container: caller.container, caller: account?.userName)
+        let access = try access(to: address.zone)
         let name = RecordName(address.recordName)
-        if let stored = try storedRecord(name, zone) {
-            let permissions = try access(to: zone).permissions(for: stored, in: reader)
-            if let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) { throw refusal }
-            return ClientRecord(stored, zone: zone.address, viewer: account?.userName)
+        if let stored = try storedRecord(name, access.zone) {
+            let permissions = try access.permissions(for: stored)
+            if permissions.contains(.read) {
+                return try RecordView(service: service, zone: access.zone, viewer: account, reader: reader).shown(
+                    stored)
+            }
+            // In another's zone a record that is not shared is not there.
+            if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {
+                throw refusal
+            }
         }
         throw CloudError(
             .unknownItem, inner: CloudError.InnerCode.unknownItem, "Record not found", ["record": name.text])
     }
 
     /// An account that may not be used is nobody's: it is shown what the world is shown.
-    private func access(to zone: ResolvedZone) -> ZoneAccess {
+    private mutating func access(to address: ZoneAddress) throws -> ZoneAccess {
+        if let known = zones[address] { return try known.get() }
         let isUsable = AccountVerdict.status(of: account) == .available
-        return ZoneAccess(service.schemaKeeper, to: zone, caller: isUsable ? account?.userName : nil)
+        let result: Result<ZoneAccess, CloudError>
+        do {
+            let zone = try ScopeVerdict.zone(
+                address, in: database, container: caller.container, caller: account?.userName)
+            let access = try ZoneAccess(service, to: zone, caller: isUsable ? account?.userName : nil, in: reader)
+            guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
+            result = .success(access)
+        } catch let error as CloudError { result = .failure(error) }
+        zones[address] = result
+        return try result.get()
     }
 
     private func storedRecord(_ name: RecordName, _ zone: ResolvedZone) throws -> StoredRecord? {

@@ -1,5 +1,5 @@
 // Each item by itself, in one transaction: what isAtomic = false means, and every change of a zone that is not
-// transactional.
+// transactional. A new share and its root are one item.
 
 import StratusModel
 import StratusRecords
@@ -9,16 +9,31 @@ extension ZoneBatch {
     mutating func carryOutAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
         let parents = saves.map { ($0.name, $0.record.parent) }
+        let newShares = newShares
         for name in Self.parentsFirst(parents) {
             guard let save = saveByName[name] else { continue }
-            let failures = try carryOut(saves: [save], deletes: [])
-            guard let error = failures[name] else { continue }
-            errors[name] = spread(error, to: save)
+            if let root = save.share?.newRoot {
+                // It was carried out with its root, unless that failed before or is another share's.
+                guard newShares[root] != name || saveByName[root] == nil else { continue }
+            }
+            let share = newShares[name].flatMap { saveByName[$0] }
+            let unit = [save] + (share.map { [$0] } ?? [])
+            let failures = try carryOut(saves: unit, deletes: [])
+            guard !failures.isEmpty else { continue }
+            for member in unit {
+                let error = failures[member.name] ?? FailureSpread.batchRequestFailed
+                errors[member.name] = spread(error, to: member)
+            }
         }
         let places = try deletes.map { ($0, try zone.node($0)?.parent) }
         for name in Self.parentsFirst(places).reversed() {
             errors[name] = try carryOut(saves: [], deletes: [name])[name]
         }
+    }
+
+    /// The first new share of each root: a share and its root stand together, for neither is without the other (SH-03).
+    private var newShares: [RecordName: RecordName] {
+        Dictionary(saves.compactMap { save in save.share?.newRoot.map { ($0, save.name) } }) { first, _ in first }
     }
 
     /// The error of a save whose parent's failure says more than its own.

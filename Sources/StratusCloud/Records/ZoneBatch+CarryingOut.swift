@@ -14,10 +14,13 @@ extension ZoneBatch {
     mutating func carryOut(saves: [JudgedSave], deletes: [RecordName]) throws -> [RecordName: CloudError] {
         let limit = service.engine.options.limits.requestItemCount
         guard saves.count <= limit else { return Self.refused(saves.map(\.name)) { Self.tooLarge($0) } }
+        let leaving = deletes.compactMap { leaves[$0] }
         var kept = Set(saves.map(\.name))
         kept.formUnion(saved.keys)
+        kept.formUnion(leaving.lazy.map(\.name))
         let cascades = try Cascades(
-            of: deletes, keeping: kept, limit: limit - saves.count, visitCount: &cascadeVisitCount, in: zone)
+            of: leaving.isEmpty ? deletes : deletes.filter { leaves[$0] == nil }, keeping: kept,
+            limit: limit - saves.count - leaving.count, visitCount: &cascadeVisitCount, in: zone)
         guard cascades.errors.isEmpty else {
             guard request.isAtomic else { return cascades.errors }
             return cascades.errors.merging(try structureErrors()) { own, _ in own }
@@ -25,28 +28,41 @@ extension ZoneBatch {
         let removed = cascades.removed
         var failures = try OwnedRecordLimit(zone: zone, limit: service.options.owningReferenceCount)
             .errors(saves: saves, removed: Set(removed.map(\.name)))
+        failures.merge(try shareErrors(saves: saves, removed: removed, kept: kept)) { own, _ in own }
+        let changes = try shareChanges(saves: saves, leaving: leaving, removed: removed)
+        guard changes.saves.count + removed.count <= limit else {
+            return Self.refused(changes.causes.values) { Cascades.tooLong($0, ["recordLimit": "\(limit)"]) }
+        }
         var plan: MutationPlan?
         do {
-            plan = try transaction.plan(mutationRequest(Self.mutations(saves, removed), saves), in: request.zone.id)
+            let mutations = Self.mutations(changes.saves, removed)
+            let made = try transaction.plan(mutationRequest(mutations, changes.saves), in: request.zone.id)
+            failures.merge(try placementErrors(of: saves, in: made)) { own, _ in own }
+            plan = made
         } catch let refused as RequestRefused {
-            failures.merge(itemErrors(refused, removed: removed)) { own, _ in own }
+            failures.merge(try itemErrors(refused, saves, removed: removed, changes)) { own, _ in own }
         }
         guard failures.isEmpty || request.isAtomic else { return failures }
         let schema = try judgeSchema(of: saves)
         failures.merge(schema.errors) { own, _ in own }
-        let assets = AssetChange(saves: saves, removed: removed)
+        let assets = AssetChange(saves: changes.saves, removed: removed)
         failures.merge(try contentErrors(saves: saves, assets)) { own, _ in own }
         guard failures.isEmpty, let plan else { return failures }
-        guard transaction.hasRoom(for: plan, besides: schema.byteCount + ledgerByteCount(assets)) else {
+        let settlement = try settlement(of: changes, with: plan)
+        let besides = schema.byteCount + ledgerByteCount(assets) + (settlement?.byteCount ?? 0)
+        guard transaction.hasRoom(for: plan, besides: besides) else {
             return sizeErrors(saves: saves, deletes: deletes, removed: removed)
         }
-        if let error = try charge(saves: saves, removed: removed, zone: plan.header.identity) {
+        if let error = try charge(saves: changes.saves, removed: removed, zone: plan.header.identity) {
             return Self.refused(saves.map(\.name)) { _ in error }
         }
         try settle(assets)
         try transaction.carryOut(plan, in: request.zone.id)
+        try settle(settlement, saves, removed: removed)
         try service.schemaKeeper.learn(schema, in: transaction)
-        for stored in plan.saved { saved[stored.record.name] = stored }
+        for stored in plan.saved where changes.isAsked(stored.record.name) || saved[stored.record.name] != nil {
+            saved[stored.record.name] = stored
+        }
         if !plan.isEmpty { hasWritten = true }
         return [:]
     }
@@ -54,21 +70,30 @@ extension ZoneBatch {
     /// What else is wrong in a zone in which items have failed already, so that each gets its own error and not that of
     /// another: the hierarchy, judged as if the failed records were there, and the schema.
     func structureErrors() throws -> [RecordName: CloudError] {
-        var mutations = saves.map { RecordMutation.save($0.record) } + deletes.map { RecordMutation.delete($0) }
+        let conflicts = try conflictErrors(saves)
+        let changes = try shareChanges(saves: saves, leaving: Array(leaves.values), removed: [])
+        var mutations = changes.saves.map { RecordMutation.save($0.record) }
+        mutations += deletes.lazy.filter { leaves[$0] == nil }.map { RecordMutation.delete($0) }
         for item in request.saves where errors[item.name] != nil {
             guard NameRules.recordNameError(item.save.address.recordName) == nil, try zone.node(item.name) == nil else {
                 continue
             }
-            let parent = sentParent(item).flatMap { NameRules.recordNameError($0.text) == nil ? $0 : nil }
+            // Where a record was to hang that may not be known of says nothing about the others.
+            let parent =
+                request.zone.isShared
+                ? nil : sentParent(item).flatMap { NameRules.recordNameError($0.text) == nil ? $0 : nil }
             mutations.append(.save(Record(name: item.name, type: AccessVerdict.usersType, parent: parent)))
         }
-        var found = try judgeSchema(of: saves).errors
+        var found = try judgeSchema(of: saves).errors.merging(conflicts) { _, conflict in conflict }
         do {
             _ = try transaction.plan(mutationRequest(mutations), in: request.zone.id)
         } catch let refused as RequestRefused {
             // A deletion may be refused here only for records that its cascade would take along.
             let names = Set(saves.map(\.name))
-            for (name, refusal) in refused.refusals where names.contains(name) { found[name] = refusal.error(name) }
+            for (name, refusal) in refused.refusals.sorted(by: { $0.key < $1.key }) where names.contains(name) {
+                let (item, error) = try itemError(refusal, of: name, saves)
+                if found[item] == nil { found[item] = error }
+            }
         }
         return found
     }
@@ -76,24 +101,34 @@ extension ZoneBatch {
     private func mutationRequest(_ mutations: [RecordMutation], _ saves: [JudgedSave] = []) -> MutationRequest {
         var request = MutationRequest(mutations, stamp: outset.stamp, tagSalt: outset.tagSalt)
         for save in saves { request.creations[save.name] = save.created }
+        request.asksForMemberships = self.request.zone.isShared
         return request
     }
 
-    /// Refusals as the errors of items: that of a record deleted by a cascade is its cause's.
-    private func itemErrors(_ refused: RequestRefused, removed: [RemovedRecord]) -> [RecordName: CloudError] {
-        var causes: [RecordName: RecordName] = [:]
+    /// Refusals as the errors of items: that of a record deleted by a cascade is its cause's, and that of a root whose
+    /// mark goes with its share the share's.
+    private func itemErrors(
+        _ refused: RequestRefused, _ saves: [JudgedSave], removed: [RemovedRecord], _ changes: ShareChanges
+    ) throws -> [RecordName: CloudError] {
+        var causes = changes.causes
         for record in removed { causes[record.name] = record.cause }
         var errors: [RecordName: CloudError] = [:]
         for (name, refusal) in refused.refusals.sorted(by: { $0.key < $1.key }) {
-            let item = causes[name] ?? name
-            if errors[item] == nil { errors[item] = refusal.error(name) }
+            // A root that is only unmarked hangs where it hung: what is in its way is another item's to say.
+            if changes.causes[name] != nil, refused.refusals.count > 1 { continue }
+            if let cause = causes[name], cause != name {
+                if errors[cause] == nil { errors[cause] = cascadeError(refusal, of: name, cause) }
+                continue
+            }
+            let (item, error) = try itemError(refusal, of: name, saves)
+            if errors[item] == nil { errors[item] = error }
         }
         return errors
     }
 
     private func judgeSchema(of saves: [JudgedSave]) throws -> SchemaJudgement {
         try service.schemaKeeper.judge(
-            saves.map(\.record), container: outset.container, mode: service.options.schemaMode,
+            saves.map(\.record.withoutShareContent), container: outset.container, mode: service.options.schemaMode,
             isPublic: request.zone.isPublic, in: transaction)
     }
 

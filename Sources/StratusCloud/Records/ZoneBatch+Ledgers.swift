@@ -29,7 +29,7 @@ extension ZoneBatch {
         if let error = saves.lazy.compactMap(\.quotaError).first { return error }
         var change = saves.reduce(Int64(0)) { $0.addingCapped($1.byteCountChange) }
         for record in removed { change = change.addingCapped(-record.byteCount) }
-        let charged = service.charged(for: request.zone, account)
+        let charged = try service.charged(for: request.zone, account, in: transaction)
         do {
             try QuotaLedger.charge(
                 byteCount: change, to: charged.owner, zone: zone, limit: charged.limit, in: transaction)
@@ -44,7 +44,7 @@ extension ZoneBatch {
         // Contents that were not taken in have no lease, and are not written either.
         guard !assets.added.isEmpty, saves.allSatisfy({ $0.quotaError == nil }) else { return [:] }
         let unavailable = try service.assetLedger.unavailable(
-            adding: assets.added, removing: assets.gone, owner: outset.intake.owner,
+            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
             atUptimeSeconds: outset.uptimeSeconds, in: transaction)
         guard !unavailable.isEmpty else { return [:] }
         var errors: [RecordName: CloudError] = [:]
@@ -59,7 +59,7 @@ extension ZoneBatch {
     func settle(_ assets: AssetChange) throws {
         guard !assets.isEmpty else { return }
         try service.assetLedger.settle(
-            adding: assets.added, removing: assets.gone, owner: outset.intake.owner,
+            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
             atUptimeSeconds: outset.uptimeSeconds, in: transaction)
         let change = assets.added.values.reduce(0, +) - assets.gone.values.reduce(0, +)
         try ZoneFacts.changeAssetCount(
@@ -68,7 +68,8 @@ extension ZoneBatch {
 
     /// The most bytes that `charge` and `settle` write.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
-        let entryByteCount = GlobalKeys.asset(owner: outset.intake.owner, digest: AssetIntake.unknownDigest).count + 24
+        let entryByteCount =
+            GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
         return (assets.added.count + assets.gone.count) * entryByteCount + 4 * StoreLimits.maximumKeyByteCount
     }
 }

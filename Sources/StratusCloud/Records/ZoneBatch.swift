@@ -2,7 +2,7 @@
 // batch is made anew for each run and holds everything that changes.
 //
 // Judging reads each record once and decides it alone (`ZoneJudge`). Carrying out decides the records together: cascades,
-// owning references, hierarchy, schema, contents, size, quota; then everything is written. An atomic zone is carried out
+// owning references, shares, hierarchy, schema, contents, size, quota; then everything is written. An atomic zone is carried out
 // whole or not at all. Otherwise all that may be done is tried at once, and only where something of it
 // is refused each item stands alone: saves with parents first, then deletes with children first.
 
@@ -37,6 +37,10 @@ struct ZoneBatch {
     var errors: [RecordName: CloudError] = [:]
     var saves: [JudgedSave] = []
     var deletes: [RecordName] = []
+    /// The deletions by which the caller leaves a share (P-13).
+    var leaves: [RecordName: JudgedSave] = [:]
+    /// Whom the host is to tell that they are invited.
+    var invitations: [ShareInvitation] = []
     /// What was written, by name.
     var saved: [RecordName: StoredRecord] = [:]
     var hasWritten = false
@@ -46,21 +50,22 @@ struct ZoneBatch {
     init(
         service: CloudService, request: ZoneRequest, outset: BatchOutset, account: Account,
         transaction: RecordTransaction, zone: ZoneReader
-    ) {
+    ) throws {
         self.service = service
         self.request = request
         self.outset = outset
         self.account = account
         self.transaction = transaction
         self.zone = zone
-        judge = ZoneJudge(
-            service: service, request: request, account: account, reader: transaction, zone: zone,
-            intake: outset.intake)
+        judge = try ZoneJudge(service, request, account, transaction, zone: zone, intake: outset.intake)
         cascadeVisitCount = 4 * service.engine.options.limits.requestItemCount
     }
 
     /// The answers to all items. Throws `NothingWritten` with them when nothing is to be committed.
     mutating func run() throws -> ZoneAnswer {
+        guard try judge.access.isZoneVisible() else {
+            throw NothingWritten(answer: request.answer(failing: ScopeVerdict.zoneNotFound(request.zone.address)))
+        }
         try judgeItems()
         if request.isAtomic {
             if errors.isEmpty {
@@ -89,7 +94,11 @@ struct ZoneBatch {
         }
         for item in request.deletes {
             do {
-                try judge.judge(item)
+                switch try judge.judged(item) {
+                case .nothing: continue
+                case .leave(let save): leaves[item.name] = save
+                case .delete: break
+                }
                 deletes.append(item.name)
             } catch let error as CloudError { errors[item.name] = error }
         }
@@ -111,6 +120,7 @@ struct ZoneBatch {
 
     private func answer() throws -> ZoneAnswer {
         var answer = ZoneAnswer()
+        answer.invitations = invitations
         for item in request.saves {
             if let error = errors[item.name] {
                 answer.saves[item.index] = .failure(error)

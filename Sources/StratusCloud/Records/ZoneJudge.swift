@@ -12,47 +12,88 @@ struct ZoneJudge {
     /// Nil where the zone is made by its first record.
     let zone: ZoneReader?
     let intake: AssetIntake
+    let access: ZoneAccess
+    private let savedNames: Set<RecordName>
+
+    /// What a deletion comes to.
+    enum Removal {
+        case delete
+        /// There is nothing that the caller could know of.
+        case nothing
+        /// A participant who deletes a share leaves it (P-13).
+        case leave(JudgedSave)
+    }
+
+    init(
+        _ service: CloudService, _ request: ZoneRequest, _ account: Account, _ reader: RecordReader,
+        zone: ZoneReader?, intake: AssetIntake
+    ) throws {
+        self.service = service
+        self.request = request
+        self.account = account
+        self.reader = reader
+        self.zone = zone
+        self.intake = intake
+        access = try ZoneAccess(service, to: request.zone, caller: account.userName, in: reader)
+        savedNames = request.zone.isShared ? Set(request.saves.map(\.name)) : []
+    }
 
     /// The record as the save would store it. Throws the item's error as `CloudError`.
     func judged(_ item: ItemSave) throws -> JudgedSave {
         if let error = item.error { throw error }
         let save = item.save
-        let stored = try zone?.record(item.name)
+        let found = try zone?.record(item.name)
+        let known = try found.map { try access.permissions(for: $0) }
+        // In another's zone what may not be read is not there.
+        let isHidden = request.zone.isShared && known?.contains(.read) == false
+        let stored = isHidden ? nil : found
         let owner = try userRecordOwner(of: item.name)
+        let permissions = isHidden ? nil : known
         let refusal = AccessVerdict.saveRefusal(
             type: RecordType(save.type), name: item.name, existing: stored,
-            permissions: try stored.map { try access.permissions(for: $0, in: reader) }
-                ?? access.permissions(toCreate: RecordType(save.type), in: reader),
+            permissions: try permissions ?? access.permissions(toCreate: RecordType(save.type)),
             caller: account.userName, userRecordOwner: owner?.userName)
-        if let refusal { throw refusal }
+        if let refusal { throw ruled(refusal, save) }
         let before = stored ?? owner.map { UserRecords.unsaved(of: $0) }
         switch SaveVerdict(save, policy: request.policy, storedTag: before?.system.changeTag) {
         case .refused(let reason):
-            throw reason.error(item.name, serverRecord: try before.flatMap { try shown($0) })
+            let server = try before.flatMap { try shown($0) }
+            if reason == .exists, item.name == AccessVerdict.zoneWideShare {
+                throw SharingConflict(rule: "SH-09", record: nil, root: nil, share: item.name).error(server)
+            }
+            throw reason.error(item.name, serverRecord: server)
         case .write(let keys, let parent):
+            // The name is taken by something that the caller may not know of.
+            if isHidden { throw creationDenied(item.name) }
             let claims = FieldClaims(
                 zone: request.zone, caller: account.userName, intake: intake.contents(for: item, of: request))
-            let record = try save.merged(into: before?.record, keys: keys, parent: parent, claims, service.options)
+            let change = try parentChange(parent, of: item, stored?.record, claims)
+            var record = try save.merged(into: before?.record, keys: keys, parent: change, claims, service.options)
+            let share = try shareDraft(of: item, stored: stored?.record, &record)
             return JudgedSave(
                 name: item.name, record: record, old: stored, created: stored == nil ? before?.system.created : nil,
-                quotaError: item.quotaError)
+                quotaError: item.quotaError, share: share)
         }
     }
 
-    /// Throws the item's error as `CloudError`.
-    func judge(_ item: ItemDelete) throws {
+    /// What the deletion comes to. Throws the item's error as `CloudError`.
+    func judged(_ item: ItemDelete) throws -> Removal {
         if let error = item.error { throw error }
+        if request.zone.isShared { return try sharedRemoval(of: item) }
         let owner = try userRecordOwner(of: item.name)
-        guard request.zone.isPublic || owner != nil || service.options.unknownRecordDeletionFails else { return }
+        guard request.zone.isPublic || owner != nil || service.options.unknownRecordDeletionFails else {
+            return .delete
+        }
         let stored = try zone?.record(item.name)
         let refusal = AccessVerdict.deleteRefusal(
             name: item.name, existing: stored,
-            permissions: try stored.map { try access.permissions(for: $0, in: reader) } ?? .all,
+            permissions: try stored.map { try access.permissions(for: $0) } ?? .all,
             userRecordOwner: owner?.userName)
         if let refusal { throw refusal }
         if stored == nil, service.options.unknownRecordDeletionFails {
             throw SaveVerdict.Reason.deleted.error(item.name, serverRecord: nil)
         }
+        return .delete
     }
 
     /// What the caller is answered whose save was written: of a record that may not be read only what was sent.
@@ -65,13 +106,60 @@ struct ZoneJudge {
     }
 
     /// A stored record as the caller may see it; nil for one that may not be read.
-    private func shown(_ stored: StoredRecord) throws -> ClientRecord? {
-        guard try access.permissions(for: stored, in: reader).contains(.read) else { return nil }
-        return ClientRecord(stored, zone: request.zone.address, viewer: account.userName)
+    func shown(_ stored: StoredRecord) throws -> ClientRecord? {
+        guard try access.permissions(for: stored).contains(.read) else { return nil }
+        return try RecordView(service: service, zone: request.zone, viewer: account, reader: reader).shown(stored)
     }
 
-    private var access: ZoneAccess {
-        ZoneAccess(service.schemaKeeper, to: request.zone, caller: account.userName)
+    /// That a record may not lie where a participant wants it, or at all (P-11).
+    func creationDenied(_ name: RecordName) -> CloudError {
+        AccessVerdict.denied("CREATE operation not permitted", name, rule: "P-11")
+    }
+
+    // MARK: Another's zone
+
+    /// The parent that a save gives. A participant does not move a root, whose parent they do not see, and is not
+    /// told a parent that they do not see from one that is not there.
+    private func parentChange(
+        _ change: SaveVerdict.ParentChange, of item: ItemSave, _ stored: Record?, _ claims: FieldClaims
+    ) throws -> SaveVerdict.ParentChange {
+        guard request.zone.isShared, change == .asSent else { return change }
+        let parent = try item.save.parentName(claims)
+        if stored?.share != nil {
+            guard parent == nil else {
+                throw AccessVerdict.denied("WRITE operation not permitted", item.name, rule: "X-06")
+            }
+            return .asStored
+        }
+        if let parent, !savedNames.contains(parent), try !access.mayWrite(in: nil), try !access.sees(parent) {
+            throw creationDenied(item.name)
+        }
+        return change
+    }
+
+    private func sharedRemoval(of item: ItemDelete) throws -> Removal {
+        let stored = try zone?.record(item.name)
+        let permissions = try stored.map { try access.permissions(for: $0) }
+        guard let stored, let permissions, permissions.contains(.read) else {
+            guard service.options.unknownRecordDeletionFails else { return .nothing }
+            throw SaveVerdict.Reason.deleted.error(item.name, serverRecord: nil)
+        }
+        if stored.record.type == SchemaNames.shareType { return .leave(try leaving(stored)) }
+        guard stored.record.share == nil else {
+            throw AccessVerdict.denied("DELETE operation not permitted", item.name, rule: "P-12")
+        }
+        guard permissions.contains(.write) else {
+            throw AccessVerdict.denied("DELETE operation not permitted", item.name, rule: "P-10")
+        }
+        return .delete
+    }
+
+    /// A refusal with the number of the rule of sharing that it is of.
+    private func ruled(_ refusal: CloudError, _ save: RecordSave) -> CloudError {
+        guard request.zone.isShared, refusal.code == .permissionFailure else { return refusal }
+        var refusal = refusal
+        refusal.fields["rule"] = save.isShare ? "X-13" : "P-10"
+        return refusal
     }
 
     private func userRecordOwner(of name: RecordName) throws -> Account? {

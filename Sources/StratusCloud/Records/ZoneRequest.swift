@@ -12,6 +12,8 @@ struct ItemSave: Sendable {
     var error: CloudError?
     /// That its owner had no room for it and its files, which were therefore not taken in: it must not be written.
     var quotaError: CloudError?
+    /// Drawn for the save of a share.
+    var secrets: ShareSecrets?
 }
 
 /// A record to delete, with its place in the request.
@@ -51,6 +53,8 @@ struct ZoneRequest: Sendable {
 struct ZoneAnswer: Sendable {
     var saves: [Int: Result<ClientRecord, CloudError>] = [:]
     var deletes: [Int: Result<Void, CloudError>] = [:]
+    /// Whom the host is to tell that they are invited, when the commit is made.
+    var invitations: [ShareInvitation] = []
 }
 
 /// Thrown by the body of a zone's transaction that writes nothing, so that nothing is committed.
@@ -69,9 +73,10 @@ struct RequestSorter {
     /// What the request asks of each zone, in the order in which it names them, and the answers to items that mean no
     /// zone.
     ///
-    /// Throws `invalidArguments` when a record is named twice (S-11, A-03).
+    /// Throws `invalidArguments` when a record is named twice (S-11, A-03), and for a new share without its root (SH-04).
     func sorted() throws(CloudError) -> (zones: [ZoneRequest], answers: ZoneAnswer) {
         try checkDuplicates()
+        try checkRoots()
         var zones: [ZoneRequest] = []
         var places: [ZoneAddress: Int] = [:]
         var answers = ZoneAnswer()
@@ -80,13 +85,17 @@ struct RequestSorter {
                 let place = try place(of: save.address.zone, &zones, &places)
                 let error = fault(at: save.address, in: zones[place]) ?? saveError(save)
                 zones[place].saves.append(
-                    ItemSave(index: index, name: RecordName(save.address.recordName), save: save, error: error))
+                    ItemSave(
+                        index: index, name: RecordName(save.address.recordName), save: save, error: error,
+                        secrets: error == nil ? secrets(for: save) : nil))
             } catch { answers.saves[index] = .failure(error) }
         }
         for (index, address) in request.deletes.enumerated() {
             do throws(CloudError) {
                 let place = try place(of: address.zone, &zones, &places)
-                let error = fault(at: address, in: zones[place]) ?? NameRules.recordNameError(address.recordName)
+                let error =
+                    fault(at: address, in: zones[place]) ?? NameRules.recordNameError(address.recordName)
+                    ?? sharingDisabled(address, database == .shared)
                 zones[place].deletes.append(
                     ItemDelete(index: index, name: RecordName(address.recordName), error: error))
             } catch { answers.deletes[index] = .failure(error) }
@@ -140,12 +149,8 @@ struct RequestSorter {
         if let misuse = save.misuse { return CloudError(.invalidArguments, text: misuse) }
         if let error = originError(save) { return error }
         if let error = NameRules.recordNameError(save.address.recordName) { return error }
-        guard RecordType(save.type) != AccessVerdict.shareType else {
-            return CloudError(
-                .serverRejectedRequest, "Shares are not available in this version of the server.",
-                ["record": save.address.description])
-        }
-        return nil
+        if let error = sharingDisabled(save.address, database == .shared || save.isShare) { return error }
+        return shareError(save)
     }
 
     /// That the record belongs to another container, database or account. Under a policy that compares no tags it

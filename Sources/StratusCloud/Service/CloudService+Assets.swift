@@ -38,3 +38,8 @@ extension CloudService {
         return try verifier.findings(readsContents: readsContents) + verifier.miscounts { Self.assetOwner(of: $0) }
     }
 }
+
+extension ResolvedZone {
+    /// Whose the zone's records and assets are, whoever writes them.
+    var assetOwner: UserName { CloudService.assetOwner(of: id.database) }
+}

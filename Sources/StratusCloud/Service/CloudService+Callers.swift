@@ -1,6 +1,7 @@
 // Who asks: the caller's account, its status, its user name, and what its data takes.
 
 package import StratusModel
+import StratusRecords
 
 extension CloudService {
     /// The status of the caller's account. It never fails for lack of an account (O-18).
@@ -40,12 +41,15 @@ extension CloudService {
     /// The most bytes the private databases of an account may hold; nil for no limit (S-16).
     package func quotaLimit(of account: Account) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
 
-    /// Whom the records of a zone are charged to, and what may be held: the person for private data, the app for public
-    /// data (S-16).
-    func charged(for zone: ResolvedZone, _ account: Account) -> (owner: UserName, limit: Int64?) {
-        zone.isPublic
-            ? (AssetStore.publicOwner(of: zone.id.database.container), options.publicQuotaByteCount)
-            : (account.userName, quotaLimit(of: account))
+    /// Whom the records of a zone are charged to, and what may be held: the zone's owner for private data, whoever writes
+    /// it, the app for public data (S-16).
+    func charged(
+        for zone: ResolvedZone, _ caller: Account, in reader: RecordReader
+    ) throws -> (owner: UserName, limit: Int64?) {
+        guard let owner = zone.id.database.owner else { return (zone.assetOwner, options.publicQuotaByteCount) }
+        let account =
+            try owner == caller.userName ? caller : accountDirectory.account(userName: owner, in: reader)
+        return (owner, account.map { quotaLimit(of: $0) } ?? options.quotaByteCount)
     }
 
     /// The bytes that the private databases of an owner hold.

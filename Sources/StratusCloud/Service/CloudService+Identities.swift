@@ -32,7 +32,14 @@ extension CloudService {
     package func resolveInvited(
         _ lookups: [IdentityLookup], as caller: Caller
     ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
-        try reporting(.discoverUsers, caller, itemCount: lookups.count) { _ in
+        try resolveInvited(lookups, as: caller, reporting: .discoverUsers)
+    }
+
+    /// The same, as another kind of request.
+    func resolveInvited(
+        _ lookups: [IdentityLookup], as caller: Caller, reporting kind: RequestKind
+    ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
+        try reporting(kind, caller, itemCount: lookups.count) { _ in
             let asking = try requireAccount(caller)
             try checkCount(of: lookups)
             return try reading { reader in

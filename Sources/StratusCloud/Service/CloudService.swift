@@ -36,6 +36,7 @@ package final class CloudService: Sendable {
     package let assets: AssetStore?
     package let assetLedger: AssetLedger
     package let schemaKeeper = SchemaKeeper()
+    package let acceptanceDirectory = AcceptanceDirectory()
 
     package init(
         engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init(), assets: AssetStore? = nil

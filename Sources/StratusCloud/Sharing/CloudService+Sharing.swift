@@ -1,4 +1,9 @@
-// What clients ask about shares by their URLs, and about people whom they want to invite.
+// What clients ask about people whom they want to invite, and what all requests for shares by their URLs have in common.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
 
 extension CloudService {
     /// People as participants of a share that they are not in yet (P-01), in the order of `lookups`. Each has an
@@ -8,39 +13,54 @@ extension CloudService {
     package func shareParticipants(
         for lookups: [IdentityLookup], as caller: Caller
     ) throws(CloudError) -> [Result<ClientParticipant, CloudError>] {
-        throw Self.sharingUnavailable
+        let people = try resolveInvited(lookups, as: caller, reporting: .shareParticipants)
+        let own = try requireAccount(caller).userName
+        return people.map { person in
+            person.map { person in
+                ClientParticipant(
+                    id: makeParticipantID().text,
+                    identity: ClientIdentity(
+                        lookup: person.lookup,
+                        userName: person.userName.map { $0 == own ? ZoneAddress.currentUser : $0.text },
+                        name: person.name, hasAccount: person.hasAccount))
+            }
+        }
     }
 
-    /// Shares by their URLs, as the caller may know them, in the order of the request (M-01 … M-05).
-    ///
-    /// Throws, for the request as a whole: `notAuthenticated` and the like, `limitExceeded` (L-01), a planned fault, and
-    /// the store's failures.
-    package func shareMetadata(
-        _ request: ShareMetadataRequest, as caller: Caller
-    ) throws(CloudError) -> [Result<ClientShareMetadata, CloudError>] {
-        throw Self.sharingUnavailable
+    /// What a caller may know of the share that a record is; nil for every other record, and where the record was
+    /// read without the field that holds it. `own` is the caller's own entry where their user name does not tell.
+    func sharing(
+        of stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil,
+        in reader: RecordReader
+    ) throws -> ClientShare? {
+        guard let content = try stored.record.shareContent() else { return nil }
+        let view = ShareView(content, zone: zone, viewer: viewer, own: own, urlBase: options.shareURLBase)
+        return view.share(try SharePeople(in: view, accountDirectory, reader))
     }
 
-    /// Accepts shares by their URLs for the caller, each in a commit of its own; answered with the share as the caller
-    /// sees it then (M-06).
-    ///
-    /// Throws as `shareMetadata`.
-    package func acceptShares(
-        _ urls: [String], as caller: Caller
-    ) throws(CloudError) -> [Result<ClientRecord, CloudError>] {
-        throw Self.sharingUnavailable
+    /// A share's record as a caller may know it.
+    func shownShare(
+        _ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil,
+        in reader: RecordReader
+    ) throws -> ClientRecord {
+        var record = ClientRecord(stored, zone: zone, viewer: viewer)
+        record.sharing = try sharing(of: stored, zone: zone, viewer: viewer, own: own, in: reader)
+        return record
     }
 
-    /// Asks the owners of shares for access (P-20, P-22).
-    ///
-    /// Throws as `shareMetadata`.
-    package func requestShareAccess(
-        _ urls: [String], as caller: Caller
-    ) throws(CloudError) -> [Result<Void, CloudError>] {
-        throw Self.sharingUnavailable
+    /// The name of somebody new in a share; drawn before the transaction.
+    func makeParticipantID() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
+
+    /// Throws where nothing can be shared (P-19).
+    func requireSharing() throws(CloudError) {
+        guard !options.isSharingEnabled else { return }
+        throw CloudError(
+            .permissionFailure, inner: CloudError.InnerCode.permission,
+            "Shared zone update is not enabled for container")
     }
 
-    private static var sharingUnavailable: CloudError {
-        CloudError(.serverRejectedRequest, "Shares are not available in this version of the server.")
+    /// An item that may fail by itself; the store's failures are those of the request.
+    func item<Value>(_ body: () throws -> Value) throws -> Result<Value, CloudError> {
+        do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
     }
 }

@@ -19,7 +19,8 @@ extension ClientRecord {
             lastModifiedUserName: shown(stored.system.modified.user), parent: record.parent.map(reference),
             share: record.share.map(reference))
         fields.reserveCapacity(record.fields.count)
-        for (key, field) in record.fields {
+        // What the server keeps of a share is no field of the client's: `ShareView` tells what a caller may know of it.
+        for (key, field) in record.fields where key != ShareContent.fieldKey {
             fields[key.text] = ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted)
         }
     }

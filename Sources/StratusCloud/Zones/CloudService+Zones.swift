@@ -55,7 +55,8 @@ extension CloudService {
             let faults = (named ?? []).map { environment.faults?.error(at: .zone($0, caller, .fetchZones)) }
             let zones = try engine.read { reader in
                 let user = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
-                let lookUp = ZoneLookUp(caller: caller, user: user, database: database, reader: reader)
+                let lookUp = ZoneLookUp(
+                    service: self, caller: caller, user: user, database: database, reader: reader)
                 guard let named else { return try lookUp.all() }
                 return try zip(named, faults).map { address, fault in
                     (address, try fault.map { .failure($0) } ?? lookUp.zone(address))

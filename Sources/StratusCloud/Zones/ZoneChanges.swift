@@ -1,5 +1,6 @@
 // The changes of one request for zones. What must be drawn or asked outside the transaction is prepared before it.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -92,6 +93,14 @@ struct ZoneChanges {
         guard !zone.isDefault else {
             throw CloudError(.invalidArguments, "The default zone cannot be deleted: delete its records.")
         }
+        guard !zone.isShared else {
+            let access = try ZoneAccess(service, to: zone, caller: user, in: transaction)
+            guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
+            throw CloudError(
+                .permissionFailure, inner: CloudError.InnerCode.permission,
+                "Only its owner deletes a zone: delete its share to leave it (P-13).",
+                ["rule": "D-07", "zone": zone.address.description])
+        }
         guard try service.removeZone(zone.id, in: transaction) else {
             throw try ZoneFacts.missing(zone, in: transaction)
         }
@@ -114,6 +123,7 @@ struct ZoneChanges {
 
 /// Looks zones up in one snapshot.
 struct ZoneLookUp {
+    let service: CloudService
     let caller: Caller
     let user: UserName?
     let database: DatabaseSelector
@@ -124,13 +134,17 @@ struct ZoneLookUp {
             let zone = try ScopeVerdict.zone(address, in: database, container: caller.container, caller: user)
             guard zone.isTransactional else { return .success(ClientZone(address: zone.address)) }
             guard let listing = try reader.listing(of: zone.id) else { throw try ZoneFacts.missing(zone, in: reader) }
+            guard try ZoneAccess(service, to: zone, caller: user, in: reader).isZoneVisible() else {
+                throw ScopeVerdict.zoneNotFound(zone.address)
+            }
             return .success(try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader))
         } catch let error as CloudError { return .failure(error) }
     }
 
-    /// The default zone and the custom ones, in the byte order of their names.
+    /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of others
+    /// of which the caller sees something, by owner and name (Z-05).
     func all() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        guard database != .shared else { return [] }
+        guard database != .shared else { return try others() }
         var zones = [
             (ZoneAddress.defaultZone, Result<ClientZone, CloudError>.success(ClientZone(address: .defaultZone)))
         ]
@@ -143,5 +157,32 @@ struct ZoneLookUp {
             zones.append((address, .success(found)))
         }
         return zones
+    }
+
+    private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
+        guard let user else { return [] }
+        var found: [ZoneID: Set<UUID>] = [:]
+        try service.acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
+            guard acceptance.container == caller.container, acceptance.permission != .none else { return }
+            let database = DatabaseID(container: caller.container, owner: acceptance.owner, scope: .private)
+            found[ZoneID(database: database, name: acceptance.zone), default: []].insert(parts.zone)
+        }
+        var zones: [(ZoneAddress, Result<ClientZone, CloudError>)] = []
+        for (id, identities) in found {
+            // A zone that was deleted, or made anew under its name, is not the one that was shared.
+            guard let owner = id.database.owner, let listing = try reader.listing(of: id),
+                identities.contains(listing.entry.identity)
+            else { continue }
+            let address = ZoneAddress(zoneName: id.name.text, ownerName: owner.text)
+            let zone = ResolvedZone(id: id, address: address, isShared: true)
+            let shown = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
+            zones.append((address, .success(shown)))
+        }
+        return zones.sorted { left, right in
+            let (one, other) = (left.0, right.0)
+            return one.ownerName == other.ownerName
+                ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
+                : UserName(one.ownerName) < UserName(other.ownerName)
+        }
     }
 }

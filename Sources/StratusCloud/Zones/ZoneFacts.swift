@@ -29,17 +29,22 @@ enum ZoneFacts {
         return reason
     }
 
-    /// The error for a zone that is not there.
+    /// The error for a zone that is not there. Why another's is not there is not told.
     static func missing(_ zone: ResolvedZone, in reader: RecordReader) throws -> CloudError {
-        ZoneVerdict.missing(zone.address, purged: try purgeReason(of: zone.id, in: reader))
+        if zone.isShared { return ScopeVerdict.zoneNotFound(zone.address) }
+        return ZoneVerdict.missing(zone.address, purged: try purgeReason(of: zone.id, in: reader))
     }
 
-    /// A zone as its owner is told of it.
+    /// A zone as its owner is told of it, or somebody who sees something of it.
     static func clientZone(_ zone: ResolvedZone, _ keys: DatabaseKeys, in reader: RecordReader) throws -> ClientZone {
         guard zone.isTransactional else { return ClientZone(address: zone.address) }
         let scope = try encryptionScope(of: zone.id.name, keys, in: reader)
+        // Who sees anything of a zone that is shared whole sees all of it, its share too.
+        let isSharedWhole = try reader.zone(zone.id)?.node(AccessVerdict.zoneWideShare) != nil
+        let share = RecordAddress(recordName: AccessVerdict.zoneWideShare.text, zone: zone.address)
         return ClientZone(
-            address: zone.address, capabilities: ZoneVerdict.capabilities(of: zone, scope), encryptionScope: scope)
+            address: zone.address, capabilities: ZoneVerdict.capabilities(of: zone, scope),
+            share: isSharedWhole ? ClientReference(target: share, action: .none) : nil, encryptionScope: scope)
     }
 
     /// How many fields and list items of the zone's records hold an asset.

@@ -15,6 +15,8 @@ package struct MutationPlan: Sendable {
     package var saved: [StoredRecord] = []
     /// The records that existed and are deleted, in the order of the request.
     package var deleted: [RecordName] = []
+    /// The hierarchical shares in which the saved records will lie; empty where the request did not ask.
+    package var memberships: [RecordName: ShareMembership] = [:]
 
     package init(header: ZoneHeader) {
         self.header = header

@@ -41,8 +41,11 @@ struct MutationPlanner {
         try refuse(structureRefusals(&hierarchy))
         let counts = try ShareCounts(zone: zone, drafts: drafts, items: items)
         try refuse(shareRefusals(&hierarchy, counts))
+        let memberships = try memberships(&hierarchy)
         try number()
-        return try written(nodeChanges(hierarchy), counts)
+        var plan = try written(nodeChanges(hierarchy), counts)
+        plan.memberships = memberships
+        return plan
     }
 
     private func refuse(_ refusals: [RecordName: Refusal]) throws {
@@ -153,6 +156,17 @@ struct MutationPlanner {
             }
         }
         return refusals
+    }
+
+    /// The shares in which the saved records will lie, where the request asks for them.
+    private func memberships(_ hierarchy: inout FinalHierarchy) throws -> [RecordName: ShareMembership] {
+        guard request.asksForMemberships else { return [:] }
+        var memberships: [RecordName: ShareMembership] = [:]
+        for draft in items where draft.isSaved {
+            guard case .placed(_, let membership?) = try hierarchy.position(of: draft.name) else { continue }
+            memberships[draft.name] = membership
+        }
+        return memberships
     }
 
     // MARK: 6. Numbers

@@ -28,6 +28,8 @@ package struct MutationRequest: Sendable {
     package var tagSalt: UInt32
     /// When and by whom records that are new to the store were created, where that was before this request.
     package var creations: [RecordName: Stamp] = [:]
+    /// Whether the plan is to say in which share each saved record will lie: a walk up for each of them.
+    package var asksForMemberships = false
 
     package init(_ mutations: [RecordMutation], stamp: Stamp, tagSalt: UInt32) {
         self.mutations = mutations

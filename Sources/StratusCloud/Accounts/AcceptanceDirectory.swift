@@ -1,0 +1,82 @@
+// Who has accepted which share, in memory beside the store: all that access asks of a share, on every path.
+//
+// Exact for each snapshot, as all caches over `PublishedCache`; that nobody has accepted is remembered too. Entries of a
+// zone that was deleted are never asked for, because a zone's identity is never used again.
+
+package import FoundationEssentials
+package import StratusLayout
+package import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// Finds acceptances.
+package final class AcceptanceDirectory: Sendable {
+    /// By the keys of the store.
+    private let cache: PublishedCache<[UInt8], AcceptanceEntry?>
+    private let visibilities: PublishedCache<Visitor, Bool>
+
+    /// Somebody who looks at a zone.
+    private struct Visitor: Hashable, Sendable {
+        let user: UserName
+        let zone: UUID
+    }
+
+    package init(maximumCount: Int = 50_000) {
+        cache = PublishedCache(maximumCount: maximumCount)
+        visibilities = PublishedCache(maximumCount: maximumCount)
+    }
+
+    /// What somebody has accepted, or nil. The cache answers when it can; in a transaction only where no change of the
+    /// acceptance is in flight.
+    package func acceptance(_ parts: AcceptanceKeyParts, in reader: RecordReader) throws -> AcceptanceEntry? {
+        let key = GlobalKeys.acceptance(parts)
+        let transaction = reader as? RecordTransaction
+        let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
+        let version = reader.store.version
+        if mayUseCache, let known = cache.value(for: key, at: version) { return known }
+        let entry = try reader.store.withValue(forKey: key) { try AcceptanceEntry(decoding: $0) }
+        if transaction == nil { cache.fill(key, entry, at: version) }
+        return entry
+    }
+
+    /// Forgets the acceptances under these keys in the instant in which the transaction becomes visible.
+    package func forget(_ keys: [[UInt8]], in transaction: RecordTransaction) {
+        guard !keys.isEmpty else { return }
+        let (cache, visibilities) = (cache, visibilities)
+        let visitors = Set(
+            keys.compactMap { key in
+                (try? GlobalKeys.readAcceptanceKey(key.span)).map { Visitor(user: $0.user, zone: $0.zone) }
+            })
+        transaction.onPublish { version in
+            for key in keys { cache.publish(key, nil, version: version) }
+            for visitor in visitors { visibilities.publish(visitor, nil, version: version) }
+        }
+    }
+
+    /// Whether somebody has accepted a share of the zone that lets them see something (P-09). One seek, or none where it
+    /// was asked before; a transaction always looks, because it cannot ask by range what is in flight.
+    package func isVisible(zone: UUID, to user: UserName, in reader: RecordReader) throws -> Bool {
+        let mayUseCache = !(reader is RecordTransaction)
+        let visitor = Visitor(user: user, zone: zone)
+        let version = reader.store.version
+        if mayUseCache, let known = visibilities.value(for: visitor, at: version) { return known }
+        var isVisible = false
+        try reader.store.scan(GlobalKeys.acceptances(of: user, zone: zone).keyRange) { _, value in
+            guard try AcceptanceEntry(decoding: value).permission != .none else { return .next }
+            isVisible = true
+            return .stop
+        }
+        if mayUseCache { visibilities.fill(visitor, isVisible, at: version) }
+        return isVisible
+    }
+
+    /// Visits all acceptances of somebody, by zone and share.
+    package func visitAcceptances(
+        of user: UserName, in reader: RecordReader, _ visit: (AcceptanceKeyParts, AcceptanceEntry) throws -> Void
+    ) throws {
+        try reader.store.scan(GlobalKeys.acceptances(of: user).keyRange) { key, value in
+            try visit(GlobalKeys.readAcceptanceKey(key), AcceptanceEntry(decoding: value))
+            return .next
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// What happened to a share, told from its content before and after: (before, after, who did it) → events. So nothing can
+// happen that is not in the trail, whoever writes the share.
+
+import StratusModel
+
+enum ShareEvents {
+    /// The events, in the order in which the trail tells them. Nil stands for a share that is not there.
+    static func between(
+        _ old: ShareContent?, _ new: ShareContent?, share: RecordName, stamp: Stamp
+    ) -> [ShareEvent] {
+        func event(_ kind: ShareEventKind) -> ShareEvent {
+            ShareEvent(date: stamp.date, actor: stamp.user, kind: kind, share: share, root: new?.root ?? old?.root)
+        }
+        guard let new else { return old == nil ? [] : [event(.stopped)] }
+        guard let old else {
+            let nobody = ShareContent(root: new.root, token: new.token, participants: [])
+            return [event(.shared)] + comings(nobody, new, event) + requests(nobody, new, event)
+        }
+        var events: [ShareEvent] = []
+        if old.publicPermission != new.publicPermission {
+            var change = event(.publicPermissionChanged)
+            (change.oldPermission, change.newPermission) = (old.publicPermission, new.publicPermission)
+            events.append(change)
+        }
+        events += goings(old, new, actor: stamp.user, event)
+        events += comings(old, new, event)
+        events += requests(old, new, event)
+        return events
+    }
+
+    private typealias Maker = (ShareEventKind) -> ShareEvent
+
+    /// Those who take part no more. Of somebody who was blocked only that is told.
+    private static func goings(
+        _ old: ShareContent, _ new: ShareContent, actor: UserName, _ make: Maker
+    ) -> [ShareEvent] {
+        let staying = Set(new.participants.map(\.id))
+        let blocked = Set(new.blocked.map(\.user))
+        return old.participants.compactMap { participant in
+            guard !staying.contains(participant.id) else { return nil }
+            if let user = participant.user, blocked.contains(user) { return nil }
+            let hasLeft = participant.status == .accepted && participant.user == actor
+            return make(hasLeft ? .left : .removed).about(participant)
+        }
+    }
+
+    /// Those who are new, have accepted, or may do other things than before.
+    private static func comings(_ old: ShareContent, _ new: ShareContent, _ make: Maker) -> [ShareEvent] {
+        let before = Dictionary(old.participants.map { ($0.id, $0) }) { first, _ in first }
+        var events: [ShareEvent] = []
+        for participant in new.participants where participant.role != .owner {
+            guard let known = before[participant.id] else {
+                let kind: ShareEventKind = participant.status == .accepted ? .joined : .invited
+                events.append(make(kind).about(participant))
+                continue
+            }
+            if known.status == .pending, participant.status == .accepted {
+                events.append(make(.joined).about(participant))
+            }
+            if known.role != participant.role {
+                var change = make(.roleChanged).about(participant)
+                (change.oldRole, change.newRole) = (known.role, participant.role)
+                events.append(change)
+            }
+            // What public users may do is the share's own permission, and changes with it.
+            if known.permission != participant.permission, participant.role != .publicUser {
+                var change = make(.permissionChanged).about(participant)
+                (change.oldPermission, change.newPermission) = (known.permission, participant.permission)
+                events.append(change)
+            }
+        }
+        return events
+    }
+
+    /// Those who have asked, were denied, blocked or unblocked.
+    private static func requests(_ old: ShareContent, _ new: ShareContent, _ make: Maker) -> [ShareEvent] {
+        let (before, after) = (Set(old.requesters.map(\.user)), Set(new.requesters.map(\.user)))
+        let (blockedBefore, blockedAfter) = (Set(old.blocked.map(\.user)), Set(new.blocked.map(\.user)))
+        let asked = new.requesters.filter { !before.contains($0.user) }
+        let denied = old.requesters.filter { requester in
+            !after.contains(requester.user) && !blockedAfter.contains(requester.user)
+                && !new.participants.contains { $0.isInvited(requester) }
+        }
+        let blocked = new.blocked.filter { !blockedBefore.contains($0.user) }
+        let unblocked = old.blocked.filter { !blockedAfter.contains($0.user) }
+        return asked.map { make(.accessRequested).about($0) } + denied.map { make(.requestDenied).about($0) }
+            + blocked.map { make(.blocked).about($0) } + unblocked.map { make(.unblocked).about($0) }
+    }
+}
+
+extension ShareParticipant {
+    /// Whether this is the place of somebody who had asked for it.
+    fileprivate func isInvited(_ requester: SharePetitioner) -> Bool {
+        if user == requester.user { return true }
+        guard case .handle(let handle)? = invitation else { return false }
+        return handle == requester.handle
+    }
+}
+
+extension ShareEvent {
+    fileprivate func about(_ participant: ShareParticipant) -> ShareEvent {
+        var event = self
+        event.participant = participant.id
+        event.user = participant.user
+        if case .handle(let handle)? = participant.invitation { event.handle = handle }
+        return event
+    }
+
+    fileprivate func about(_ petitioner: SharePetitioner) -> ShareEvent {
+        var event = self
+        event.participant = petitioner.id
+        event.user = petitioner.user
+        event.handle = petitioner.handle
+        return event
+    }
+}

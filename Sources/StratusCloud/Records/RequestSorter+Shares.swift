@@ -1,0 +1,102 @@
+// What is wrong with the save of a share by itself, and what is drawn for it before its transaction.
+
+import StratusModel
+
+extension RecordSave {
+    var isShare: Bool { RecordType(type) == SchemaNames.shareType }
+}
+
+extension RequestSorter {
+    /// Throws `invalidArguments` when a share that was never saved comes without its root (SH-04).
+    func checkRoots() throws(CloudError) {
+        var saved: Set<RecordAddress>?
+        for save in request.saves where save.isShare && save.baseTag == nil {
+            guard let root = save.sharing?.root else { continue }
+            let addresses =
+                saved ?? Set(request.saves.map { ScopeVerdict.canonical($0.address, caller: account.userName) })
+            saved = addresses
+            guard !addresses.contains(ScopeVerdict.canonical(root, caller: account.userName)) else { continue }
+            throw CloudError(
+                .invalidArguments,
+                "An added share is being saved without its rootRecord being saved in the same operation",
+                ["root": root.description, "rule": "SH-04", "share": save.address.description])
+        }
+    }
+
+    /// That the host has switched sharing off (P-19).
+    func sharingDisabled(_ address: RecordAddress, _ isSharing: Bool) -> CloudError? {
+        guard isSharing, !service.options.isSharingEnabled else { return nil }
+        return CloudError(
+            .permissionFailure, inner: CloudError.InnerCode.permission,
+            "Shared zone update is not enabled for container", ["record": address.description, "rule": "P-19"])
+    }
+
+    /// What is wrong with a share, or with a record that has a share's name.
+    func shareError(_ save: RecordSave) -> CloudError? {
+        let isZoneWide = RecordName(save.address.recordName) == AccessVerdict.zoneWideShare
+        guard save.isShare else {
+            guard isZoneWide else { return nil }
+            return CloudError(
+                .invalidArguments, "Only the share of a whole zone has this name: choose another.",
+                ["record": save.address.recordName])
+        }
+        guard database != .public else {
+            return CloudError(
+                .badDatabase, "Nothing is shared in the public database: everybody reads it.",
+                ["record": save.address.recordName, "rule": "X-21"])
+        }
+        let count = save.sharing?.participants.count ?? 0
+        guard count <= max(service.options.participantCount, 100) + 1 else {
+            return CloudError(
+                .tooManyParticipants, "The share has more participants than it may have: remove some of them.",
+                ["limit": "\(service.options.participantCount)", "participants": "\(count)"])
+        }
+        guard save.baseTag == nil else { return nil }
+        return newShareError(save, isZoneWide: isZoneWide)
+    }
+
+    private func newShareError(_ save: RecordSave, isZoneWide: Bool) -> CloudError? {
+        guard let claim = save.sharing else {
+            return CloudError(
+                .invalidArguments, "A share is made with a root or a zone: a record of its type alone is none.",
+                ["record": save.address.recordName])
+        }
+        guard (claim.root == nil) == isZoneWide else {
+            return CloudError(
+                .invalidArguments, "The share of a whole zone has a name of its own, and no other share has it (C-13).",
+                ["record": save.address.recordName])
+        }
+        guard let root = claim.root else { return nil }
+        guard
+            ScopeVerdict.canonical(root.zone, caller: account.userName)
+                == ScopeVerdict.canonical(save.address.zone, caller: account.userName)
+        else {
+            return CloudError(
+                .invalidArguments, "A share lies in the zone of its root: make it there.",
+                ["record": save.address.description, "root": root.description, "rule": "X-21"])
+        }
+        guard RecordName(root.recordName) != RecordName(save.address.recordName) else {
+            return CloudError(.invalidArguments, "A share is not its own root.", ["record": save.address.recordName])
+        }
+        return NameRules.recordNameError(root.recordName)
+    }
+
+    func secrets(for save: RecordSave) -> ShareSecrets? {
+        guard save.isShare, let claim = save.sharing else { return nil }
+        return service.drawShareSecrets(participantCount: claim.participants.count)
+    }
+}
+
+extension CloudService {
+    /// What is drawn for the save of a share with so many participants.
+    func drawShareSecrets(participantCount: Int) -> ShareSecrets? {
+        func token() -> ShareToken? {
+            ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
+        }
+        guard let own = token() else { return nil }
+        return ShareSecrets(
+            date: environment.clock.now, token: own, oneTimeTokens: (0..<participantCount).compactMap { _ in token() },
+            ownerID: makeParticipantID(),
+            participantIDs: (0..<participantCount).map { _ in makeParticipantID() })
+    }
+}

@@ -1,0 +1,104 @@
+// The save of a share judged alone: where it may lie, whom it names, and what its content becomes (`ShareVerdict`).
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+extension ZoneJudge {
+    /// What becomes of the share whose save this is, written into its record; nil for every other record.
+    func shareDraft(of item: ItemSave, stored: Record?, _ record: inout Record) throws -> ShareDraft? {
+        guard record.type == SchemaNames.shareType else { return nil }
+        let old = try stored?.shareContent()
+        if old == nil { try checkPlace(of: item) }
+        let draft: ShareDraft
+        if let claim = item.save.sharing, let secrets = item.secrets {
+            draft = try revised(old, claim, secrets)
+        } else if let old {
+            draft = ShareDraft(old: old, new: old)
+        } else {
+            throw CloudError(.invalidArguments, "A share says who takes part.", ["record": item.name.text])
+        }
+        record = record.with(draft.new)
+        try record.checkSize(service.options)
+        return draft
+    }
+
+    /// The share's record without the caller, who leaves it.
+    func leaving(_ stored: StoredRecord) throws -> JudgedSave {
+        let record = stored.record
+        guard let old = try record.shareContent(), let left = ShareRevision(leaving: account.userName, old) else {
+            throw AccessVerdict.denied("DELETE operation not permitted", record.name, rule: "P-13")
+        }
+        return JudgedSave(
+            name: record.name, record: record.with(left.content), old: stored,
+            share: ShareDraft(old: old, new: left.content))
+    }
+
+    /// Whether the zone takes such a share.
+    private func checkPlace(of item: ItemSave) throws {
+        let isZoneWide = item.name == AccessVerdict.zoneWideShare
+        var capabilities: ZoneCapabilities = []
+        if request.zone.isTransactional, let zone {
+            let scope = try ZoneFacts.encryptionScope(
+                of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: reader)
+            capabilities = ZoneVerdict.capabilities(of: request.zone, scope)
+        }
+        guard !capabilities.contains(isZoneWide ? .zoneWideSharing : .sharing) else { return }
+        throw CloudError(
+            .invalidArguments, "The zone cannot be shared in this way: save the records in another zone.",
+            ["record": item.name.text, "rule": "X-21", "zone": request.zone.address.description])
+    }
+
+    private func revised(_ old: ShareContent?, _ claim: ShareClaim, _ secrets: ShareSecrets) throws -> ShareDraft {
+        guard let owner = request.zone.id.database.owner else { throw ShareRevision.notAllowed }
+        let root = claim.root.map { RecordName($0.recordName) }
+        var situation = ShareSituation(
+            stored: old, root: root, token: old?.token ?? secrets.token, owner: owner, editor: account.userName,
+            people: [:], handleOwners: [:], secrets: secrets,
+            participantLimit: service.options.participantCount)
+        if old == nil, let zone, let token = try ShareWriter.token(of: root, in: zone) { situation.token = token }
+        try resolve(claim, &situation)
+        switch ShareVerdict(claim, situation) {
+        case .refused(let error): throw error
+        case .write(let revision):
+            return ShareDraft(
+                old: old, new: revision.content, invited: revision.invited,
+                handleOwners: situation.handleOwners)
+        }
+    }
+
+    /// Asks the directory who the people are whom the claim names anew, and those who have not accepted yet.
+    ///
+    /// Throws `invalidArguments` for a malformed handle and for a user record that is nobody's.
+    private func resolve(_ claim: ShareClaim, _ situation: inout ShareSituation) throws {
+        let stored = situation.stored?.participants ?? []
+        let known = Set(stored.map(\.id))
+        for participant in stored where participant.user == nil {
+            guard let handle = participant.invitation?.handle else { continue }
+            situation.handleOwners[handle] =
+                try service.accountDirectory.account(handle: handle, in: reader)?.userName
+        }
+        for (place, participant) in claim.participants.enumerated() {
+            guard !known.contains(ParticipantID(participant.id)), let lookup = participant.lookup else { continue }
+            let person = try person(lookup)
+            situation.people[place] = person
+            if let handle = person.handle { situation.handleOwners[handle] = person.user }
+        }
+    }
+
+    private func person(_ lookup: IdentityLookup) throws -> ResolvedPerson {
+        if let handle = lookup.handle {
+            let normalized = try AccountLimits.normalized(handle)
+            let owner = try service.accountDirectory.account(handle: normalized, in: reader)
+            return .handle(normalized, owner: owner?.userName)
+        }
+        guard case .userRecord(let name) = lookup, name != ZoneAddress.currentUser else {
+            return .userRecord(account.userName)
+        }
+        guard let found = try service.accountDirectory.account(userName: UserName(name), in: reader) else {
+            throw CloudError(
+                .invalidArguments, "No person has this user record: look for them by a handle.", ["userRecord": name])
+        }
+        return .userRecord(found.userName)
+    }
+}

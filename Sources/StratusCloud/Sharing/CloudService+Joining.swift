@@ -1,0 +1,112 @@
+// Accepting shares. Whoever the caller is to the share is found and judged in the same transaction that writes them into
+// it, so two people cannot both use one one-time URL, and nobody joins who was removed or blocked meanwhile.
+
+import FoundationEssentials
+import StratusLayout
+package import StratusModel
+import StratusRecords
+import StratusStore
+
+extension CloudService {
+    /// Accepts shares by their URLs for the caller, each in a commit of its own; answered with the share as the caller
+    /// sees it then (M-06). Members are answered the same, and nothing is written.
+    ///
+    /// Throws as `shareMetadata`. Beside the errors of its items one fails with `badContainer` where the share is another
+    /// container's (M-01), with `tooManyParticipants` where a public share is full.
+    package func acceptShares(
+        _ urls: [String], as caller: Caller
+    ) throws(CloudError) -> [Result<ClientRecord, CloudError>] {
+        try reporting(.acceptShares, caller, itemCount: urls.count) { event in
+            try RequestLimits.checkItemCount(urls.count, options)
+            try requireSharing()
+            try requireAccount(caller)
+            let answers = urls.map { url in
+                changingShare(url, as: caller, &event) { try accept($0, in: caller.container, $1, $2) }
+            }
+            event.count(answers)
+            return answers
+        }
+    }
+
+    /// What tapping a URL does: finds the share in whatever container it is, accepts it for the account, and tells of it
+    ///
+    ///
+    /// Throws what accepting or telling of one share does.
+    package func openShare(_ url: String, as account: AccountID) throws(CloudError) -> ClientShareMetadata {
+        let container = try reading { reader in
+            let nobody = Caller(container: ContainerName(""), account: account)
+            let guest = try accountDirectory.requireAccount(of: nobody, in: reader)
+            return try ShareFinder(accounts: accountDirectory, reader: reader).share(url, for: guest).place.container
+        }
+        let caller = Caller(container: container, account: account)
+        let accepted = try acceptShares([url], as: caller)
+        for result in accepted { _ = try result.get() }
+        let request = ShareMetadataRequest(urls: [url], wantsRootRecord: true)
+        guard let metadata = try shareMetadata(request, as: caller).first else { throw JoinVerdict.notFound }
+        return try metadata.get()
+    }
+
+    /// Runs `body` with the share of a URL in a transaction of its own. Outsiders get as far as their error.
+    func changingShare<Answer>(
+        _ url: String, as caller: Caller, _ event: inout CloudEvent,
+        _ body: (FoundShare, ShareDraw, RecordTransaction) throws -> ShareAnswer<Answer>
+    ) -> Result<Answer, CloudError> {
+        let draw = ShareDraw(
+            id: makeParticipantID(), date: environment.clock.now, tagSalt: environment.identifiers.makeSalt())
+        do {
+            let answer = try engine.transact { transaction in
+                // Again, because the account may have gone since.
+                let account = try accountDirectory.requireAccount(of: caller, in: transaction)
+                let finder = ShareFinder(accounts: accountDirectory, reader: transaction)
+                guard let found = try finder.find(url, for: account) else { throw JoinVerdict.notFound }
+                return try body(found, draw, transaction)
+            }
+            if answer.hasWritten { event.commitCount += 1 }
+            return .success(answer.value)
+        } catch { return .failure(CloudError(answering: error)) }
+    }
+
+    private func accept(
+        _ found: FoundShare, in container: ContainerName, _ draw: ShareDraw, _ transaction: RecordTransaction
+    ) throws -> ShareAnswer<ClientRecord> {
+        if found.verdict == .outsider {
+            throw try ShareFinder(accounts: accountDirectory, reader: transaction).outsiderError(found.content)
+        }
+        guard found.place.container == container else {
+            throw CloudError(
+                .badContainer, "The share belongs to another container: accept it there.",
+                ["container": found.place.container.text])
+        }
+        let content = try found.verdict.accepted(
+            in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
+        let stored = try write(content, in: found, modifiedBy: found.guest.user, draw, transaction)
+        return ShareAnswer(
+            value: try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
+            hasWritten: content != found.content)
+    }
+
+    /// Writes a share's new content, if it is another one.
+    func write(
+        _ content: ShareContent, in found: FoundShare, modifiedBy user: UserName, _ draw: ShareDraw,
+        _ transaction: RecordTransaction
+    ) throws -> StoredRecord {
+        guard content != found.content else { return found.stored }
+        let zone = try transaction.existingZone(found.place.zoneID)
+        return try ShareWriter(acceptanceDirectory, to: zone, in: transaction).write(
+            content, replacing: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: user),
+            actor: found.guest.user, tagSalt: draw.tagSalt)
+    }
+}
+
+/// What a change of a share is given from outside, drawn before its transaction.
+struct ShareDraw: Sendable {
+    let id: ParticipantID
+    let date: Date
+    let tagSalt: UInt32
+}
+
+/// The answer of a transaction, and whether it wrote anything.
+struct ShareAnswer<Value> {
+    let value: Value
+    let hasWritten: Bool
+}

@@ -1,0 +1,127 @@
+// Finds the share that a URL leads to, and what the caller is to it.
+//
+// Whoever may not know that a share exists must not learn it from how long the answer takes either (M-04, X-18). So every
+// URL takes the same way through the store, and where there is nothing, nothing is looked for all the same: the URL's
+// entry, the database, the zone, the share's record with its chunks. Four reads, none of them from a cache.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// A share that was found by a URL, and what the caller is to it.
+struct FoundShare {
+    let place: SharePlace
+    let stored: StoredRecord
+    let content: ShareContent
+    let guest: ShareGuest
+    let verdict: JoinVerdict
+
+    /// The share's zone as the caller is told of it (D-02).
+    var zone: ZoneAddress {
+        place.owner == guest.user
+            ? ZoneAddress(zoneName: place.zone.text)
+            : ZoneAddress(zoneName: place.zone.text, ownerName: place.owner.text)
+    }
+}
+
+/// Looks URLs up in one snapshot, or in a transaction.
+struct ShareFinder {
+    let accounts: AccountDirectory
+    let reader: RecordReader
+
+    /// The share of a URL, for somebody who may know of it: a member, somebody who is invited, anybody where it is public.
+    ///
+    /// Throws the error of an outsider, which is that of a URL that leads nowhere where the share takes no requests for
+    /// access (M-04, M-05, P-18, X-18); `corruption` where the entry of a URL and its share contradict each other.
+    func share(_ url: String, for account: Account) throws -> FoundShare {
+        guard let found = try find(url, for: account) else { throw JoinVerdict.notFound }
+        if found.verdict == .outsider { throw try outsiderError(found.content) }
+        return found
+    }
+
+    /// The share of a URL; nil where it leads nowhere.
+    func find(_ url: String, for account: Account) throws -> FoundShare? {
+        let token = ShareLink.token(of: url)
+        let key = GlobalKeys.shareURL(token.map { ShareEntries.digest(of: $0) } ?? Self.nobodysDigest)
+        let entry = try reader.store.withValue(forKey: key) { try ShareURLEntry(decoding: $0) }
+        let place = entry.map { SharePlace($0) } ?? Self.nowhere
+        let (identity, value) = try recordValue(at: place)
+        // A zone of another identity is another zone: the share is gone with its own.
+        guard let token, let entry, identity == entry.zoneIdentity else { return nil }
+        guard !value.isEmpty else { throw Self.damaged(key) }
+        let bytes = try RecordChunks.join(value)
+        guard try !RecordCodec.isTombstone(bytes.span) else { throw Self.damaged(key) }
+        let stored = try RecordCodec.decode(place.share, bytes.span)
+        guard let content = try stored.record.shareContent(), content.isReached(by: token, entry.participant) else {
+            throw Self.damaged(key)
+        }
+        let guest = ShareGuest(account)
+        return FoundShare(
+            place: place, stored: stored, content: content, guest: guest,
+            verdict: JoinVerdict(content, guest: guest, oneTime: entry.participant))
+    }
+
+    /// The answer to an outsider. Whose addresses the others are is looked up only where the share may be known.
+    func outsiderError(_ content: ShareContent) throws -> CloudError {
+        guard content.allowsAccessRequests else { return JoinVerdict.notFound }
+        let hasUnclaimedHandle = try content.participants.contains { participant in
+            guard participant.status == .pending, case .handle(let handle)? = participant.invitation else {
+                return false
+            }
+            return try accounts.account(handle: handle, in: reader) == nil
+        }
+        return JoinVerdict.outsiderError(content, hasUnclaimedHandle: hasUnclaimedHandle)
+    }
+
+    /// The identity of the zone that has this name now, and what lies under the record's keys.
+    private func recordValue(at place: SharePlace) throws -> (identity: UUID?, value: [[UInt8]]) {
+        let database = try reader.databaseEntry(place.zoneID.database)?.number ?? Self.noDatabase
+        let zone = try reader.store.withValue(forKey: DatabaseKeys(database).zone(place.zone)) {
+            try ZoneEntry(decoding: $0)
+        }
+        let keys = ZoneKeys(database: database, zone: zone?.number ?? Self.noZone)
+        var value: [[UInt8]] = []
+        try reader.store.scan(keys.recordWithChunks(place.share).keyRange) { _, chunk in
+            value.append([UInt8](copying: chunk))
+            return .next
+        }
+        return (zone?.identity, value)
+    }
+
+    // What is looked for in place of what is not there. No secret has this digest; no database and no zone has the last
+    // number.
+    private static let nobodysDigest = [UInt8](repeating: 0, count: 32)
+    private static let noDatabase = DatabaseNumber(.max)
+    private static let noZone = ZoneNumber(.max)
+    private static let nowhere = SharePlace(
+        container: ContainerName("iCloud.com.example.nowhere"), owner: UserName("_00000000000000000000000000000000"),
+        zone: ZoneName("nowhere"), zoneIdentity: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
+        share: RecordName("Share-00000000-0000-0000-0000-000000000000"))
+
+    private static func damaged(_ key: [UInt8]) -> RecordsError {
+        RecordsError(
+            .corruption, "A share's URL leads to what is no share of it: verify the store, then restore a backup.",
+            ["key": "\(KeyDescription(key))"])
+    }
+}
+
+extension SharePlace {
+    init(_ entry: ShareURLEntry) {
+        self.init(
+            container: entry.container, owner: entry.owner, zone: entry.zone, zoneIdentity: entry.zoneIdentity,
+            share: entry.share)
+    }
+}
+
+extension ShareContent {
+    /// Whether the secret is the share's, or that of this participant's one-time URL.
+    fileprivate func isReached(by token: ShareToken, _ participant: ParticipantID?) -> Bool {
+        guard let participant else { return self.token.isSame(as: token) }
+        guard case .oneTime(let own)? = participants.first(where: { $0.id == participant })?.invitation else {
+            return false
+        }
+        return own.isSame(as: token)
+    }
+}

@@ -1,0 +1,114 @@
+// A share as one person may know it: (what the server keeps, who looks, who the people are) → what a client is told.
+//
+// Owner and administrators who have accepted see everybody; others the owner, themselves and those who have accepted,
+// and nobody who asks or is blocked. How somebody was invited, and one-time URLs, are for owner and
+// administrators; everybody sees how they themselves were invited. The caller's own user name is the one that stands for
+// the caller, all others are shown as they are (D-02).
+
+import StratusModel
+
+struct ShareView {
+    let content: ShareContent
+    /// The share's zone as the viewer is told of it.
+    let zone: ZoneAddress
+    let viewer: UserName?
+    /// The viewer's own entry; of somebody who was invited by a handle only a `JoinVerdict` knows it.
+    let own: ParticipantID?
+    let urlBase: String
+    private let managesShare: Bool
+
+    init(_ content: ShareContent, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil, urlBase: String) {
+        self.content = content
+        self.zone = zone
+        self.viewer = viewer
+        self.urlBase = urlBase
+        let entry = content.participants.first { own == nil ? viewer != nil && $0.user == viewer : $0.id == own }
+        self.own = entry?.id
+        managesShare = entry.map(\.managesShare) ?? false
+    }
+
+    /// The participants that the viewer may know of, in the order of the share.
+    var shownParticipants: [ShareParticipant] {
+        managesShare
+            ? content.participants
+            : content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.id == own }
+    }
+
+    var shownRequesters: [SharePetitioner] { managesShare ? content.requesters : [] }
+    var shownBlocked: [SharePetitioner] { managesShare ? content.blocked : [] }
+
+    func share(_ people: SharePeople) -> ClientShare {
+        ClientShare(
+            root: content.root.map { RecordAddress(recordName: $0.text, zone: zone) }, url: url,
+            publicPermission: content.publicPermission, allowsAccessRequests: content.allowsAccessRequests,
+            participants: shownParticipants.map { shown($0, people) },
+            ownerID: content.participants.first { $0.role == .owner }?.id.text ?? "", currentUserID: own?.text,
+            requesters: shownRequesters.map { shown($0, people) }, blocked: shownBlocked.map { shown($0, people) })
+    }
+
+    /// The owner as the viewer is told of them.
+    func owner(_ people: SharePeople) -> ClientIdentity {
+        content.participants.first { $0.role == .owner }.map { identity(of: $0, people) }
+            ?? ClientIdentity(lookup: nil, userName: nil, name: nil, hasAccount: false)
+    }
+
+    private var url: String { ShareLink.url(urlBase, content.token) }
+
+    private func shown(_ participant: ShareParticipant, _ people: SharePeople) -> ClientParticipant {
+        ClientParticipant(
+            id: participant.id.text, identity: identity(of: participant, people), role: participant.role,
+            permission: content.permission(of: participant), status: participant.status, added: participant.added,
+            isApprovedRequester: participant.isApprovedRequester, oneTimeURL: oneTimeURL(of: participant),
+            isOneTime: participant.isUnusedOneTime)
+    }
+
+    /// After it was used, that of the share (P-16).
+    private func oneTimeURL(of participant: ShareParticipant) -> String? {
+        guard managesShare, case .oneTime(let token)? = participant.invitation else { return nil }
+        return participant.isUnusedOneTime ? ShareLink.url(urlBase, token) : url
+    }
+
+    private func identity(of participant: ShareParticipant, _ people: SharePeople) -> ClientIdentity {
+        let account = participant.user.flatMap { people.accounts[$0] }
+        // Who has accepted is known to all; who has not, to the world only if they want to be found (P-03).
+        let isNamed = participant.status == .accepted || participant.id == own || account?.isDiscoverable == true
+        return ClientIdentity(
+            lookup: managesShare || participant.id == own ? participant.lookup : nil,
+            userName: participant.user.map(shown), name: isNamed ? account?.name : nil,
+            hasAccount: people.hasAccount(participant))
+    }
+
+    private func shown(_ petitioner: SharePetitioner, _ people: SharePeople) -> ClientPetitioner {
+        ClientPetitioner(
+            id: petitioner.id.text,
+            identity: ClientIdentity(
+                lookup: petitioner.handle.map { IdentityLookup($0) } ?? .userRecord(petitioner.user.text),
+                userName: shown(petitioner.user), name: people.accounts[petitioner.user]?.name,
+                hasAccount: people.hasAccount(petitioner.user)))
+    }
+
+    private func shown(_ user: UserName) -> String { user == viewer ? ZoneAddress.currentUser : user.text }
+}
+
+extension ShareParticipant {
+    /// Whether the person may change who takes part, and how (P-04): owner and administrators, once they have accepted.
+    var managesShare: Bool { status == .accepted && (role == .owner || role == .administrator) }
+
+    /// How the person was invited, in a client's words.
+    var lookup: IdentityLookup? {
+        switch invitation {
+        case .handle(let handle): IdentityLookup(handle)
+        case .userRecord: user.map { .userRecord($0.text) }
+        case .oneTime, nil: nil
+        }
+    }
+}
+
+extension IdentityLookup {
+    init(_ handle: Handle) {
+        switch handle {
+        case .email(let address): self = .email(address)
+        case .phone(let number): self = .phone(number)
+        }
+    }
+}
