@@ -28,7 +28,7 @@ struct ShareEntriesTests {
         _ participants: [ShareParticipant], publicPermission: ParticipantPermission = .none
     ) -> ShareContent {
         ShareContent(
-            root: "root", token: ShareTown.token(1), publicPermission: publicPermission,
+            root: "root", token: ShareStage.token(1), publicPermission: publicPermission,
             participants: [participant("_alice", .owner, invitationless: true)] + participants)
     }
 
@@ -57,14 +57,14 @@ struct ShareEntriesTests {
         #expect(found["_carol"]?.seesShare == false && found["_erin"]?.seesShare == true)
     }
 
-    @Test("a share has an entry for its URL and for every one-time URL that nobody has used, and no key holds a secret")
+    @Test("a share has an entry for its URL and for every one-time URL, used or not, and no key holds a secret")
     func urls() throws {
-        let used = Self.participant("_bob", .privateUser, .readOnly, .accepted, .oneTime(ShareTown.token(2)))
-        let unused = Self.participant(nil, .privateUser, .readOnly, .pending, .oneTime(ShareTown.token(3)))
+        let used = Self.participant("_bob", .privateUser, .readOnly, .accepted, .oneTime(ShareStage.token(2)))
+        let unused = Self.participant(nil, .privateUser, .readOnly, .pending, .oneTime(ShareStage.token(3)))
         let entries = ShareEntries.urlEntries(of: Self.content([used, unused]), at: Self.place)
         let decoded = try entries.map { try ShareURLEntry(decoding: $0.value.span) }
-        #expect(decoded.map(\.participant) == [nil, unused.id])
-        for (entry, token) in zip(entries, [ShareTown.token(1), ShareTown.token(3)]) {
+        #expect(decoded.map(\.participant) == [nil, used.id, unused.id])
+        for (entry, token) in zip(entries, (1...3).map { ShareStage.token($0) }) {
             #expect(try GlobalKeys.readShareURLKey(entry.key.span) == ShareEntries.digest(of: token))
             #expect(!Hex.text(entry.key + entry.value).contains(Hex.text(token.bytes)))
         }
@@ -162,7 +162,7 @@ struct ShareEntriesTests {
                     user, random.element(of: [.administrator, .privateUser, .publicUser]),
                     random.element(of: ParticipantPermission.allCases),
                     random.element(of: AcceptanceStatus.allCases),
-                    random.isOne(in: 2) ? .oneTime(ShareTown.token(2 + random.below(3))) : .userRecord))
+                    random.isOne(in: 2) ? .oneTime(ShareStage.token(2 + random.below(3))) : .userRecord))
         }
         return content(participants, publicPermission: random.element(of: ParticipantPermission.allCases))
     }

@@ -18,14 +18,14 @@ struct ShareReleaseTests {
     private static func town(
         shareCount: Int, in zone: ZoneAddress = notes, on store: any OrderedStore = MemoryStore(),
         batchCount: Int = 1_000
-    ) throws -> ShareTown {
-        let town = try ShareTown(on: store, batchCount: batchCount)
+    ) throws -> ShareStage {
+        let town = try ShareStage(on: store, batchCount: batchCount)
         try town.bench.makeZone(zone)
         try fill(town, zone, shareCount: shareCount, from: 100)
         return town
     }
 
-    private static func fill(_ town: ShareTown, _ zone: ZoneAddress, shareCount: Int, from number: Int) throws {
+    private static func fill(_ town: ShareStage, _ zone: ZoneAddress, shareCount: Int, from number: Int) throws {
         for index in 0..<shareCount {
             let root = RecordName("root-\(index)")
             let content = town.fullContent(root: root, number + index * 10)
@@ -105,7 +105,7 @@ struct ShareReleaseTests {
 
     @Test("whatever read or write fails during a release, going on ends with nothing left")
     func faults() throws {
-        let current = Locked<ShareTown?>(nil)
+        let current = Locked<ShareStage?>(nil)
         let report = try FaultSweep.run(
             makeStore: {
                 let store = MemoryStore()
@@ -255,7 +255,7 @@ struct ShareReleaseTests {
 
     @Test("whatever fails while somebody's account is deleted, they have left every share in the end, once")
     func leavingFaults() throws {
-        let current = Locked<ShareTown?>(nil)
+        let current = Locked<ShareStage?>(nil)
         let report = try FaultSweep.run(
             makeStore: {
                 let store = MemoryStore()

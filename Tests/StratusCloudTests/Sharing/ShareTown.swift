@@ -1,187 +1,233 @@
-// Shares written below the server's rules, as it writes them: record, mark, secret and entries in one transaction. So what
-// is asked here of entries, releases and verifiers depends on no rule of who may share what.
+// A server on a real LevelDB directory with four people who can be reached, and shares whose content a test chooses: they
+// are written through `ShareWriter`, in one transaction with their roots.
 
 import Foundation
-import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
-import StratusTestSupport
+import Testing
 
-/// A server with Alice, who shares, and people who take part.
-struct ShareTown {
-    let bench: ReleaseBench
+@testable import StratusCloud
+
+/// A share that a test has made.
+struct TownShare: Sendable {
+    let name: RecordName
+    /// That of the share; a participant's one-time URL is `url(of:)`.
+    let url: String
+    let zone: ZoneID
+}
+
+/// Alice, who shares; Bob, Carol and Dave, each with an e-mail address and a name.
+final class ShareTown: Sendable {
+    static let base = CloudOptions().shareURLBase
+    static let notes = ZoneName("Notes")
+
+    let bench: RecordBench
+    let alice: Account
     let bob: Account
     let carol: Account
+    let dave: Account
 
-    var alice: Account { bench.account }
-    var engine: RecordEngine { bench.service.engine }
+    var service: CloudService { bench.service }
+    var zone: ZoneID { zone(of: alice, Self.notes) }
 
-    init(on store: any OrderedStore = MemoryStore(), batchCount: Int = 1_000) throws {
-        try self.init(try ReleaseBench(on: store, batchCount: batchCount))
+    init(runsBodiesTwice: Bool = true, _ change: (inout CloudOptions) -> Void = { _ in }) throws {
+        bench = try RecordBench(runsBodiesTwice: runsBodiesTwice, change)
+        alice = try Self.settle(bench.alice, "alice", bench.service)
+        bob = try Self.settle(bench.bob, "bob", bench.service)
+        carol = try Self.settle(bench.service.createAccount(AccountDraft(externalID: "carol")), "carol", bench.service)
+        dave = try Self.settle(bench.service.createAccount(AccountDraft(externalID: "dave")), "dave", bench.service)
+        try bench.makeNotes()
+        try bench.save(
+            .new("top"), .new("folder", parent: "top", ["title": .string("Plans"), "size": .int64(3)]),
+            .new("page", parent: "folder"), .new("other"))
     }
 
-    private init(_ bench: ReleaseBench) throws {
-        self.bench = bench
-        bob = try bench.service.account(
-            externalID: "bob", createIfMissing: AccountDraft(handles: [.email("bob@example.com")]))
-        carol = try bench.service.account(externalID: "carol", createIfMissing: AccountDraft())
+    private static func settle(_ account: Account, _ name: String, _ service: CloudService) throws -> Account {
+        try service.setName(PersonName(given: name.capitalized), of: account.id)
+        return try service.addHandle(.email("\(name)@example.com"), to: account.id)
     }
 
-    /// The server of the next process over the same store.
-    func next(on store: any OrderedStore, batchCount: Int = 1_000) throws -> ShareTown {
-        // Each process draws other identifiers: by how often the files were asked for.
-        _ = try? bench.files.names(in: "/store")
-        return try ShareTown(bench.next(on: store, batchCount: batchCount))
+    func zone(of owner: Account, _ name: ZoneName) -> ZoneID {
+        let database = DatabaseID(container: RecordBench.container, owner: owner.userName, scope: .private)
+        return ZoneID(database: database, name: name)
     }
 
-    // MARK: Contents
+    // MARK: People
 
-    static func token(_ number: Int) -> ShareToken {
-        let bytes = (0..<ShareToken.byteCount).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) ^ UInt8($0) }
-        guard let token = ShareToken(bytes: bytes) else { preconditionFailure("A secret has 16 bytes.") }
+    func owner(_ account: Account? = nil) -> ShareParticipant {
+        ShareParticipant(
+            id: "owner", role: .owner, permission: .readWrite, status: .accepted, user: (account ?? alice).userName,
+            added: bench.clock.now)
+    }
+
+    func invited(
+        _ id: ParticipantID, _ invitation: Invitation, user: UserName? = nil,
+        _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
+    ) -> ShareParticipant {
+        ShareParticipant(
+            id: id, role: role, permission: permission, status: .pending, invitation: invitation, user: user,
+            added: bench.clock.now)
+    }
+
+    func invited(
+        _ account: Account, _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
+    ) -> ShareParticipant {
+        let name = account.name.given?.lowercased() ?? ""
+        return invited(ParticipantID(name), .handle(.email("\(name)@example.com")), permission, role: role)
+    }
+
+    func accepted(
+        _ account: Account, _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
+    ) -> ShareParticipant {
+        var participant = invited(account, permission, role: role)
+        participant.status = .accepted
+        participant.user = account.userName
+        if role == .publicUser { participant.invitation = nil }
+        return participant
+    }
+
+    // MARK: Shares
+
+    static func token(_ seed: UInt8) -> ShareToken {
+        guard let token = ShareToken(bytes: (0..<16).map { seed &+ $0 }) else { preconditionFailure("16 bytes") }
         return token
     }
 
-    /// A content with its owner alone. `number` makes its secret.
-    func content(root: RecordName?, _ number: Int) -> ShareContent {
-        ShareContent(
-            root: root, token: Self.token(number),
-            participants: [
-                ShareParticipant(
-                    id: "owner", role: .owner, permission: .readWrite, status: .accepted, user: alice.userName,
-                    added: bench.clock.now)
-            ])
-    }
+    static func url(_ seed: UInt8) -> String { base + token(seed).text }
 
-    func accepted(_ account: Account, _ permission: ParticipantPermission = .readWrite) -> ShareParticipant {
-        ShareParticipant(
-            id: ParticipantID("p-\(account.userName)"), role: .privateUser, permission: permission, status: .accepted,
-            invitation: .userRecord, user: account.userName, added: bench.clock.now)
-    }
-
-    func oneTime(_ number: Int) -> ShareParticipant {
-        ShareParticipant(
-            id: ParticipantID("one-\(number)"), role: .privateUser, permission: .readOnly, status: .pending,
-            invitation: .oneTime(Self.token(number)), added: bench.clock.now)
-    }
-
-    /// Bob has accepted, Carol may do nothing, and one URL is unused: two acceptances, two URLs.
-    func fullContent(root: RecordName?, _ number: Int) -> ShareContent {
-        var content = content(root: root, number)
-        content.participants += [accepted(bob), accepted(carol, .none), oneTime(number + 1)]
-        return content
-    }
-
-    // MARK: Writing
-
-    func zoneID(_ zone: ZoneAddress = ReleaseBench.notes) -> ZoneID {
-        ZoneID(
-            database: DatabaseID(container: ReleaseBench.container, owner: alice.userName, scope: .private),
-            name: ZoneName(zone.zoneName))
-    }
-
-    func place(_ share: RecordName, in zone: ZoneAddress = ReleaseBench.notes) throws -> SharePlace {
-        let id = zoneID(zone)
-        let identity = try engine.read { try $0.existingZone(id).header().identity }
-        guard let place = SharePlace(id, identity: identity, share: share) else {
-            throw ConformanceFailure("A private zone is a place for shares.")
-        }
-        return place
-    }
-
-    func stored(_ share: RecordName, in zone: ZoneAddress = ReleaseBench.notes) throws -> ShareContent? {
-        try engine.read { try Self.content(of: share, in: $0.existingZone(zoneID(zone))) }
-    }
-
-    private static func content(of share: RecordName, in zone: ZoneReader) throws -> ShareContent? {
-        guard case .bytes(let bytes)? = try zone.record(share)?.record.fields[ShareContent.fieldKey]?.value else {
-            return nil
-        }
-        return try ShareContentEntry(decoding: bytes.span).content
-    }
-
-    /// Writes a share's content, or deletes the share. Makes the root where it is not there.
-    func write(_ content: ShareContent?, _ share: RecordName, in zone: ZoneAddress = ReleaseBench.notes) throws {
-        let (id, place) = (zoneID(zone), try place(share, in: zone))
-        let stamp = Stamp(date: bench.clock.now, user: alice.userName)
-        try engine.transact { transaction in
-            let reader = try transaction.existingZone(id)
-            let old = try Self.content(of: share, in: reader)
-            let (mutations, byteCount) = try Self.mutations(from: old, to: content, share, in: reader)
-            let plan = try transaction.plan(MutationRequest(mutations, stamp: stamp, tagSalt: 5), in: id)
-            let sequence =
-                plan.saved.first { $0.record.name == share }?.system.changeSequence ?? plan.header.sequence
-            let difference = try ShareEntries.difference(
-                from: old, to: content, at: place, sequence: sequence, date: stamp.date
-            ) { user in
-                try transaction.store.withValue(forKey: place.acceptanceKey(of: user)) {
-                    try AcceptanceEntry(decoding: $0)
-                }
+    /// Shares one of Alice's records, or her zone Notes; what is written is what the server would write.
+    @discardableResult
+    func share(
+        _ root: RecordName? = "folder", with people: [ShareParticipant] = [], tokenSeed: UInt8 = 7,
+        fields: RecordFields = [:], _ change: (inout ShareContent) -> Void = { _ in }
+    ) throws -> TownShare {
+        let name = root.map { RecordName("Share-\($0)") } ?? "cloudkit.zoneshare"
+        var content = ShareContent(root: root, token: Self.token(tokenSeed), participants: [owner()] + people)
+        change(&content)
+        let (zone, stamp) = (zone, Stamp(date: bench.clock.now, user: alice.userName))
+        try service.engine.transact { [content] transaction in
+            let reader = try transaction.existingZone(zone)
+            let record = Record(name: name, type: "cloudkit.share", fields: fields).with(content)
+            var saves = [record]
+            if let root, var marked = try reader.record(root)?.record {
+                marked.share = name
+                saves.append(marked)
             }
+            let before = try saves.reduce(Int64(0)) { sum, save in
+                try sum + (reader.record(save.name).map { QuotaLedger.byteCount(of: $0.record) } ?? 0)
+            }
+            let plan = try transaction.plan(
+                MutationRequest(saves.map { .save($0) }, stamp: stamp, tagSalt: 1), in: zone)
+            let writer = ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction)
+            let change = ShareChange(share: name, old: nil, new: content)
+            let settlement = try writer.settlement(of: [change], with: plan, stamp: stamp)
+            let after = saves.reduce(Int64(0)) { $0 + QuotaLedger.byteCount(of: $1) }
             try QuotaLedger.charge(
-                byteCount: byteCount, to: alice.userName, zone: place.zoneIdentity, limit: nil, in: transaction)
-            try transaction.carryOut(plan, in: id)
-            for entry in difference.set { try transaction.set(entry.key, to: entry.value) }
-            for key in difference.deleted { try transaction.delete(key) }
-            for ended in difference.ended {
-                let key = reader.keys.endedAcceptance(user: ended.user, ended: sequence, share: share)
-                try transaction.set(key, to: EndedAcceptanceEntry(began: ended.began).encoded())
+                byteCount: after - before, to: self.alice.userName, zone: plan.header.identity, limit: nil,
+                in: transaction)
+            try transaction.carryOut(plan, in: zone)
+            try writer.carryOut(settlement)
+        }
+        return TownShare(name: name, url: ShareLink.url(Self.base, content.token), zone: zone)
+    }
+
+    /// Changes a share in its owner's name.
+    func change(_ share: TownShare, by account: Account? = nil, _ change: (inout ShareContent) -> Void) throws {
+        let stamp = Stamp(date: bench.clock.now, user: (account ?? alice).userName)
+        try service.engine.transact { transaction in
+            let reader = try transaction.existingZone(share.zone)
+            let stored = try #require(try reader.record(share.name))
+            let old = try #require(try stored.record.shareContent())
+            var new = old
+            change(&new)
+            _ = try ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction).write(
+                new, replacing: old, in: stored, stamp: stamp, actor: stamp.user, tagSalt: 2)
+        }
+    }
+
+    /// Stops a share: its record goes, the root's mark with it.
+    func stop(_ share: TownShare) throws {
+        let stamp = Stamp(date: bench.clock.now, user: alice.userName)
+        try service.engine.transact { transaction in
+            let reader = try transaction.existingZone(share.zone)
+            let stored = try #require(try reader.record(share.name))
+            let old = try #require(try stored.record.shareContent())
+            var mutations: [RecordMutation] = []
+            if let root = old.root, var record = try reader.record(root)?.record {
+                record.share = nil
+                mutations.append(.save(record))
             }
-            if let content {
-                let entry = ShareTokenEntry(token: content.token)
-                try transaction.set(reader.keys.shareToken(content.root), to: entry.encoded())
+            mutations.append(.delete(share.name))
+            let plan = try transaction.plan(
+                MutationRequest(mutations, stamp: stamp, tagSalt: 1), in: share.zone)
+            let writer = ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction)
+            let change = ShareChange(share: share.name, old: old, new: nil)
+            let settlement = try writer.settlement(of: [change], with: plan, stamp: stamp)
+            let freed =
+                QuotaLedger.byteCount(of: stored.record) + (old.root == nil ? 0 : Int64(share.name.text.utf8.count))
+            try QuotaLedger.charge(
+                byteCount: -freed, to: self.alice.userName, zone: plan.header.identity, limit: nil, in: transaction)
+            try transaction.carryOut(plan, in: share.zone)
+            try writer.carryOut(settlement)
+        }
+    }
+
+    // MARK: What is there
+
+    func content(_ share: TownShare) throws -> ShareContent {
+        try service.engine.read { reader in
+            let record = try #require(try reader.existingZone(share.zone).record(share.name)?.record)
+            return try #require(try record.shareContent())
+        }
+    }
+
+    func sequence(_ share: TownShare) throws -> UInt64 {
+        try service.engine.read { reader in
+            try #require(try reader.existingZone(share.zone).record(share.name)).system.changeSequence
+        }
+    }
+
+    func acceptance(_ account: Account, _ share: TownShare) throws -> AcceptanceEntry? {
+        try service.engine.read { reader in
+            let identity = try reader.existingZone(share.zone).header().identity
+            let parts = AcceptanceKeyParts(user: account.userName, zone: identity, share: share.name)
+            return try service.acceptanceDirectory.acceptance(parts, in: reader)
+        }
+    }
+
+    func acceptanceCount(_ account: Account) throws -> Int {
+        try service.engine.read { reader in
+            var count = 0
+            try reader.store.scan(GlobalKeys.acceptances(of: account.userName).keyRange) { _, _ in
+                count += 1
+                return .next
             }
+            return count
         }
     }
 
-    /// The records of a share and its root, and how many bytes they take more.
-    private static func mutations(
-        from old: ShareContent?, to new: ShareContent?, _ share: RecordName, in zone: ZoneReader
-    ) throws -> ([RecordMutation], Int64) {
-        var record = Record(name: share, type: ShareContent.recordType)
-        if let new { record.fields[ShareContent.fieldKey] = Field(.bytes(ShareContentEntry(new).encoded())) }
-        var byteCount = new == nil ? 0 : QuotaLedger.byteCount(of: record)
-        byteCount -= try zone.record(share).map { QuotaLedger.byteCount(of: $0.record) } ?? 0
-        var mutations: [RecordMutation] = [new == nil ? .delete(share) : .save(record)]
-        guard let root = (new ?? old)?.root else { return (mutations, byteCount) }
-        var rootRecord = Record(name: root, type: "Note")
-        if let found = try zone.record(root)?.record {
-            rootRecord = found
-            byteCount -= QuotaLedger.byteCount(of: found)
-        }
-        rootRecord.share = new == nil ? nil : share
-        byteCount += QuotaLedger.byteCount(of: rootRecord)
-        mutations.append(.save(rootRecord))
-        return (mutations, byteCount)
+    func events(after position: ShareEventPosition? = nil) throws -> [ShareEvent] {
+        try service.shareEvents(of: zone, after: position).events
     }
 
-    /// Changes a key behind everybody's back; nil deletes it.
-    func plant(_ value: [UInt8]?, at key: [UInt8]) throws {
-        try engine.transact { transaction in
-            if let value { try transaction.set(key, to: value) } else { try transaction.delete(key) }
-        }
+    // MARK: Asking
+
+    func caller(_ account: Account?) -> Caller { bench.caller(account) }
+
+    func metadata(
+        _ url: String, as account: Account, root: Bool = false, keys: Set<String>? = nil
+    ) throws -> Result<ClientShareMetadata, CloudError> {
+        let request = ShareMetadataRequest(urls: [url], wantsRootRecord: root, rootDesiredKeys: keys)
+        return try service.shareMetadata(request, as: caller(account))[0]
     }
 
-    // MARK: Looking
-
-    /// Every key and value outside the zones that is there because of shares.
-    func outside() throws -> [[UInt8]: [UInt8]] {
-        try engine.read { reader in
-            var entries: [[UInt8]: [UInt8]] = [:]
-            for range in [GlobalKeys.acceptances, GlobalKeys.shareURLs] {
-                try reader.store.scan(range.keyRange) { key, value in
-                    entries[key.indices.map { key[$0] }] = value.indices.map { value[$0] }
-                    return .next
-                }
-            }
-            return entries
-        }
+    func accept(_ url: String, as account: Account) throws -> Result<ClientRecord, CloudError> {
+        try service.acceptShares([url], as: caller(account))[0]
     }
 
-    /// What all verifiers find.
-    func problems() throws -> [String] {
-        try bench.problems() + bench.service.verifyShares().map { "\($0.kind): \($0)" }
+    func ask(_ url: String, as account: Account) throws -> Result<Void, CloudError> {
+        try service.requestShareAccess([url], as: caller(account))[0]
     }
 }

@@ -16,12 +16,12 @@ struct ShareVerifierTests {
 
     /// Alice shares a folder with Bob, Carol and whoever comes by a URL, and a whole zone with Bob.
     private struct Scene {
-        let town: ShareTown
+        let town: ShareStage
         let zone: ZoneKeys
         let place: SharePlace
 
         init() throws {
-            town = try ShareTown()
+            town = try ShareStage()
             for address in [notes, photos] { try town.bench.makeZone(address) }
             try town.write(town.fullContent(root: "folder", 100), "Share-1")
             var content = town.content(root: nil, 200)
@@ -158,7 +158,7 @@ struct ShareVerifierTests {
     func secrets() throws {
         let scene = try Scene()
         let shown = try [
-            { try scene.plant { $0.token = ShareTown.token(7) } },
+            { try scene.plant { $0.token = ShareStage.token(7) } },
             {
                 try scene.plant(
                     Field(
@@ -171,7 +171,7 @@ struct ShareVerifierTests {
         }
         #expect(shown.count > 4)
         for number in [7, 8, 100, 101] {
-            let token = ShareTown.token(number)
+            let token = ShareStage.token(number)
             for line in shown {
                 #expect(!line.contains(Hex.text(token.bytes.prefix(6).map { $0 })) && !line.contains(token.text))
             }
@@ -237,8 +237,8 @@ struct ShareVerifierTests {
     func tokens() throws {
         let scene = try Scene()
         let key = scene.zone.shareToken("folder")
-        let sound = ShareTokenEntry(token: ShareTown.token(100)).encoded()
-        for value in [nil, ShareTokenEntry(token: ShareTown.token(999)).encoded()] {
+        let sound = ShareTokenEntry(token: ShareStage.token(100)).encoded()
+        for value in [nil, ShareTokenEntry(token: ShareStage.token(999)).encoded()] {
             try scene.town.plant(value, at: key)
             #expect(try scene.findings().map(\.kind) == [.wrongToken])
         }
