@@ -98,7 +98,8 @@ final class Demonstration {
             try RecordChange.setShare(share, of: stage.shared.name, in: zone, session)
         }
         try console.line(
-            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; one was written")
+            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; it and its root were written"
+        )
     }
 
     private func showChain(of name: RecordName, _ title: String, isShared: Bool) throws {

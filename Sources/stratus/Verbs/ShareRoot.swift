@@ -1,4 +1,4 @@
-// stratus share-root: marks a record as the root of a share, or takes the mark away.
+// stratus share-root: makes a record the root of a share that nobody is invited to yet, or ends that share.
 
 import ArgumentParser
 import FoundationEssentials
@@ -8,10 +8,11 @@ import StratusRecords
 struct ShareRoot: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share-root",
-        abstract: "Marks a record as the root of a share, or takes the mark away.",
+        abstract: "Makes a record the root of a share, or ends that share.",
         discussion: """
-            A record and everything below it are in the share. On a path from a record up to its top there is at most one \
-            share root: a second one above, below or at the same place is refused.
+            The share is private, and its owner takes part in it alone. A record and everything below it are in the \
+            share. On a path from a record up to its top there is at most one share root: a second one above, below or \
+            at the same place is refused.
 
             Example: stratus share-root set /share/doc --store ./store
             """,
@@ -45,8 +46,10 @@ struct ShareRoot: ParsableCommand {
     struct ClearShareRoot: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "clear",
-            abstract: "Takes the mark of a share root away.",
+            abstract: "Ends the share that a record is the root of.",
             discussion: """
+                Everybody who took part is out of it. The records stay.
+
                 --json: {"record","share","cost":{…}}; share is the one it was the root of, or null if it was none.
 
                 Example: stratus share-root clear /share/doc --store ./store
