@@ -76,6 +76,27 @@ struct VerbTests {
         #expect(try await run("share-root set /tree --share t").status == 0)
     }
 
+    @Test("a share is whole: verification finds nothing, before, while and after it is there, and no secret is shown")
+    func wholeShare() async throws {
+        for share in ["s", "t"] {
+            #expect(try await run("share-root set /tree/a --share \(share)").status == 0)
+            #expect(try await run("verify").status == 0)
+            let fields = try #require(try await run("get \(share) --json").object()["fields"] as? [String: Any])
+            let content = try #require(fields["___sharing"] as? [String: Any])
+            #expect(content["type"] as? String == "share")
+            let text = try #require(content["value"] as? String)
+            #expect(text.hasPrefix("share(root \"tree/a\", URL secret, public none, owner("))
+            #expect(try await run("get \(share)").output.contains(text))
+            let keys = try await run("keys")
+            #expect(keys.output.contains("global / shareURLs / x'") && keys.output.contains("shareTokens"))
+            #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == share)
+            #expect(try await run("verify").status == 0)
+            #expect(try await run("get \(share)").status == 3)
+        }
+        let taken = try await run("share-root set /tree/a --share tree/d")
+        #expect(taken.status == 1 && taken.errors.contains("A record has the name of the share"))
+    }
+
     @Test("move puts a subtree elsewhere with one write, and refuses a cycle")
     func move() async throws {
         let moved = try await run("move /tree/a/b --under /tree/d --json").object()

@@ -140,6 +140,11 @@ final class StoreSession {
         try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
     }
 
+    /// Who has accepted which share: the server's own memory of it where there is one.
+    var acceptances: AcceptanceDirectory {
+        get throws { try stratus?.service.acceptanceDirectory ?? AcceptanceDirectory() }
+    }
+
     /// The database that the verb works in.
     ///
     /// Throws `notFound` when nobody has the account it belongs to.

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 // stratus share-root: shares a record with everything below it, or ends its share.
+=======
+// stratus share-root: makes a record the root of a share that nobody is invited to yet, or ends that share.
+>>>>>>> origin/helper-share-joining
 
 import ArgumentParser
 import FoundationEssentials
@@ -8,10 +12,18 @@ import StratusRecords
 struct ShareRoot: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share-root",
+<<<<<<< HEAD
         abstract: "Shares a record with everything below it, or ends its share.",
         discussion: """
             A record and everything below it are in the share; nobody is invited yet. On a path from a record up to its top \
             there is at most one share root: a second one above, below or at the same place is refused.
+=======
+        abstract: "Makes a record the root of a share, or ends that share.",
+        discussion: """
+            The share is private, and its owner takes part in it alone. A record and everything below it are in the \
+            share. On a path from a record up to its top there is at most one share root: a second one above, below or \
+            at the same place is refused.
+>>>>>>> origin/helper-share-joining
 
             Example: stratus share-root set /share/doc --store ./store
             """,
@@ -47,6 +59,8 @@ struct ShareRoot: ParsableCommand {
             commandName: "clear",
             abstract: "Ends the share that a record is the root of.",
             discussion: """
+                Everybody who took part is out of it. The records stay.
+
                 --json: {"record","share","cost":{…}}; share is the one it was the root of, or null if it was none.
 
                 Example: stratus share-root clear /share/doc --store ./store
