@@ -194,7 +194,93 @@ struct ExampleTests {
         #expect(try await list.remove(shelf: "home", thenLookFor: ["isbn-1"]) == [])
     }
 
+    @Test("[P-01][P-05][P-10][P-13][P-15][SH-04] a trip is planned by several people, and each sees what they may")
+    func trip() async throws {
+        let (alice, bob, carol) = try people()
+        let organiser = CloudKitExamples.TripPlanner(container: alice)
+        let share = try await organiser.plan("Alps")
+        #expect(try await organiser.invite(["bob@example.com", "nowhere"], to: share, canEdit: true) == ["nowhere"])
+        #expect(try await organiser.invite(["carol@example.com"], to: share, canEdit: false) == [])
+        #expect(
+            organiser.people(on: share) == [
+                "Alice (organises, me)", "Bob (is invited)", "Carol (is invited)",
+            ])
+        let url = try #require(share.url)
+        let stranger = CloudKitExamples.TripPlanner(container: try somebody("Dave"))
+        await #expect(throws: CloudKitExamples.TripPlanner.Problem.notInvited) { try await stranger.join(url) }
+
+        let guest = CloudKitExamples.TripPlanner(container: bob)
+        let guests = try await guest.join(url)
+        try await guest.add("Hut", to: guests)
+        try await organiser.add("Summit", to: share)
+        let reader = CloudKitExamples.TripPlanner(container: carol)
+        let readers = try await reader.join(url)
+        await #expect(throws: CloudKitExamples.TripPlanner.Problem.readOnly) { try await reader.add("Bar", to: readers) }
+        let stops = try await reader.stops(["Hut", "Summit", "Bar"], on: readers)
+        #expect(stops.map(\.name) == ["Hut", "Summit"] && stops.allSatisfy { $0.addedBy != nil })
+        #expect(try await guest.stops(["Hut"], on: guests) == [.init(name: "Hut")])
+        #expect(try await guest.organisers() == [try await alice.userRecordID().recordName])
+
+        try await organiser.remove("Bob", from: share)
+        #expect(try await guest.stops(["Hut"], on: guests) == [])
+        try await reader.leave(readers)
+        #expect(try await reader.organisers() == [])
+        let latest = try await organiser.fetch(share.recordID)
+        #expect(organiser.people(on: latest) == ["Alice (organises, me)"])
+        try await organiser.leave(latest)
+        #expect(try await organiser.stops(["Hut", "Summit"], on: share).count == 2)
+    }
+
+    @Test("[P-13] the trip planner in Swift 5 mode does the same")
+    func tripInSwift5() async throws {
+        let (alice, bob, _) = try people()
+        let organiser = CloudKitExamplesSwift5.TripPlanner(container: alice)
+        let share = try await organiser.plan("Coast")
+        #expect(try await organiser.invite(["bob@example.com"], to: share, canEdit: true) == [])
+        let guest = CloudKitExamplesSwift5.TripPlanner(container: bob)
+        let guests = try await guest.join(try #require(share.url))
+        try await guest.add("Beach", to: guests)
+        #expect(try await organiser.stops(["Beach"], on: share).map(\.name) == ["Beach"])
+        try await guest.leave(guests)
+        #expect(try await guest.organisers() == [])
+    }
+
+    @Test("[P-01][M-02][M-06] the invitation desk looks people up, is shown the root before it accepts, and accepts")
+    func invitationDesk() async throws {
+        let (alice, bob, _) = try people()
+        let share = try await CloudKitExamples.TripPlanner(container: alice).plan("Lakes")
+        let desk = CloudKitExamples.InvitationDesk(container: alice)
+        let found = await withCheckedContinuation { done in
+            desk.lookUp(["bob@example.com", "nowhere"]) { done.resume(returning: $0) }
+        }
+        #expect(desk.log == ["found bob@example.com", "nowhere: 12"])
+        for participant in found { share.addParticipant(participant) }
+        try await alice.privateCloudDatabase.save(share)
+        let urls = [try #require(share.url), try #require(URL(string: "https://example.com/none"))]
+        let bobs = CloudKitExamples.InvitationDesk(container: bob)
+        let joined = await withCheckedContinuation { done in bobs.open(urls) { done.resume(returning: $0) } }
+        #expect(bobs.log == ["invited to Lakes", "none: 11", "joined Lakes"])
+        #expect(joined.first?.currentUserParticipant?.acceptanceStatus == .accepted)
+
+        let old = CloudKitExamplesSwift5.InvitationDesk(container: bob)
+        let again = await withCheckedContinuation { done in old.open(urls) { done.resume(returning: $0) } }
+        #expect(again.count == 1 && old.log == bobs.log)
+    }
+
     // MARK: Helpers
+
+    /// A container of somebody's who has an account of their own.
+    private func somebody(_ name: String) throws -> CKContainer {
+        let store = try Stratus.current
+        var components = PersonNameComponents()
+        components.givenName = name
+        let account = try store.createAccount(.init(emails: ["\(name.lowercased())@example.com"], name: components))
+        return store.container("iCloud.com.example.trips", signedInAs: account)
+    }
+
+    private func people() throws -> (alice: CKContainer, bob: CKContainer, carol: CKContainer) {
+        (try somebody("Alice"), try somebody("Bob"), try somebody("Carol"))
+    }
 
     /// Runs what waits for operations on a thread that may wait, with this test's store.
     private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {

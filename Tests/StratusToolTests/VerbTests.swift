@@ -61,19 +61,15 @@ struct VerbTests {
     @Test("a second share root is refused above, below and at the same place, with the reason")
     func secondRoot() async throws {
         #expect(try await run("share-root set /tree/a --share s").status == 0)
-        let expected = [
-            ("/tree", "below", "its descendant tree/a is already the root of the share s"),
-            ("/tree/a/b", "above", "its ancestor tree/a is already the root of the share s"),
-            ("/tree/a", "same", "the record itself is already the root of the share s"),
-        ]
-        for (record, place, text) in expected {
+        for (record, rule) in [("/tree", "SH-07"), ("/tree/a/b", "SH-07"), ("/tree/a", "SH-08")] {
             let people = try await run("share-root set \(record) --share t")
             #expect(people.status == 1)
-            #expect(people.errors.contains(text))
+            #expect(people.errors.contains("the record tree/a is the root of the share s"))
             let error = try await run("share-root set \(record) --share t --json").error()
             let refusal = try #require((error["refusals"] as? [[String: Any]])?.first)
             #expect(refusal["reason"] as? String == "alreadyShared")
-            #expect(refusal["place"] as? String == place)
+            #expect(refusal["rule"] as? String == rule)
+            #expect(refusal["root"] as? String == "tree/a")
             #expect(refusal["share"] as? String == "s")
         }
         #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == "s")

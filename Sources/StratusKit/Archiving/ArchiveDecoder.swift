@@ -125,7 +125,8 @@ final class ArchiveDecoder: NSCoder {
             let outer = current
             current = content
             defer { current = outer }
-            return (type as any NSCoding.Type).init(coder: self) as? NSObject
+            let object = (type as any NSCoding.Type).init(coder: self) as? NSObject
+            return (object as? CKShare)?.isDamaged == true ? nil : object
         }
     }
 

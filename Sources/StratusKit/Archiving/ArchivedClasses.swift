@@ -14,7 +14,11 @@ enum ArchivedClasses {
             "CKRecord": CKRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self,
             "CKReference": CKReference.self, "CKAsset": CKAsset.self, "CKRecordZone": CKRecordZone.self,
             "CKUserIdentity": CKUserIdentity.self, "CKUserIdentityLookupInfo": CKUserIdentityLookupInfo.self,
-            "CLLocation": CLLocation.self, "CKOperationGroup": CKOperationGroup.self,
+            "CKShare": CKShare.self, "CKShareParticipant": CKShareParticipant.self,
+            "CKShareMetadata": CKShareMetadata.self, "CKShareAccessRequester": CKShareAccessRequester.self,
+            "CKShareBlockedIdentity": CKShareBlockedIdentity.self,
+            "CKAllowedSharingOptions": CKAllowedSharingOptions.self, "CLLocation": CLLocation.self,
+            "CKOperationGroup": CKOperationGroup.self,
         ]
     }
 

@@ -17,7 +17,7 @@ public enum StratusArchive {
     public static let defaultByteCountLimit = 4 << 20
 
     /// Decodes an object: a record, a zone, one of their identifiers, a reference, an asset, a location, an identity, a
-    /// group of operations.
+    /// group of operations, a share, its metadata, a participant.
     ///
     /// A record also decodes from an archive of its system fields (`encodeSystemFields(with:)`).
     /// - Parameters:
@@ -71,7 +71,9 @@ public enum StratusArchive {
     /// An object whose fields stand in the archive directly.
     private static func fields<Object>(of type: Object.Type, in decoder: ArchiveDecoder) -> NSObject?
     where Object: NSObject, Object: NSSecureCoding {
-        ArchivedClasses.isKnown(type) ? type.init(coder: decoder) : nil
+        guard ArchivedClasses.isKnown(type) else { return nil }
+        let object = type.init(coder: decoder)
+        return (object as? CKShare)?.isDamaged == true ? nil : object
     }
 
     private static func wrongClass(_ type: NSObject.Type, _ object: NSObject?) -> StratusArchiveError {

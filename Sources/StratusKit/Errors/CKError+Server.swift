@@ -24,8 +24,9 @@ extension CKError {
         } else if let cause = error.cause {
             info[NSLocalizedFailureReasonErrorKey] = cause
         }
+        // A conflict's record, or the share that is in the way.
+        info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord.from($0, origin: origin) }
         if error.code == .serverRecordChanged {
-            info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord($0, origin: origin) }
             info[CKRecordChangedErrorClientRecordKey] = client
             info[CKRecordChangedErrorAncestorRecordKey] = client?.makeAncestor()
         }

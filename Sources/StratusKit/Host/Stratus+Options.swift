@@ -45,6 +45,22 @@ extension Stratus {
         /// Whether saving a child gives its parent a new change tag, as the real service may do (S-10). Default: false.
         public var childSaveTouchesParent = false
 
+        // MARK: Sharing
+
+        /// Whether records can be shared. Where they cannot, saving and accepting shares fails with `permissionFailure`
+        /// (P-19), as in an app without `CKSharingSupported`. Default: true.
+        public var isSharingEnabled = true
+        /// Participants of one share, pending and public ones included, its owner not (L-12, X-10). Beyond it
+        /// `tooManyParticipants`. Default: 100.
+        public var shareParticipantCount = 100
+        /// What the URLs of shares begin with; a secret is put behind it. Where somebody opens such a URL, the host calls
+        /// ``Stratus/open(_:as:)``. A URL is known by its last part, so that the beginning can change. Default:
+        /// `https://stratus.invalid/share/`, where nobody answers.
+        public var shareURLBase = "https://stratus.invalid/share/"
+        /// Called when somebody was invited, after the commit, on the thread that has served the request: it must be quick
+        /// and must not call the store. What it is given is what a mail or a message would carry.
+        public var onInvitation: (@Sendable (Invitation) -> Void)?
+
         // MARK: Time and chance
 
         /// Where the time comes from. Default: the system.
@@ -97,6 +113,9 @@ extension Stratus {
             options.unknownRecordDeletionFails = unknownRecordDeletionFails
             options.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
             options.childSaveTouchesParent = childSaveTouchesParent
+            options.isSharingEnabled = isSharingEnabled
+            options.participantCount = shareParticipantCount
+            options.shareURLBase = shareURLBase
             return options
         }
     }

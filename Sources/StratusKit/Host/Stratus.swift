@@ -31,6 +31,11 @@ public final class Stratus: Sendable {
     private let forgetOperations: @Sendable () -> Void
 
     init(directory: URL?, options: Options) throws {
+        guard URL(string: options.shareURLBase + "x")?.scheme != nil else {
+            throw StratusError(
+                .invalidArgument, "What the URLs of shares begin with is none: begin with a scheme, as https://.",
+                ["shareURLBase": options.shareURLBase])
+        }
         let clock = options.clock.cloudClock
         let upkeep = UpkeepThread(intervalSeconds: options.upkeepIntervalSeconds)
         let output = EventOutput(
@@ -41,6 +46,9 @@ public final class Stratus: Sendable {
             onEvent: { event in
                 output.tell(event)
                 if event.kind == .modifyZones { upkeep.wake() }
+            },
+            onInvitation: { invitation in
+                if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
             })
         server = try HostedServer(
             backing: StoreBacking(directory: directory, cacheByteCount: options.cacheByteCount),

@@ -44,6 +44,16 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let alreadyTaken = Code("alreadyTaken")
         /// An argument breaks a rule; nothing was changed.
         public static let invalidArgument = Code("invalidArgument")
+        /// There is no share at the URL, or none that the person may know of.
+        public static let unknownShare = Code("unknownShare")
+        /// The person is not invited to the share; they may ask its owner for access.
+        public static let accessNotGranted = Code("accessNotGranted")
+        /// The person is invited to the share otherwise: that invitation has to be accepted.
+        public static let alreadyInvited = Code("alreadyInvited")
+        /// Nobody more can take part in the share.
+        public static let shareIsFull = Code("shareIsFull")
+        /// The options of a call do not allow what was asked for; nothing was changed.
+        public static let notAllowed = Code("notAllowed")
         /// No store was opened and the host has switched the default store off.
         public static let noStore = Code("noStore")
         /// The operating system failed a request for another reason.

@@ -55,6 +55,21 @@ enum CoderKey {
     static let capabilities = "StratusCapabilities"
     static let encryptionScope = "StratusEncryptionScope"
 
+    // Shares, as `ArchivedShare` and its kin write them.
+    static let sharing = "StratusSharing"
+    static let editedSharing = "StratusEditedSharing"
+    static let participant = "StratusParticipant"
+    static let petitioner = "StratusPetitioner"
+    static let metadata = "StratusShareMetadata"
+    static let metadataShare = "StratusShareOfMetadata"
+    static let metadataRoot = "StratusRootOfMetadata"
+
+    // What sharing is allowed.
+    static let permissionOptions = "AllowedParticipantPermissionOptions"
+    static let accessOptions = "AllowedParticipantAccessOptions"
+    static let allowsInvitingOthers = "AllowsParticipantsToInviteOthers"
+    static let allowsAccessRequests = "AllowsAccessRequests"
+
     // People.
     static let userRecordID = "UserRecordID"
     static let lookupInfo = "LookupInfo"

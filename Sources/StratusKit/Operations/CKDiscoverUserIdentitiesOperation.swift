@@ -133,21 +133,3 @@ final class DiscoveryJob: OperationJob, @unchecked Sendable {
         }
     }
 }
-
-extension CKUserIdentity.LookupInfo {
-    /// The same in the server's words.
-    var lookup: IdentityLookup {
-        if let emailAddress { return .email(emailAddress) }
-        if let phoneNumber { return .phone(phoneNumber) }
-        return .userRecord(userRecordID?.recordName ?? "")
-    }
-}
-
-extension CKUserIdentity {
-    /// A person whom the server has found.
-    convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
-        self.init(
-            userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
-            nameComponents: PersonNameComponents(found.name), hasiCloudAccount: true)
-    }
-}

@@ -128,7 +128,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return ModifyRecordsJob(inputs, blocks, to: context.origin)
+        return ModifyRecordsJob(inputs, blocks, to: context.origin, ShareReport(context))
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -177,9 +177,14 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     /// The request, made once, by the thread that sends it.
     private var made: ModifyRecordsRequest?
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
+    /// Of shares that are saved and stopped.
+    private var report: ShareReport
 
-    init(_ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks, to target: RecordOrigin)
-    {
+    init(
+        _ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks,
+        to target: RecordOrigin, _ report: ShareReport
+    ) {
+        self.report = report
         records = inputs.recordsToSave ?? []
         deletions = inputs.recordIDsToDelete ?? []
         sent = records.map { $0.beginSave() }
@@ -200,6 +205,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         guard !records.isEmpty || !deletions.isEmpty else { return }
+        report.find(deletions, context)
         let response = try context.server.modifyRecords(request(), as: context.caller, in: context.database)
         answers.items = zip(zip(records, sent), response.saves).map { pair, result in
             let (record, sent) = pair
@@ -224,9 +230,13 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
             }
         }
         for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
+        report.tell(answers, saving: records)
     }
 
     func conclude(_ result: Result<Void, CKError>) {
+        if case .failure(let error) = result, answers.items.isEmpty, answers.deletions.isEmpty {
+            report.tell(error, saving: records)
+        }
         blocks.result?(result.mapError { $0 })
         blocks.oldResult?(
             answers.successes, answers.deletedIDs, answers.error(result, "Failed to modify some records"))

@@ -3,7 +3,7 @@
 import Foundation
 
 /// The answers for the items of one operation, in the order in which blocks are told of them.
-struct ItemAnswers<ID: NSObject, Item: NSObject> {
+struct ItemAnswers<ID: Hashable, Item> {
     /// Items that were saved or fetched.
     var items: [(id: ID, result: Result<Item, CKError>)] = []
     /// Items that were deleted.
@@ -38,7 +38,7 @@ struct ItemAnswers<ID: NSObject, Item: NSObject> {
 /// arrays and dictionaries, has been seen to end the process now and then ("Duplicate keys of type 'AnyHashable'").
 enum LongLivedArchive {
     private static let classes: [AnyClass] = [
-        CKRecord.self, CKRecordID.self, CKRecordZone.self, CKRecordZoneID.self, CKOperationGroup.self,
+        CKRecord.self, CKShare.self, CKRecordID.self, CKRecordZone.self, CKRecordZoneID.self, CKOperationGroup.self,
     ]
     /// The keys that stand for what JSON cannot hold.
     private static let objectKey = "$object"
@@ -123,7 +123,7 @@ enum LongLivedArchive {
     }
 }
 
-extension ItemAnswers {
+extension ItemAnswers where ID: NSObject, Item: NSObject {
     var archive: [String: Any] {
         [
             "ids": NSArray(array: items.map(\.id)),

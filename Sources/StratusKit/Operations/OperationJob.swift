@@ -66,7 +66,7 @@ struct RequestContext: Sendable {
     /// A record as clients see it. Contents of assets are copied when they are asked for.
     func record(_ answer: ClientRecord) -> CKRecord {
         let copies = HandedOutCopies(server)
-        return CKRecord(answer, origin: origin) { [server, caller, database] asset, place in
+        return CKRecord.from(answer, origin: origin) { [server, caller, database] asset, place in
             let path = try server.copyAsset(asset, in: place.key, of: place.record, as: caller, in: database)
             copies.add(path)
             return URL(fileURLWithPath: path)

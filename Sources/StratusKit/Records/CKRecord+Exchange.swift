@@ -5,11 +5,18 @@ import StratusCloud
 import StratusModel
 import StratusStore
 
+/// Who was to take part in a share when its save began.
+protocol SentSharing: Sendable {
+    var claim: ShareClaim { get }
+}
+
 /// A record as it was when its save began.
 struct SentRecord: Sendable {
     let recordType: String
     let address: RecordAddress
     let state: RecordState
+    /// Nil for a record that is no share.
+    let sharing: (any SentSharing)?
 
     /// What the save sends to `target`. It copies contents of assets that were taken from other records or databases, so it
     /// blocks its thread.
@@ -23,12 +30,18 @@ struct SentRecord: Sendable {
         return RecordSave(
             address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
             isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
-            changedKeys: Set(state.edits.keys), misuse: state.misuse, origin: state.origin)
+            changedKeys: Set(state.edits.keys), misuse: misuse, origin: state.origin, sharing: sharing?.claim)
+    }
+
+    /// The mistake that fails the save.
+    private var misuse: String? {
+        guard state.misuse == nil, sharing == nil, recordType == CKRecord.SystemType.share else { return state.misuse }
+        return "A record of type \(recordType) is a CKShare: make it with one of its initialisers."
     }
 }
 
 extension CKRecord {
-    /// A record from the server.
+    /// A record from the server, which is no share: those are made by `from(_:origin:download:)`.
     /// - Parameters:
     ///   - answer: What the server sent.
     ///   - origin: From where it was fetched, and by whom.
@@ -41,7 +54,8 @@ extension CKRecord {
 
     /// Begins a save: edits made from now on outlast it. Quick, whatever the record holds.
     func beginSave() -> SentRecord {
-        SentRecord(recordType: recordType, address: recordID.address, state: state.value)
+        SentRecord(
+            recordType: recordType, address: recordID.address, state: state.value, sharing: beginSharing())
     }
 
     /// Takes over what the server has made of this record when it was saved (C-04): the server's fields change, the
@@ -67,6 +81,7 @@ extension CKRecord {
             }
             return (isNews, base)
         }
+        absorbSharing(saved.sharing, isNews: isNews, origin: origin, sent: sent.sharing)
         guard isNews else { return }
         for (key, field) in saved.fields {
             let place = CKAsset.Place(record: sent.address, key: key, in: origin)
@@ -81,7 +96,7 @@ extension CKRecord {
         state.edits = [:]
         state.parentEditNumber = nil
         state.misuse = nil
-        return CKRecord(recordType: recordType, recordID: recordID, state: state)
+        return makeRecord(state, isAncestor: true)
     }
 
     /// Gives an asset its file back after an archive, which has none; no key becomes changed by it.

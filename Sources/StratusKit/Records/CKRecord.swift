@@ -150,6 +150,28 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         return "<\(type(of: self)): recordType=\(recordType), recordID=\(recordID)\(known), keys=\(keys)>"
     }
 
+    // MARK: What a share has more
+
+    /// Another record with this type and identifier.
+    /// - Parameters:
+    ///   - state: Its content.
+    ///   - isAncestor: Whether it stands for what the server said last, and not for what is here now.
+    /// - Returns: The record.
+    func makeRecord(_ state: RecordState, isAncestor: Bool) -> CKRecord {
+        CKRecord(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    /// What a save sends beside the fields.
+    func beginSharing() -> (any SentSharing)? { nil }
+
+    /// Takes over what the server says beside the fields.
+    /// - Parameters:
+    ///   - saved: What it says.
+    ///   - isNews: Whether nothing newer is known.
+    ///   - origin: Where the record was saved, and by whom.
+    ///   - sent: What the save sent.
+    func absorbSharing(_ saved: ClientShare?, isNews: Bool, origin: RecordOrigin?, sent: (any SentSharing)?) {}
+
     // MARK: Copying and archiving
 
     /// True.
@@ -158,9 +180,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKRecord"] }
 
     /// A record with the same content; another object, and so not equal to this one (C-01).
-    open func copy(with zone: NSZone? = nil) -> Any {
-        CKRecord(recordType: recordType, recordID: recordID, state: state.value)
-    }
+    open func copy(with zone: NSZone? = nil) -> Any { makeRecord(state.value, isAncestor: false) }
 
     /// Decodes a record, or the system fields of one; nil where type or identifier is missing, or values are damaged.
     public required init?(coder: NSCoder) {

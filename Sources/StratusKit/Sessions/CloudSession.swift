@@ -17,6 +17,7 @@ package final class CloudSession: Sendable {
     package let timers: SessionTimers
     package let activity = SessionActivity()
     package let longLived: LongLivedRegistry
+    package let shareObservers = ShareObservers()
     /// The container that `CKContainer.default()` means in this session.
     package let defaultContainerIdentifier: String
     /// Whether the single-item call that deletes a zone that does not exist succeeds.

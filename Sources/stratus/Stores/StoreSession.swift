@@ -171,6 +171,47 @@ final class StoreSession {
         return client
     }
 
+    // MARK: People
+
+    /// The database's owner with CloudKit's face, for what only clients do.
+    ///
+    /// Throws `notFound` where the database's owner has no account.
+    func owner() throws -> ShareClient {
+        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else {
+            throw choice.noAccount
+        }
+        return ShareClient(stratus.container(try database.container.text, signedInAs: found))
+    }
+
+    /// Somebody else of the store, by the host's own identifier.
+    struct Guest {
+        let account: Stratus.Account
+        let client: ShareClient
+    }
+
+    /// Another person of the store, who is made where there is none.
+    func guest(externalID: String, email: String) throws -> Guest {
+        guard let stratus else { throw choice.noAccount }
+        let account = try stratus.account(externalID: externalID, createIfMissing: .init(emails: [email]))
+        return Guest(
+            account: account,
+            client: ShareClient(stratus.container(try database.container.text, signedInAs: account)))
+    }
+
+    /// Accepts a share as somebody who has its URL.
+    func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
+        guard let stratus else { throw choice.noAccount }
+        return try stratus.open(url, as: guest.account)
+    }
+
+    /// The server's rules, for what hosts look up.
+    var service: CloudService {
+        get throws {
+            guard let stratus else { throw choice.noAccount }
+            return try stratus.service
+        }
+    }
+
     // MARK: Below the face
 
     /// What is to change, by whom and when. Drawn before a transaction, whose body may run twice.

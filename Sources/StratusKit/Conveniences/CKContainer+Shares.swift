@@ -1,0 +1,139 @@
+// Shares by their URLs, without making an operation: one and many, with a completion handler and awaited.
+
+public import Foundation
+
+// MARK: Metadata
+
+extension CKContainer {
+    /// Fetches what the server tells of a share.
+    /// - Parameters:
+    ///   - url: The share's URL.
+    ///   - completionHandler: Given the metadata, or the error.
+    @preconcurrency
+    public func fetchShareMetadata(
+        with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
+    ) {
+        scope.begin(fetching([url]) { $0.item(url).call(completionHandler) })
+    }
+
+    /// Fetches what the server tells of a share.
+    /// - Parameter url: The share's URL.
+    /// - Returns: The metadata.
+    /// - Throws: `CKError`, `unknownItem` where there is no share, or none that the user may know of (M-04, M-05).
+    public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
+        try await scope.await { completion in fetching([url]) { completion($0.item(url)) } }
+    }
+
+    /// Fetches what the server tells of shares.
+    /// - Parameters:
+    ///   - urls: The shares' URLs.
+    ///   - completionHandler: Given an answer for every URL, or the error of the request.
+    @preconcurrency
+    public func fetchShareMetadatas(
+        for urls: [URL],
+        completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
+    ) {
+        scope.begin(fetching(urls, completionHandler))
+    }
+
+    /// Fetches what the server tells of shares.
+    /// - Parameter urls: The shares' URLs.
+    /// - Returns: An answer for every URL.
+    /// - Throws: `CKError` when the request as a whole failed.
+    public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
+        try await scope.await { fetching(urls, $0) }
+    }
+}
+
+// MARK: Accepting
+
+extension CKContainer {
+    /// Accepts a share of this container (M-01).
+    /// - Parameters:
+    ///   - metadata: What the server has told of the share.
+    ///   - completionHandler: Given the share as the user now sees it, or the error.
+    @preconcurrency
+    public func accept(
+        _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
+    ) {
+        scope.begin(accepting([metadata]) { $0.item(metadata).call(completionHandler) })
+    }
+
+    /// Accepts a share of this container (M-01).
+    /// - Parameter metadata: What the server has told of the share.
+    /// - Returns: The share as the user now sees it.
+    /// - Throws: `CKError`, `badContainer` for a share of another container.
+    @discardableResult
+    public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
+        try await scope.await { completion in accepting([metadata]) { completion($0.item(metadata)) } }
+    }
+
+    /// Accepts shares of this container (M-01).
+    /// - Parameters:
+    ///   - metadatas: What the server has told of the shares.
+    ///   - completionHandler: Given an answer for every share, or the error of the request.
+    @preconcurrency
+    public func accept(
+        _ metadatas: [CKShare.Metadata],
+        completionHandler:
+            @escaping @Sendable (Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>) -> Void
+    ) {
+        scope.begin(accepting(metadatas, completionHandler))
+    }
+
+    /// Accepts shares of this container (M-01).
+    /// - Parameter metadatas: What the server has told of the shares.
+    /// - Returns: An answer for every share.
+    /// - Throws: `CKError` when the request as a whole failed.
+    @discardableResult
+    public func accept(
+        _ metadatas: [CKShare.Metadata]
+    ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
+        try await scope.await { accepting(metadatas, $0) }
+    }
+}
+
+// MARK: Asking for access
+
+extension CKContainer {
+    /// Asks the owners of shares for access (P-20).
+    /// - Parameter urls: The shares' URLs.
+    /// - Returns: An answer for every URL; success says only that the request was recorded (P-22).
+    /// - Throws: `CKError` when the request as a whole failed.
+    public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
+        try await scope.await { completion in
+            let operation = CKShareRequestAccessOperation(shareURLs: urls)
+            let answers = Gathered<[URL: Result<Void, any Error>]>([:])
+            operation.perShareAccessRequestResultBlock = { answers.value[$0] = $1 }
+            operation.shareAccessRequestResultBlock = { completion($0.map { answers.value }) }
+            return operation
+        }
+    }
+}
+
+// MARK: The operations behind them
+
+extension CKContainer {
+    private func fetching(
+        _ urls: [URL],
+        _ completion: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchShareMetadataOperation(shareURLs: urls)
+        let answers = Gathered<[URL: Result<CKShare.Metadata, any Error>]>([:])
+        operation.perShareMetadataResultBlock = { answers.value[$0] = $1 }
+        operation.fetchShareMetadataResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+
+    private func accepting(
+        _ metadatas: [CKShare.Metadata],
+        _ completion:
+            @escaping @Sendable (Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKAcceptSharesOperation(shareMetadatas: metadatas)
+        let answers = Gathered<[CKShare.Metadata: Result<CKShare, any Error>]>([:])
+        operation.perShareResultBlock = { answers.value[$0] = $1 }
+        operation.acceptSharesResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+}

@@ -1,0 +1,140 @@
+// Accepts shares.
+
+import Foundation
+import StratusCloud
+import StratusModel
+
+/// Accepts shares whose metadata was fetched. It is added to the container that the metadata names (M-01).
+open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Blocks {
+        var share: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldShare: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+        var oldResult: (((any Error)?) -> Void)?
+    }
+
+    private var metadatas: [CKShare.Metadata]?
+    private var blocks = Blocks()
+
+    /// An operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// An operation that accepts these.
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init()
+        self.shareMetadatas = shareMetadatas
+    }
+
+    /// What to accept. What stands twice is accepted once; what was accepted before does no harm (M-06).
+    public final var shareMetadatas: [CKShare.Metadata]? {
+        get { locked { metadatas } }
+        set { configure(newValue) { swap(&metadatas, &$0) } }
+    }
+
+    /// Called for every share, with the share as the user now sees it (M-06).
+    public final var perShareResultBlock:
+        ((_ shareMetadata: CKShare.Metadata, _ acceptedShareResult: Result<CKShare, any Error>) -> Void)?
+    {
+        get { locked { blocks.share } }
+        set { configure(newValue) { swap(&blocks.share, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for every share, unless `perShareResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perShareResultBlock.")
+    public final var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldShare } }
+        set { configure(newValue) { swap(&blocks.oldShare, &$0) } }
+    }
+
+    /// Called last, once; shares that failed make it `partialFailure`, by their URLs.
+    @available(*, deprecated, message: "Use acceptSharesResultBlock.")
+    public final var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (metadatas, blocks) = locked { (self.metadatas ?? [], self.blocks) }
+        return AcceptSharesJob(metadatas, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKAcceptSharesOperation` does.
+final class AcceptSharesJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let metadatas: [CKShare.Metadata]
+    private let blocks: CKAcceptSharesOperation.Blocks
+    private var answers = ItemAnswers<URL, CKShare>()
+
+    init(_ metadatas: [CKShare.Metadata], _ blocks: CKAcceptSharesOperation.Blocks) {
+        self.metadatas = metadatas.withoutRepetitions()
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !metadatas.isEmpty else { return }
+        let found = try context.server.acceptShares(metadatas.map(\.facts.url), as: context.caller)
+        answers.items = zip(metadatas, found).map { metadata, result in
+            (metadata.itemURL, result.map { context.share($0) }.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (metadata, (_, result)) in zip(metadatas, answers.items) {
+            if let block = blocks.share {
+                block(metadata, result.mapError { $0 })
+            } else {
+                blocks.oldShare?(metadata, try? result.get(), result.error)
+            }
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(answers.error(result, "Failed to accept some shares"))
+    }
+}
+
+extension CKShareMetadata {
+    /// By what an error of the share is found: its URL.
+    fileprivate var itemURL: URL { share.url ?? URL(string: facts.url) ?? URL(fileURLWithPath: "/") }
+}
+
+extension RequestContext {
+    /// Where a record of a hierarchy or zone that is shared belongs, whatever database the operation is for.
+    private func sharedOrigin(_ answer: ClientRecord) -> RecordOrigin {
+        let isOwn = answer.address.zone.ownerName == CKCurrentUserDefaultName
+        return RecordOrigin(
+            container: caller.container, database: isOwn ? .private : .shared, account: caller.account)
+    }
+
+    /// A share that was accepted.
+    func share(_ answer: ClientRecord) -> CKShare { CKShare(share: answer, origin: sharedOrigin(answer)) }
+
+    /// What is told of a share. The files of a root's assets are copied when they are asked for, from where the share is.
+    func metadata(_ answer: ClientShareMetadata) -> CKShareMetadata {
+        CKShareMetadata(answer, account: caller.account) { record, origin in
+            let copies = HandedOutCopies(server)
+            let there = Caller(container: answer.container, account: caller.account)
+            return CKRecord.from(record, origin: origin) { [server] asset, place in
+                let path = try server.copyAsset(
+                    asset, in: place.key, of: place.record, as: there, in: origin.database)
+                copies.add(path)
+                return URL(fileURLWithPath: path)
+            }
+        }
+    }
+}

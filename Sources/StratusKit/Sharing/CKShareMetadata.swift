@@ -1,0 +1,145 @@
+// A share as somebody is told of it who has its URL. Top-level, because Foundation on Linux cannot archive nested classes;
+// clients say `CKShare.Metadata`.
+//
+// Invariants: immutable, because share and root are handed out as copies (X-20); what a decoded one says is a claim: the
+// server is asked by its URL alone (X-22).
+
+public import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// What an invited person is told of a share: by it they accept. Two are equal when they say the same (C-18).
+public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// What is said beside the records.
+    struct Facts: Codable, Hashable, Sendable {
+        /// The URL that was asked for.
+        var url: String
+        var container: String
+        var role: Int
+        var status: Int
+        var permission: Int
+        var owner: IdentityFacts
+    }
+
+    let facts: Facts
+    private let toldShare: CKShare
+    private let toldRoot: CKRecord?
+
+    private init(_ facts: Facts, share: CKShare, root: CKRecord?) {
+        self.facts = facts
+        toldShare = share
+        toldRoot = root
+        super.init()
+    }
+
+    /// What the server tells.
+    /// - Parameters:
+    ///   - metadata: Its answer.
+    ///   - account: Who was told.
+    ///   - makeRecord: Makes its records.
+    convenience init(
+        _ metadata: ClientShareMetadata, account: AccountID?, makeRecord: (ClientRecord, RecordOrigin) -> CKRecord
+    ) {
+        let isOwn = metadata.share.address.zone.ownerName == CKCurrentUserDefaultName
+        let origin = RecordOrigin(
+            container: metadata.container, database: isOwn ? .private : .shared, account: account)
+        self.init(
+            Facts(
+                url: metadata.url, container: metadata.container.text, role: Int(metadata.role.rawValue),
+                status: Int(metadata.status.rawValue), permission: Int(metadata.permission.rawValue),
+                owner: IdentityFacts(metadata.owner)),
+            share: CKShare(share: metadata.share, origin: origin),
+            root: metadata.rootRecord.map { makeRecord($0, origin) })
+    }
+
+    /// The container in which the share has to be accepted (M-01).
+    public var containerIdentifier: String { facts.container }
+
+    /// A copy of the share.
+    public var share: CKShare { toldShare.duplicate }
+
+    /// The root of the hierarchy; nil for a share of a whole zone.
+    public var hierarchicalRootRecordID: CKRecord.ID? { toldShare.sharing.withLock { $0.rootID } }
+
+    /// The root of the hierarchy; for a share of a whole zone the share itself.
+    @available(*, deprecated, renamed: "hierarchicalRootRecordID")
+    public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? toldShare.recordID }
+
+    /// A copy of the root, where it was asked for (M-02).
+    public var rootRecord: CKRecord? { toldRoot.map { $0.makeRecord($0.state.value, isAncestor: false) } }
+
+    /// What the user is to the share, or would be.
+    public var participantRole: CKShare.ParticipantRole { CKShare.ParticipantRole(rawValue: facts.role) ?? .unknown }
+
+    /// Whether the user has accepted.
+    public var participantStatus: CKShare.ParticipantAcceptanceStatus {
+        CKShare.ParticipantAcceptanceStatus(rawValue: facts.status) ?? .unknown
+    }
+
+    /// What the user may do, or could.
+    public var participantPermission: CKShare.ParticipantPermission {
+        CKShare.ParticipantPermission(rawValue: facts.permission) ?? .unknown
+    }
+
+    /// Who owns the share.
+    public var ownerIdentity: CKUserIdentity { CKUserIdentity(facts.owner) }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKShareMetadata else { return false }
+        return self === other
+            || (facts == other.facts && toldShare.recordID == other.toldShare.recordID
+                && toldShare.recordChangeTag == other.toldShare.recordChangeTag
+                && toldRoot?.recordID == other.toldRoot?.recordID
+                && toldRoot?.recordChangeTag == other.toldRoot?.recordChangeTag)
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(facts.container)
+        hasher.combine(toldShare.recordID)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        // Without the URL, which is a secret.
+        """
+        <CKShareMetadata: \(facts.container), share=\(toldShare.recordID), role=\(participantRole), \
+        status=\(participantStatus), permission=\(participantPermission)>
+        """
+    }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKShareMetadata"] }
+
+    /// Archives everything, the URL too, by which the share can be accepted.
+    public func encode(with coder: NSCoder) {
+        coder.encodeBlock(facts, forKey: CoderKey.metadata)
+        coder.encode(toldShare, forKey: CoderKey.metadataShare)
+        coder.encode(toldRoot, forKey: CoderKey.metadataRoot)
+    }
+
+    /// Decodes what was told; nil where there is no share in it. What it says is a claim (X-22).
+    public convenience init?(coder: NSCoder) {
+        guard let facts = coder.decodeBlock(Facts.self, forKey: CoderKey.metadata),
+            let share = coder.decodeValue(of: CKShare.self, forKey: CoderKey.metadataShare), !share.isDamaged
+        else { return nil }
+        self.init(facts, share: share, root: coder.decodeValue(of: CKRecord.self, forKey: CoderKey.metadataRoot))
+    }
+}
+
+extension CKShare {
+    /// A share with the same content.
+    fileprivate var duplicate: CKShare {
+        let content = state.value
+        let now = sharing.value
+        return CKShare(recordID, content) { mark in now.copied(to: mark) }
+    }
+}

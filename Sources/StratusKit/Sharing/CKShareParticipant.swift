@@ -1,0 +1,190 @@
+// Somebody who takes part in a share, or is invited to. Top-level, because Foundation on Linux cannot archive nested
+// classes; clients say `CKShare.Participant`.
+//
+// Invariants: what only the server decides changes only when the server has answered; role and permission are the
+// client's to change, and a change made while a save is under way outlasts it.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Marks one share object, so that its participants know where they were added.
+final class ShareMark: Sendable {}
+
+/// What a participant keeps behind its lock.
+struct ParticipantState: Sendable {
+    var facts: ParticipantFacts
+    /// The account that was told of the participant: `__defaultOwner__` means its person.
+    var viewer: AccountID?
+    var roleEditNumber: UInt64?
+    var permissionEditNumber: UInt64?
+    var lastEditNumber: UInt64 = 0
+    /// The share that the participant was added to, while there is one (C-16).
+    weak var share: ShareMark?
+
+    init(_ facts: ParticipantFacts, viewer: AccountID?, share: ShareMark? = nil) {
+        self.facts = facts
+        self.viewer = viewer
+        self.share = share
+    }
+}
+
+/// Somebody who takes part in a share, or is invited to. Participants are fetched (P-01), or made by
+/// ``oneTimeURLParticipant()``, and are equal when they are the same person (C-18).
+public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
+    let state: Locked<ParticipantState>
+
+    init(_ facts: ParticipantFacts, viewer: AccountID? = nil, share: ShareMark? = nil) {
+        state = Locked(ParticipantState(facts, viewer: viewer, share: share))
+        super.init()
+    }
+
+    /// A participant without a name: whoever first uses the URL that `CKShare.oneTimeURL(for:)` gives once the share is
+    /// saved (P-16).
+    public class func oneTimeURLParticipant() -> Self {
+        Self(ParticipantFacts(id: UUID().uuidString, identity: IdentityFacts(hasAccount: false), isOneTime: true))
+    }
+
+    var facts: ParticipantFacts { state.withLock { $0.facts } }
+
+    /// The person.
+    public var userIdentity: CKUserIdentity { CKUserIdentity(facts.identity) }
+
+    /// What the participant is to the share. A change takes effect when an owner or administrator saves the share.
+    public var role: CKShare.ParticipantRole {
+        get { CKShare.ParticipantRole(rawValue: facts.role) ?? .unknown }
+        set {
+            state.withLock { state in
+                state.facts.role = newValue.rawValue
+                state.lastEditNumber += 1
+                state.roleEditNumber = state.lastEditNumber
+            }
+        }
+    }
+
+    /// What the participant may do with shared records. A change takes effect when an owner or administrator saves the
+    /// share.
+    public var permission: CKShare.ParticipantPermission {
+        get { CKShare.ParticipantPermission(rawValue: facts.permission) ?? .unknown }
+        set {
+            state.withLock { state in
+                state.facts.permission = newValue.rawValue
+                state.lastEditNumber += 1
+                state.permissionEditNumber = state.lastEditNumber
+            }
+        }
+    }
+
+    /// Whether the participant has accepted.
+    public var acceptanceStatus: CKShare.ParticipantAcceptanceStatus {
+        CKShare.ParticipantAcceptanceStatus(rawValue: facts.status) ?? .unknown
+    }
+
+    /// A name of the participant within the share.
+    public var participantID: CKShare.Participant.ID { facts.id }
+
+    /// Whether the participant had asked for access (P-20).
+    public var isApprovedRequester: Bool { facts.isApprovedRequester }
+
+    /// When the server added the participant (P-21); nil before.
+    public var dateAddedToShare: Date? { facts.added }
+
+    // MARK: Who it is
+
+    /// The user record where it is known, else the handle as it is compared, else the participant's own name (C-18).
+    private enum CanonicalIdentity: Hashable {
+        /// The person of an account, who is `__defaultOwner__` to themself.
+        case caller(AccountID)
+        case person(PersonKey)
+        case participant(String)
+    }
+
+    private var canonicalIdentity: CanonicalIdentity {
+        let (facts, viewer) = state.withLock { ($0.facts, $0.viewer) }
+        let key = CKUserIdentity(facts.identity).canonicalKey
+        if key == .user(UserName(CKCurrentUserDefaultName)) {
+            return viewer.map { .caller($0) } ?? .participant(facts.id)
+        }
+        return key.map { .person($0) } ?? .participant(facts.id)
+    }
+
+    /// Whether both were found by the same handle or user record, whatever else is known of them.
+    func hasSameLookup(as other: CKShareParticipant) -> Bool {
+        let key = CKUserIdentity(facts.identity).lookupInfo?.canonicalKey
+        return key != nil && key == CKUserIdentity(other.facts.identity).lookupInfo?.canonicalKey
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKShareParticipant else { return false }
+        return self === other || canonicalIdentity == other.canonicalIdentity
+    }
+
+    public override var hash: Int { canonicalIdentity.hashValue }
+
+    public override var description: String {
+        "<CKShareParticipant: \(userIdentity), role=\(role), permission=\(permission), status=\(acceptanceStatus)>"
+    }
+
+    // MARK: Copying and archiving
+
+    /// A participant with the same content, in no share.
+    public func copy(with zone: NSZone? = nil) -> Any { copy(in: nil) }
+
+    func copy(in share: ShareMark?) -> CKShareParticipant {
+        let (facts, viewer) = state.withLock { ($0.facts, $0.viewer) }
+        return CKShareParticipant(facts, viewer: viewer, share: share)
+    }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKShareParticipant"] }
+
+    /// Archives the participant.
+    public func encode(with coder: NSCoder) { coder.encodeBlock(facts, forKey: CoderKey.participant) }
+
+    /// Decodes a participant; nil where the archive holds none. What it says is a claim.
+    public convenience init?(coder: NSCoder) {
+        guard let facts = coder.decodeBlock(ParticipantFacts.self, forKey: CoderKey.participant) else { return nil }
+        self.init(facts)
+    }
+}
+
+// MARK: Exchange with the server
+
+extension CKShareParticipant {
+    /// A participant as the server tells of them.
+    convenience init(_ participant: ClientParticipant, viewer: AccountID?, share: ShareMark? = nil) {
+        self.init(ParticipantFacts(participant), viewer: viewer, share: share)
+    }
+
+    /// What a save sends of the participant, and the number of the last change in it.
+    func claim(isAdded: Bool, isNew: Bool) -> (claim: ParticipantClaim, editNumber: UInt64) {
+        let (facts, editNumber) = state.withLock { ($0.facts, $0.lastEditNumber) }
+        let claim = ParticipantClaim(
+            id: facts.id, lookup: isNew ? facts.lookup : nil, isOneTime: facts.isOneTime,
+            role: CKShare.ParticipantRole(rawValue: facts.role)?.claim,
+            permission: CKShare.ParticipantPermission(rawValue: facts.permission)?.claim, isAdded: isAdded)
+        return (claim, editNumber)
+    }
+
+    /// Takes over what the server says; changes after `sentEditNumber` stay.
+    func absorb(_ participant: ClientParticipant, viewer: AccountID?, sentEditNumber: UInt64) {
+        state.withLock { state in
+            state.forgetEdits(upTo: sentEditNumber)
+            var facts = ParticipantFacts(participant)
+            if state.roleEditNumber != nil { facts.role = state.facts.role }
+            if state.permissionEditNumber != nil { facts.permission = state.facts.permission }
+            state.facts = facts
+            state.viewer = viewer
+        }
+    }
+}
+
+extension ParticipantState {
+    mutating func forgetEdits(upTo number: UInt64) {
+        if let edit = roleEditNumber, edit <= number { roleEditNumber = nil }
+        if let edit = permissionEditNumber, edit <= number { permissionEditNumber = nil }
+    }
+}

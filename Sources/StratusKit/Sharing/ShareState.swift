@@ -1,0 +1,218 @@
+// What a share keeps behind its lock beside its fields: who takes part, and what of it the client has changed.
+//
+// Invariants: the participant named by `ownerID` is always there; no participant stands twice; changes are numbered, so
+// that one made while a save is under way outlasts that save.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// The variable part of a share beside its fields.
+struct ShareState: Sendable {
+    /// A participant in the share's list.
+    struct Entry: Sendable {
+        let participant: CKShareParticipant
+        /// The number of the change by which the client has added the participant.
+        var addedEditNumber: UInt64?
+    }
+
+    /// The root of a hierarchical share; nil for one of a whole zone.
+    var rootID: CKRecordID?
+    var url: String?
+    var publicPermission: CKShare.ParticipantPermission
+    var allowsAccessRequests: Bool
+    /// The owner first.
+    var entries: [Entry]
+    var ownerID: String
+    var currentUserID: String?
+    var requesters: [CKShareAccessRequester]
+    var blocked: [CKShareBlockedIdentity]
+
+    /// What the server said last; nil for a share that was never saved.
+    var base: ShareFacts?
+
+    var publicPermissionEditNumber: UInt64?
+    var allowsAccessRequestsEditNumber: UInt64?
+    /// The numbers of the changes by which participants, requesters and blocked people were removed, by identifier.
+    var removedEditNumbers: [String: UInt64] = [:]
+    var deniedEditNumbers: [String: UInt64] = [:]
+    var blockedEditNumbers: [String: UInt64] = [:]
+    var unblockedEditNumbers: [String: UInt64] = [:]
+    var lastEditNumber: UInt64 = 0
+
+    /// Of facts that a server has told, that an archive holds, or that a new share begins with.
+    /// - Parameters:
+    ///   - facts: What is known.
+    ///   - zoneID: The share's zone.
+    ///   - viewer: Who was told.
+    ///   - mark: The share.
+    init(_ facts: ShareFacts, in zoneID: CKRecordZoneID, viewer: AccountID?, mark: ShareMark) {
+        rootID = facts.root.map { CKRecordID(recordName: $0, zoneID: zoneID) }
+        url = facts.url
+        publicPermission = CKShare.ParticipantPermission(rawValue: facts.publicPermission) ?? .unknown
+        allowsAccessRequests = facts.allowsAccessRequests
+        entries = facts.participants.map { Entry(participant: CKShareParticipant($0, viewer: viewer, share: mark)) }
+        ownerID = facts.ownerID
+        currentUserID = facts.currentUserID
+        requesters = facts.requesters.map { CKShareAccessRequester($0) }
+        blocked = facts.blocked.map { CKShareBlockedIdentity($0) }
+    }
+
+    mutating func nextEditNumber() -> UInt64 {
+        lastEditNumber += 1
+        return lastEditNumber
+    }
+
+    func participant(_ id: String?) -> CKShareParticipant? {
+        entries.first { $0.participant.participantID == id }?.participant
+    }
+
+    /// What is known now, changes included.
+    var facts: ShareFacts {
+        var facts = base ?? ShareFacts(root: rootID?.recordName)
+        facts.root = rootID?.recordName
+        facts.url = url
+        facts.publicPermission = publicPermission.rawValue
+        facts.allowsAccessRequests = allowsAccessRequests
+        facts.participants = entries.map(\.participant.facts)
+        facts.ownerID = ownerID
+        facts.currentUserID = currentUserID
+        facts.requesters = requesters.map(\.facts)
+        facts.blocked = blocked.map(\.facts)
+        return facts
+    }
+
+    /// The same with participants of its own, for another share object.
+    func copied(to mark: ShareMark) -> ShareState {
+        var copy = self
+        copy.entries = entries.map { entry in
+            Entry(participant: entry.participant.copy(in: mark), addedEditNumber: entry.addedEditNumber)
+        }
+        return copy
+    }
+
+    /// Whether the current user may decide who takes part (P-14).
+    var isManaged: Bool {
+        let role = participant(currentUserID)?.role
+        return role == .owner || role == .administrator
+    }
+}
+
+/// A mistake of a programmer's, which raises an exception on Apple's systems.
+struct SharingMisuse: Error {
+    let text: String
+}
+
+// MARK: Changes
+
+extension ShareState {
+    /// Adds a participant, or updates the one who is the same person (C-16).
+    mutating func add(_ participant: CKShareParticipant, to mark: ShareMark) throws(SharingMisuse) {
+        try requirePrivate()
+        let other = participant.state.withLock { $0.share }
+        guard other == nil || other === mark else {
+            throw SharingMisuse(text: "The participant was added to another share: remove it there, or fetch it anew.")
+        }
+        let number = nextEditNumber()
+        guard let index = entries.firstIndex(where: { $0.participant.isSamePerson(as: participant) }) else {
+            participant.state.withLock { $0.share = mark }
+            removedEditNumbers[participant.participantID] = nil
+            entries.append(Entry(participant: participant, addedEditNumber: number))
+            return
+        }
+        let existing = entries[index].participant
+        guard existing.participantID != ownerID else { return }
+        entries[index].addedEditNumber = number
+        guard existing !== participant else { return }
+        existing.role = participant.role
+        existing.permission = participant.permission
+    }
+
+    mutating func remove(_ participant: CKShareParticipant) throws(SharingMisuse) {
+        try requirePrivate()
+        let index =
+            entries.firstIndex { $0.participant === participant }
+            ?? entries.firstIndex { $0.participant == participant }
+        guard let index else {
+            throw SharingMisuse(text: "The participant is not in this share: it cannot be removed from it.")
+        }
+        let existing = entries[index].participant
+        guard existing.participantID != ownerID else {
+            throw SharingMisuse(text: "The owner cannot be removed from a share.")
+        }
+        entries.remove(at: index)
+        existing.state.withLock { $0.share = nil }
+        removedEditNumbers[existing.participantID] = nextEditNumber()
+    }
+
+    /// Participants come and go by the client's hand only while the share is private (C-17).
+    private func requirePrivate() throws(SharingMisuse) {
+        guard publicPermission == .none else {
+            throw SharingMisuse(
+                text: "Participants are added and removed only while the publicPermission of the share is none.")
+        }
+    }
+
+    private func requireManager() throws(SharingMisuse) {
+        guard isManaged else {
+            throw SharingMisuse(text: "Only the owner and administrators of a share decide about access requests.")
+        }
+    }
+
+    mutating func setAllowsAccessRequests(_ isAllowed: Bool) throws(SharingMisuse) {
+        try requireManager()
+        allowsAccessRequests = isAllowed
+        allowsAccessRequestsEditNumber = nextEditNumber()
+    }
+
+    /// Takes requesters off the list, who may ask again (P-20).
+    mutating func deny(_ requesters: [CKShareAccessRequester]) throws(SharingMisuse) {
+        try requireManager()
+        let number = nextEditNumber()
+        for requester in requesters where self.requesters.contains(where: { $0.facts.id == requester.facts.id }) {
+            self.requesters.removeAll { $0.facts.id == requester.facts.id }
+            deniedEditNumbers[requester.facts.id] = number
+        }
+    }
+
+    /// Takes requesters off both lists, who may not ask again (P-20).
+    mutating func block(_ requesters: [CKShareAccessRequester]) throws(SharingMisuse) {
+        try requireManager()
+        let number = nextEditNumber()
+        for requester in requesters where self.requesters.contains(where: { $0.facts.id == requester.facts.id }) {
+            self.requesters.removeAll { $0.facts.id == requester.facts.id }
+            blocked.append(CKShareBlockedIdentity(requester.facts))
+            blockedEditNumbers[requester.facts.id] = number
+            let person = requester.userIdentity.canonicalKey
+            let gone = entries.filter { entry in
+                let participant = entry.participant
+                return person != nil && participant.userIdentity.canonicalKey == person
+                    && participant.participantID != ownerID
+            }
+            for entry in gone {
+                entry.participant.state.withLock { $0.share = nil }
+                removedEditNumbers[entry.participant.participantID] = number
+            }
+            entries.removeAll { entry in gone.contains { $0.participant === entry.participant } }
+        }
+    }
+
+    /// Takes people off the list of those who may not ask (P-20).
+    mutating func unblock(_ identities: [CKShareBlockedIdentity]) throws(SharingMisuse) {
+        try requireManager()
+        let number = nextEditNumber()
+        for identity in identities where blocked.contains(where: { $0.facts.id == identity.facts.id }) {
+            blocked.removeAll { $0.facts.id == identity.facts.id }
+            // Who was blocked since the last save is not blocked on the server.
+            if blockedEditNumbers.removeValue(forKey: identity.facts.id) == nil {
+                unblockedEditNumbers[identity.facts.id] = number
+            }
+        }
+    }
+}
+
+extension CKShareParticipant {
+    /// Whether adding one updates the other (C-16): also where only one of them is known by user record.
+    fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool { isEqual(other) || hasSameLookup(as: other) }
+}

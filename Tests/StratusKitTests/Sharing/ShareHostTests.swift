@@ -1,0 +1,134 @@
+// What a host does about shares: opened URLs, invitations to be sent, inviting for its users.
+
+import Foundation
+import StratusKit
+import StratusStore
+import Testing
+
+@Suite struct ShareHostTests {
+    @Test("[X-08] an opened URL finds the share in its container, binds the person by a handle, and accepts")
+    func opening() async throws {
+        let stage = try SharingStage()
+        let (_, share) = try await stage.shareFolder { share in
+            let participants = try await stage.container(stage.alice).shareParticipants(
+                forPhoneNumbers: ["0049 (30) 1234567"])
+            for result in participants.values { share.addParticipant(try result.get()) }
+        }
+        let url = try #require(share.url)
+        let store = stage.store
+        let error = #expect(throws: StratusError.self) { try store.open(url, as: stage.dave) }
+        #expect(error?.code == .unknownShare)
+        let metadata = try store.open(url, as: stage.bob)
+        #expect(metadata.containerIdentifier == SharingStage.containerID)
+        #expect(metadata.participantStatus == .accepted && metadata.rootRecord?["text"] as? String == "text")
+        #expect(metadata.share.currentUserParticipant?.acceptanceStatus == .accepted)
+        #expect(try await stage.visible(["note"], to: stage.bob) == ["note"])
+        // Again, and by the owner: no harm.
+        #expect(try store.open(url, as: stage.bob).participantStatus == .accepted)
+        #expect(try store.open(url, as: stage.alice).participantRole == .owner)
+        // The root belongs to the shared database of whoever was told.
+        let root = try #require(metadata.rootRecord)
+        root["text"] = "no"
+        #expect(await failure { try await stage.shared(stage.bob).save(root) } == "permissionFailure")
+    }
+
+    @Test("[X-08][X-09] a handle that the host adds later leads to the share, and a suspended account to nothing")
+    func laterHandle() async throws {
+        let stage = try SharingStage()
+        let (_, share) = try await stage.shareFolder { share in
+            let container = stage.container(stage.alice)
+            share.addParticipant(try await container.shareParticipant(forEmailAddress: "new@example.com"))
+        }
+        let url = try #require(share.url)
+        #expect(throws: StratusError.self) { try stage.store.open(url, as: stage.dave) }
+        try stage.store.setHandles(emails: ["dave@example.com", "NEW@example.com"], of: stage.dave)
+        #expect(try stage.store.open(url, as: stage.dave).participantStatus == .accepted)
+        #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
+        try stage.store.setStanding(.suspended, of: stage.dave)
+        #expect(throws: StratusError.self) { try stage.store.open(url, as: stage.dave) }
+        #expect(await failure { try await stage.shared(stage.dave).record(for: stage.foreignID("note")) } != "ok")
+        try stage.store.setStanding(.good, of: stage.dave)
+        #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
+    }
+
+    @Test("every invitation reaches the host once, after the commit, with what a message would carry")
+    func invitations() async throws {
+        let invitations = Locked<[Stratus.Invitation]>([])
+        let stage = try SharingStage { options in
+            options.onInvitation = { invitation in invitations.withLock { $0.append(invitation) } }
+            options.shareURLBase = "https://notes.example.com/s/"
+        }
+        let guest = CKShare.Participant.oneTimeURLParticipant()
+        let (_, share) = try await stage.shareFolder { share in
+            share.addParticipant(try await stage.person(stage.bob))
+            share.addParticipant(guest)
+        }
+        try await stage.owned.save(share)
+        #expect(share.url?.absoluteString.hasPrefix("https://notes.example.com/s/") == true)
+        let sent = invitations.value
+        #expect(sent.count == 2)
+        let bobs = try #require(sent.first { $0.emailAddress == "bob@example.com" })
+        #expect(bobs.url == share.url && bobs.title == "Folder" && bobs.permission == .readWrite)
+        #expect(bobs.shareID == share.recordID && bobs.containerIdentifier == SharingStage.containerID)
+        #expect(bobs.inviterUserRecordName == stage.alice.userRecordName && bobs.role == .privateUser)
+        #expect(bobs.ownerUserRecordName == stage.alice.userRecordName)
+        #expect(!bobs.description.contains(bobs.url.lastPathComponent))
+        let once = try #require(sent.first { $0.participantID == guest.participantID })
+        #expect(once.url == share.oneTimeURL(for: guest.participantID) && once.emailAddress == nil)
+        #expect(try stage.store.open(once.url, as: stage.dave).participantStatus == .accepted)
+    }
+
+    @Test("a host invites for a person, as far as the sharing options go")
+    func inviting() async throws {
+        let stage = try SharingStage()
+        let (_, share) = try await stage.shareFolder()
+        let container = stage.container(stage.alice)
+        let observed = Trace()
+        let observer = CKSystemSharingUIObserver(container: container)
+        observer.systemSharingUIDidSaveShareBlock = { observed.note("\($0.recordName) \(outcome($1))") }
+        let bob = [CKUserIdentity.LookupInfo(emailAddress: "bob@example.com")]
+        let carol = [CKUserIdentity.LookupInfo(emailAddress: "carol@example.com")]
+        let readers = CKAllowedSharingOptions(
+            allowedParticipantPermissionOptions: .readOnly, allowedParticipantAccessOptions: .specifiedRecipientsOnly)
+        func code(_ body: () async throws -> CKShare) async -> StratusError.Code? {
+            do {
+                _ = try await body()
+                return nil
+            } catch {
+                return (error as? StratusError)?.code
+            }
+        }
+        let store = stage.store
+        let id = share.recordID
+        #expect(
+            await code { try await store.invite(bob, to: id, in: container, permission: .readWrite, allowing: readers) }
+                == .notAllowed)
+        #expect(await code { try await store.invite(bob, to: id, in: container, role: .administrator) } == .notAllowed)
+        #expect(
+            await code { try await store.setPublicPermission(.readOnly, of: id, in: container, allowing: readers) }
+                == .notAllowed)
+        #expect(await code { try await store.setAllowsAccessRequests(true, of: id, in: container) } == .notAllowed)
+        #expect(try await stage.newest(share).participants.count == 1)
+
+        let saved = try await store.invite(bob, to: id, in: container, allowing: readers)
+        #expect(saved.participants.count == 2 && saved.participants[1].permission == .readOnly)
+        let all = CKAllowedSharingOptions.standard
+        all.allowsParticipantsToInviteOthers = true
+        all.allowsAccessRequests = true
+        _ = try await store.invite(
+            carol, to: id, in: container, permission: .readWrite, role: .administrator, allowing: all)
+        #expect(
+            try await store.setAllowsAccessRequests(true, of: id, in: container, allowing: all).allowsAccessRequests)
+        let opened = try await store.setPublicPermission(.readOnly, of: id, in: container)
+        #expect(opened.publicPermission == .readOnly)
+        #expect(observed.all == Array(repeating: "\(id.recordName) ok", count: 4))
+        #expect(await code { try await store.invite(bob, to: stage.id("note"), in: container) } == .invalidArgument)
+        withExtendedLifetime(observer) {}
+    }
+
+    @Test("URLs that begin with no scheme are refused when the store is opened")
+    func base() {
+        let error = #expect(throws: StratusError.self) { try Stratus.tested { $0.shareURLBase = "no url here " } }
+        #expect(error?.code == .invalidArgument)
+    }
+}
