@@ -239,7 +239,14 @@ struct SharingAccessTests {
         }
         #expect(try answers("sibling") == answers("missing"))
         #expect(try answers("sibling").last == "deleted")
-        #expect(try bench.exists(.note("sibling")))
+        // The name is taken, and what has it stays as it is.
+        let before = try bench.fetch(.note("sibling")).get()
+        let taken = RecordSave.new(bench.shared("sibling"), parent: "folder", ["n": .int64(9)])
+        for policy in SavePolicy.allCases {
+            let answer = try bench.modify([taken], policy: policy, by: bench.bob, in: .shared).saves[0]
+            #expect(answer.error?.message == "CREATE operation not permitted")
+        }
+        #expect(try bench.fetch(.note("sibling")).get() == before)
     }
 
     @Test("an outsider is answered as where there is no such zone, and no such person")
