@@ -1,7 +1,9 @@
 // Which entries outside its zone exist because of a share: one rule, which saving, removing and verifying all ask.
 //
 //   * For everybody who has accepted, but for the owner: an acceptance, which is all that access asks.
-//   * For the share's URL, and for every one-time URL that nobody has used: an entry under the digest of its secret.
+//   * For the share's URL, and for every one-time URL: an entry under the digest of its secret. One that was used still
+//     leads whoever has used it to the share, so that an answer that got lost can be asked for again; for others it is
+//     dead (`JoinVerdict`).
 //
 // A change of a share writes entries(new) ⊖ entries(old). What an acceptance says of the past, since when and when it was
 // accepted, does not follow from the content: it is kept where the person went on seeing the share, and begins anew
@@ -109,10 +111,10 @@ package enum ShareEntries {
         return parts
     }
 
-    /// The entries of a share's URLs: its own and those that nobody has used.
+    /// The entries of a share's URLs: its own and those of its participants.
     package static func urlEntries(of content: ShareContent, at place: SharePlace) -> [IndexEntry] {
         var entries = [urlEntry(content.token, nil, place)]
-        for participant in content.participants where participant.status == .pending {
+        for participant in content.participants {
             if case .oneTime(let token) = participant.invitation {
                 entries.append(urlEntry(token, participant.id, place))
             }

@@ -1,0 +1,179 @@
+// What somebody is told of a share by its URL.
+
+import Foundation
+import StratusModel
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusCloud
+
+@Suite("a share's metadata")
+struct ShareMetadataTests {
+    @Test("[M-01] metadata can be fetched in any container, and names the one in which the share is accepted")
+    func containers() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob)])
+        let elsewhere = Caller(container: "iCloud.com.example.elsewhere", account: town.bob.id)
+        let metadata = try town.service.shareMetadata(ShareMetadataRequest(urls: [share.url]), as: elsewhere)[0].get()
+        #expect(metadata.container == RecordBench.container)
+        let refused = try town.service.acceptShares([share.url], as: elsewhere)[0]
+        #expect(refused.code == .badContainer && refused.error?.fields["container"] == RecordBench.container.text)
+        #expect(try town.acceptance(town.bob, share) == nil)
+        // To an outsider the share is in no container at all.
+        let outsider = Caller(container: "iCloud.com.example.elsewhere", account: town.carol.id)
+        #expect(try town.service.acceptShares([share.url], as: outsider)[0].code == .unknownItem)
+        #expect(try town.accept(share.url, as: town.bob).error == nil)
+    }
+
+    @Test("[M-02] the root is there when it is asked for, with the keys asked for, before the share is accepted")
+    func root() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob)])
+        #expect(try town.metadata(share.url, as: town.bob).get().rootRecord == nil)
+        let zone = ZoneAddress(zoneName: "Notes", ownerName: town.alice.userName.text)
+        let metadata = try town.metadata(share.url, as: town.bob, root: true).get()
+        let root = try #require(metadata.rootRecord)
+        #expect(root.address == RecordAddress(recordName: "folder", zone: zone))
+        #expect(root.fields.keys.sorted() == ["size", "title"])
+        #expect(root.share?.target == metadata.share.address)
+        // What lies above the root is not shared; its owner knows it.
+        #expect(root.parent == nil)
+        #expect(try town.metadata(share.url, as: town.alice, root: true).get().rootRecord?.parent != nil)
+        let some = try town.metadata(share.url, as: town.bob, root: true, keys: ["title", "none"]).get()
+        #expect(some.rootRecord?.fields.keys.sorted() == ["title"])
+        #expect(some.share.sharing?.root == root.address)
+        #expect(
+            try town.metadata(share.url, as: town.bob, root: true, keys: []).get().rootRecord?.fields.isEmpty == true)
+    }
+
+    @Test("[M-02] a share of a whole zone has no root, whatever is asked for")
+    func wholeZone() throws {
+        let town = try ShareTown()
+        let share = try town.share(nil, with: [town.invited(town.bob)])
+        let metadata = try town.metadata(share.url, as: town.bob, root: true, keys: ["title"]).get()
+        #expect(metadata.rootRecord == nil && metadata.share.sharing?.root == nil)
+        #expect(metadata.share.address.recordName == "cloudkit.zoneshare")
+    }
+
+    @Test("[P-09] whoever is invited without permission is not shown the root")
+    func noPermission() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob, .none)])
+        let metadata = try town.metadata(share.url, as: town.bob, root: true).get()
+        #expect(metadata.rootRecord == nil && metadata.permission == .none)
+    }
+
+    @Test("[M-03] metadata tells the caller's role, status and permission, and who the owner is")
+    func roles() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [
+            town.invited(town.bob, .readWrite), town.accepted(town.carol, .readOnly, role: .administrator),
+        ])
+        let bob = try town.metadata(share.url, as: town.bob).get()
+        #expect(bob.role == .privateUser && bob.status == .pending && bob.permission == .readWrite)
+        #expect(bob.owner.userName == town.alice.userName.text && bob.owner.name?.given == "Alice")
+        #expect(bob.share.sharing?.currentUserID == "bob")
+        let carol = try town.metadata(share.url, as: town.carol).get()
+        #expect(carol.role == .administrator && carol.status == .accepted && carol.permission == .readOnly)
+        let alice = try town.metadata(share.url, as: town.alice).get()
+        #expect(alice.role == .owner && alice.status == .accepted && alice.permission == .readWrite)
+        #expect(alice.owner.userName == ZoneAddress.currentUser)
+        #expect(alice.share.address.zone == RecordBench.notes)
+    }
+
+    @Test(
+        "[M-03] of a public share that was not joined yet one would be a public user",
+        arguments: [
+            ParticipantPermission.readOnly, .readWrite,
+        ])
+    func publicShare(permission: ParticipantPermission) throws {
+        let town = try ShareTown()
+        let share = try town.share { $0.publicPermission = permission }
+        let metadata = try town.metadata(share.url, as: town.bob).get()
+        #expect(metadata.role == .publicUser && metadata.status == .pending && metadata.permission == permission)
+        #expect(metadata.share.sharing?.currentUserID == nil)
+        #expect(try town.content(share).participants.count == 1)
+    }
+
+    @Test("[M-04][M-05] unknown URLs, stopped shares and shares for others are all not found")
+    func notFound() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob)])
+        let stopped = try town.share("other", with: [town.invited(town.carol)], tokenSeed: 100)
+        try town.stop(stopped)
+        for url in [ShareTown.url(9), stopped.url, share.url, "", "https://example.com", share.url + "A"] {
+            let error = try #require(try town.metadata(url, as: town.carol).error)
+            #expect(error.code == .unknownItem && error.innerCode == 2003 && error.message == "Share not found")
+            #expect(error.fields.isEmpty && error.cause == nil, "nothing tells them apart")
+            #expect(try town.accept(url, as: town.carol).error?.description == error.description)
+            #expect(try town.ask(url, as: town.carol).error?.description == error.description)
+        }
+        #expect(try town.metadata(stopped.url, as: town.alice).code == .unknownItem)
+    }
+
+    @Test("[M-04] where access can be asked for, outsiders are told that they have none")
+    func outsiders() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob)]) { $0.allowsAccessRequests = true }
+        let error = try #require(try town.metadata(share.url, as: town.carol).error)
+        #expect(error.code == .permissionFailure && error.innerCode == 2007)
+        #expect(try town.accept(share.url, as: town.carol).code == .permissionFailure)
+    }
+
+    @Test("[P-18] an invited address that belongs to nobody may be the caller's, who is told to have it verified")
+    func verification() throws {
+        let town = try ShareTown()
+        let stranger = town.invited("stranger", .handle(.email("stranger@example.com")))
+        let share = try town.share(with: [town.invited(town.bob), stranger]) { $0.allowsAccessRequests = true }
+        #expect(try town.metadata(share.url, as: town.carol).code == .participantMayNeedVerification)
+        #expect(try town.accept(share.url, as: town.carol).code == .participantMayNeedVerification)
+        // As soon as the address is somebody's, it is not the caller's.
+        try town.service.addHandle(.email("stranger@example.com"), to: town.dave.id)
+        #expect(try town.metadata(share.url, as: town.carol).code == .permissionFailure)
+        #expect(try town.metadata(share.url, as: town.dave).error == nil)
+        // With requests off none of this is told.
+        try town.service.removeHandle(.email("stranger@example.com"), from: town.dave.id)
+        try town.change(share) { $0.allowsAccessRequests = false }
+        #expect(try town.metadata(share.url, as: town.carol).code == .unknownItem)
+    }
+
+    @Test("[X-16] who was removed is an outsider at once")
+    func removed() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob)])
+        #expect(try town.accept(share.url, as: town.bob).error == nil)
+        try town.change(share) { $0.participants.removeAll { $0.id == "bob" } }
+        let outsider = try town.metadata(share.url, as: town.carol).error
+        #expect(try town.metadata(share.url, as: town.bob).error?.description == outsider?.description)
+        #expect(try town.accept(share.url, as: town.bob).code == .unknownItem)
+        #expect(try town.acceptance(town.bob, share) == nil)
+    }
+
+    @Test("a request has limits, needs an account in good standing, and a container where sharing is on")
+    func refusals() throws {
+        let town = try ShareTown { $0.requestItemCount = 4 }
+        let urls = (1...5).map { ShareTown.url($0) }
+        func all(_ urls: [String], _ caller: Caller) throws -> [CloudError?] {
+            [
+                cloudError { _ = try town.service.shareMetadata(ShareMetadataRequest(urls: urls), as: caller) },
+                cloudError { _ = try town.service.acceptShares(urls, as: caller) },
+                cloudError { _ = try town.service.requestShareAccess(urls, as: caller) },
+            ]
+        }
+        #expect(
+            try all(urls, town.caller(town.bob)).map { $0?.code } == [.limitExceeded, .limitExceeded, .limitExceeded])
+        #expect(
+            try all([], town.caller(nil)).map { $0?.code } == [.notAuthenticated, .notAuthenticated, .notAuthenticated])
+        #expect(try all([urls[0]], town.caller(town.bob)).allSatisfy { $0 == nil })
+        let off = try ShareTown { $0.isSharingEnabled = false }
+        let errors = [
+            cloudError {
+                _ = try off.service.shareMetadata(ShareMetadataRequest(urls: [urls[0]]), as: off.caller(off.bob))
+            },
+            cloudError { _ = try off.service.acceptShares([urls[0]], as: off.caller(off.bob)) },
+            cloudError { _ = try off.service.requestShareAccess([urls[0]], as: off.caller(off.bob)) },
+        ]
+        #expect(errors.allSatisfy { $0?.message == "Shared zone update is not enabled for container" })
+    }
+}
