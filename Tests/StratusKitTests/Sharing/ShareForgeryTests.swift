@@ -121,7 +121,7 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await stage.owned.save(share) }
         #expect(error?.code == .invalidArguments && error?.localizedDescription.contains("not in this share") == true)
         let wrong = CKShare(rootRecord: root, shareID: CKRecord.ID(recordName: "elsewhere"))
-        let answers = try await stage.owned.modifyRecords(saving: [wrong], deleting: [])
+        let answers = try await stage.owned.modifyRecords(saving: [root, wrong], deleting: [])
         let refusal = #expect(throws: CKError.self) { try answers.saveResults[wrong.recordID]?.get() }
         #expect(refusal?.code == .invalidArguments)
         #expect(refusal?.localizedDescription == "Share must be in the same zone as the current record")
@@ -166,6 +166,25 @@ import Testing
         let blocking = try #require(error?.serverRecord as? CKShare)
         #expect(blocking.recordID == share.recordID && blocking.url == share.url)
         for key in ["record", "root", "share", "rule"] { #expect(error?.userInfo[key] is String) }
+    }
+
+    @Test("[X-01][SH-08] a shared root cannot be shared again, and a share that was never saved leaves nothing behind")
+    func again() async throws {
+        let stage = try SharingStage()
+        let (root, share) = try await stage.shareFolder()
+        let second = CKShare(rootRecord: root)
+        let answers = try await stage.owned.modifyRecords(saving: [root, second], deleting: [])
+        let error = #expect(throws: CKError.self) { try answers.saveResults[second.recordID]?.get() }
+        #expect(error?.code == .alreadyShared && error?.serverRecord?.recordID == share.recordID)
+        try await stage.owned.save(root)
+        #expect(root.share?.recordID == share.recordID)
+
+        let outside = try await stage.owned.record(for: stage.id("outside"))
+        _ = CKShare(rootRecord: outside)
+        #expect(outside.share != nil)
+        outside["text"] = "alone"
+        try await stage.owned.save(outside)
+        #expect(outside.share == nil)
     }
 
     @Test("[L-12][X-10] one participant too many is refused, and nobody is invited")
