@@ -8,6 +8,8 @@
 //   2. What is in memory is what lies in the directory; the directory is read once.
 //   3. What an operation uploads is there, name and all, before the operation is. Files without an operation are what a
 //      crash has left: reading the directory removes them.
+//   4. A file carries the digest of what it says. One that is damaged fails its own operation, and is left alone until
+//      that is removed or saved anew; all others go on.
 
 import Foundation
 import StratusCloud
@@ -23,7 +25,13 @@ final class OperationFiles: LongLivedStore {
     private let files: any AssetFiles
     private let keeper: FileKeeper
     /// Nil until the directory was read.
-    private let kept = Locked<[String: LongLivedEntry]?>(nil)
+    private let kept = Locked<Kept?>(nil)
+
+    private struct Kept {
+        var entries: [String: LongLivedEntry] = [:]
+        /// By the names of their files: what is wrong with those that cannot be read.
+        var damages: [String: String] = [:]
+    }
 
     /// The directory is made with the first operation; the one above it must be there then.
     init(directory: String, files: any AssetFiles = SystemAssetFiles()) {
@@ -35,22 +43,37 @@ final class OperationFiles: LongLivedStore {
     func save(_ entry: LongLivedEntry) throws {
         try changing { kept in
             try write(entry)
-            kept[entry.id] = entry
+            kept.entries[entry.id] = entry
+            kept.damages[Self.fileName(of: entry.id)] = nil
         }
     }
 
-    func entry(_ id: String) throws -> LongLivedEntry? { try changing { $0[id] } }
+    /// Throws `internalError` where the operation's file is damaged.
+    func entry(_ id: String) throws -> LongLivedEntry? {
+        let name = Self.fileName(of: id)
+        return try changing { kept in
+            if let cause = kept.damages[name] {
+                throw CloudError(
+                    .internalError, "The file of a long-lived operation is damaged: remove it, its operation is lost.",
+                    ["file": "\(directory)/\(name)"], cause: cause)
+            }
+            return kept.entries[id]
+        }
+    }
 
-    func entries() throws -> [LongLivedEntry] { try changing { Array($0.values) } }
+    /// Those whose files can be read.
+    func entries() throws -> [LongLivedEntry] { try changing { Array($0.entries.values) } }
 
     func remove(_ id: String) throws {
+        let name = Self.fileName(of: id)
         try changing { kept in
-            guard kept[id] != nil else { return }
+            guard kept.entries[id] != nil || kept.damages[name] != nil else { return }
             do throws(FileFailure) { try files.removeFile(path(of: id)) } catch {
                 guard error.isAbsence else { throw error }
             }
             // Not before: what the disk refuses to remove is still there, and is asked for again.
-            kept[id] = nil
+            kept.entries[id] = nil
+            kept.damages[name] = nil
             try files.syncDirectory(directory)
         }
         // What cannot be removed now is removed when the directory is read again.
@@ -68,42 +91,42 @@ final class OperationFiles: LongLivedStore {
     func keptFile(_ number: Int, of id: String) -> String? { "\(filesDirectory(of: id))/\(number)" }
 
     /// Forgets everything, because the directory was removed.
-    func forget() { kept.withLock { $0 = [:] } }
+    func forget() { kept.withLock { $0 = Kept() } }
 
     // MARK: Helpers
 
     private func changing<Result: Sendable>(
-        _ body: (inout [String: LongLivedEntry]) throws -> Result
+        _ body: (inout Kept) throws -> Result
     ) throws -> Result {
         try kept.withLock { kept in
-            var entries = try kept ?? read()
+            var read = try kept ?? read()
             // Also where the body has failed: what is read need not be read again.
-            defer { kept = entries }
-            return try FileKeeper.explaining(directory) { try body(&entries) }
+            defer { kept = read }
+            return try FileKeeper.explaining(directory) { try body(&read) }
         }
     }
 
-    private func read() throws -> [String: LongLivedEntry] {
-        guard FileManager.default.fileExists(atPath: directory) else { return [:] }
-        var entries: [String: LongLivedEntry] = [:]
+    private func read() throws -> Kept {
+        guard FileManager.default.fileExists(atPath: directory) else { return Kept() }
+        var kept = Kept()
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         defer { removeLeftovers(Set(names)) }
         for name in names where name.hasSuffix(Self.suffix) {
             let data = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
             do {
-                let entry = try JSONDecoder().decode(OperationFile.self, from: data).entry
-                entries[entry.id] = entry
-            } catch {
-                throw CloudError(
-                    .internalError, "The file of a long-lived operation is damaged: remove it, its operation is lost.",
-                    ["file": "\(directory)/\(name)"], cause: "\(error)")
-            }
+                let file = try JSONDecoder().decode(OperationFile.self, from: data)
+                if let damage = try file.damage(under: name) {
+                    kept.damages[name] = damage
+                } else {
+                    kept.entries[file.id] = file.entry
+                }
+            } catch { kept.damages[name] = "\(error)" }
         }
-        return entries
+        return kept
     }
 
     private func write(_ entry: LongLivedEntry) throws {
-        let bytes = [UInt8](try JSONEncoder().encode(OperationFile(entry)))
+        let bytes = [UInt8](try OperationFile(entry).encoded())
         try keeper.makeDirectory(directory)
         let incoming = "\(directory)/\(UUID().uuidString)\(Self.incomingSuffix)"
         try keeper.create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
@@ -125,7 +148,9 @@ final class OperationFiles: LongLivedStore {
         "\(directory)/\(FileKeeper.name(of: id))\(Self.filesSuffix)"
     }
 
-    private func path(of id: String) -> String { "\(directory)/\(FileKeeper.name(of: id))\(Self.suffix)" }
+    private func path(of id: String) -> String { "\(directory)/\(Self.fileName(of: id))" }
+
+    fileprivate static func fileName(of id: String) -> String { "\(FileKeeper.name(of: id))\(suffix)" }
 }
 
 // MARK: - Backup
@@ -189,6 +214,8 @@ private struct OperationFile: Codable {
     var request: Data
     var answer: Data?
     var answered: Date?
+    /// Of the same file without it; nil in files of older versions.
+    var digest: Data?
 
     init(_ entry: LongLivedEntry) {
         id = entry.id
@@ -204,5 +231,31 @@ private struct OperationFile: Codable {
         LongLivedEntry(
             id: id, container: container, account: account, kind: kind, request: request, answer: answer,
             answered: answered)
+    }
+
+    /// The file with its digest.
+    func encoded() throws -> Data {
+        var file = self
+        file.digest = try currentDigest()
+        return try Self.encoder.encode(file)
+    }
+
+    /// What is wrong with a file of this name that could be decoded.
+    func damage(under name: String) throws -> String? {
+        if OperationFiles.fileName(of: id) != name { return "the file is another operation's" }
+        guard let digest else { return nil }
+        return try currentDigest() == digest ? nil : "the digest is of another content"
+    }
+
+    private func currentDigest() throws -> Data {
+        var file = self
+        file.digest = nil
+        return Data(ContentDigest.sha256([UInt8](try Self.encoder.encode(file))))
+    }
+
+    private static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return encoder
     }
 }

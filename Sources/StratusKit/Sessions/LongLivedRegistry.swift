@@ -156,9 +156,10 @@ package final class LongLivedRegistry: Sendable {
     package func found<Made: AnyObject>(
         _ id: String, of caller: Caller, make: (LongLivedEntry) throws -> Made?
     ) throws -> Made? {
-        guard let entry = try entries(of: caller).first(where: { $0.id == id }), let made = try make(entry) else {
-            return nil
-        }
+        // One that is damaged says so, and is not taken for one that is not there.
+        guard let kept = try store.entry(id), let entry = try entries(of: caller).first(where: { $0.id == kept.id }),
+            let made = try make(entry)
+        else { return nil }
         let isKept = try state.withLock { state in
             guard try store.entry(id) != nil else { return false }
             state.running[id, default: Running()].members.insert(ObjectIdentifier(made))

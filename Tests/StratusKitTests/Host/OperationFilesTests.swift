@@ -117,16 +117,49 @@ struct OperationFilesTests {
         }
     }
 
-    @Test("a damaged file is said to be damaged, and is left alone")
+    @Test("a damaged file fails its own operation, is left alone, and gives way to what is saved or removed")
     func damage() throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
+        let whole = OperationFiles(directory: path)
+        for id in ["a", "b", "c"] { try whole.save(entry(id)) }
+        let files = ["a", "b"].map { URL(fileURLWithPath: "\(path)/\(FileKeeper.name(of: $0)).operation") }
+        try Data("{".utf8).write(to: files[0])
+        // A file that can be decoded, and says something else than was written.
+        let text = try String(contentsOf: files[1], encoding: .utf8)
+        let forged = text.replacingOccurrences(of: "alice", with: "mallory")
+        try #require(forged != text)
+        try Data(forged.utf8).write(to: files[1])
+
+        let next = OperationFiles(directory: path)
+        #expect(try next.entries() == [entry("c")])
+        for (id, file) in zip(["a", "b"], files) {
+            let error = try #require(throws: CloudError.self) { try next.entry(id) }
+            #expect(error.code == .internalError && error.fields["file"] == file.path)
+        }
+        #expect(try Data(contentsOf: files[0]) == Data("{".utf8))
+
+        try next.save(entry("a"))
+        try next.remove("b")
+        let last = OperationFiles(directory: path)
+        #expect(try last.entry("a") == entry("a"))
+        #expect(try last.entry("b") == nil)
+    }
+
+    @Test("a file under another operation's name is damaged, and one without a digest is an older version's")
+    func names() throws {
+        let directory = try HostDirectory()
+        let path = directory.url.appendingPathComponent("operations").path
         try OperationFiles(directory: path).save(entry("a"))
-        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: path).first)
-        let file = URL(fileURLWithPath: path + "/" + name)
-        try Data("{".utf8).write(to: file)
-        #expect(throws: (any Error).self) { try OperationFiles(directory: path).entries() }
-        #expect(try Data(contentsOf: file) == Data("{".utf8))
+        let file = { (id: String) in URL(fileURLWithPath: "\(path)/\(FileKeeper.name(of: id)).operation") }
+        try FileManager.default.copyItem(at: file("a"), to: file("b"))
+        #expect(throws: CloudError.self) { try OperationFiles(directory: path).entry("b") }
+
+        var object = try #require(
+            JSONSerialization.jsonObject(with: Data(contentsOf: file("a"))) as? [String: Any])
+        #expect(object.removeValue(forKey: "digest") != nil)
+        try JSONSerialization.data(withJSONObject: object).write(to: file("a"))
+        #expect(try OperationFiles(directory: path).entry("a") == entry("a"))
     }
 
     @Test("what cannot be written is refused, and not remembered")

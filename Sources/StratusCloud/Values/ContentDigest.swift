@@ -1,0 +1,8 @@
+// The digest by which contents are told apart and damage is found.
+
+import Crypto
+
+package enum ContentDigest {
+    /// The SHA-256 of some bytes: 32 bytes.
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+}
