@@ -62,9 +62,10 @@ struct LayoutGoldenTests {
             let text = try String(contentsOf: file, encoding: .utf8)
             declared.formUnion(text.matches(of: /(?:struct|enum) (\w+): LayoutValue\b/).map { String($0.1) })
         }
-        #expect(declared.count >= 29)
+        #expect(declared.count >= 35)
         #expect(Set(LayoutChecks.valueTypes.map { "\($0)" }) == declared)
-        #expect(Set(LayoutSamples.typedValues.map { "\(type(of: $0.value))" }) == declared)
+        let sampled = LayoutSamples.typedValues.map { "\(type(of: $0.value))" }
+        #expect(Set(sampled).union(LayoutSamples.shareContents.map { "\(type(of: $0))" }) == declared)
     }
 
     // This file is written once per format and never recorded anew: it stands for other people's disks.

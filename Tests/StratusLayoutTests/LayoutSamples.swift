@@ -209,11 +209,11 @@ enum LayoutSamples {
 
     /// Every sample but the records.
     static var typedValues: [(key: [UInt8], value: any LayoutValue)] {
-        smallValues + assetAndSchemaValues + accountValues
+        smallValues + assetAndSchemaValues + accountValues + shareValues
     }
 
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {
         try typedValues.map { ($0.key, $0.value.encoded()) }
-            + [fullRecord, smallRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
+            + [fullRecord, smallRecord, shareRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
     }
 }

@@ -4,6 +4,8 @@
 // has come to them. A batch is one transaction: the ledger counts its records no more, and the release entry of the zone
 // has moved behind them, or neither. Each is therefore taken out once, whatever happens in between; a zone that was made
 // anew under the same name has records of its own and is not concerned.
+//
+// What lies outside the zone because of its shares goes before (`ShareReleaser`), so that nothing does when its keys go.
 
 import StratusLayout
 import StratusModel
@@ -15,6 +17,8 @@ package struct AssetReleaseProgress: Hashable, Sendable {
     package var zonesFinished = 0
     /// Fields and list items that count no more.
     package var assetsReleased = 0
+    /// Entries outside the zones that existed because of their shares, and are gone.
+    package var shareEntriesDeleted = 0
     package var commits = 0
     /// Times the release waited for the store.
     package var pauses = 0
@@ -63,18 +67,18 @@ package struct AssetReleaser: Sendable {
         _ release: ReleaseEntry, _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ rest: () -> Void,
         _ shouldContinue: () -> Bool
     ) throws -> Bool {
+        let isShareless = try ShareReleaser(engine: engine).releaseShares(
+            of: release, mayCommit: { mayGoOn(&progress, pause, shouldContinue) },
+            didCommit: { count in
+                progress.commits += 1
+                progress.shareEntriesDeleted += count
+                rest()
+            })
+        guard isShareless else { return false }
         var stored = release
         // Ahead of what is stored where records without assets were passed over.
         var cursor = release
-        var pausesInARow = 0
-        while shouldContinue() {
-            if pausesInARow < engine.options.limits.purgePauseCount, engine.store.isUnderWritePressure {
-                pausesInARow += 1
-                progress.pauses += 1
-                pause()
-                continue
-            }
-            pausesInARow = 0
+        while mayGoOn(&progress, pause, shouldContinue) {
             let batch = try nextBatch(of: cursor)
             if batch.assets.isEmpty, let last = batch.last {
                 cursor.last = last
@@ -91,6 +95,22 @@ package struct AssetReleaser: Sendable {
             stored.last = last
             cursor.last = last
             rest()
+        }
+        return false
+    }
+
+    /// Waits while the store is behind with its own work, but not for ever. Returns false when it was told to stop.
+    private func mayGoOn(
+        _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ shouldContinue: () -> Bool
+    ) -> Bool {
+        var pausesInARow = 0
+        while shouldContinue() {
+            guard pausesInARow < engine.options.limits.purgePauseCount, engine.store.isUnderWritePressure else {
+                return true
+            }
+            pausesInARow += 1
+            progress.pauses += 1
+            pause()
         }
         return false
     }

@@ -33,7 +33,7 @@ extension RequestSorter {
 
     /// What is wrong with a share, or with a record that has a share's name.
     func shareError(_ save: RecordSave) -> CloudError? {
-        let isZoneWide = RecordName(save.address.recordName) == AccessVerdict.zoneWideShare
+        let isZoneWide = RecordName(save.address.recordName) == ShareContent.zoneWideName
         guard save.isShare else {
             guard isZoneWide else { return nil }
             return CloudError(

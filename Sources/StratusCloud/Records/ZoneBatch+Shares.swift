@@ -47,13 +47,13 @@ extension ZoneBatch {
         guard !shares.isEmpty else { return [:] }
         var errors: [RecordName: CloudError] = [:]
         var roots: [RecordName: RecordName] = [:]
-        var isZoneWide = try zone.node(AccessVerdict.zoneWideShare) != nil
+        var isZoneWide = try zone.node(ShareContent.zoneWideName) != nil
         for save in shares {
             var conflict: SharingConflict?
             if let root = save.share?.newRoot {
                 if isZoneWide {
                     conflict = SharingConflict(
-                        rule: "SH-09", record: root, root: nil, share: AccessVerdict.zoneWideShare)
+                        rule: "SH-09", record: root, root: nil, share: ShareContent.zoneWideName)
                 } else if let share = try zone.node(root)?.share ?? roots[root] {
                     conflict = SharingConflict(rule: "SH-08", record: root, root: root, share: share)
                 } else {

@@ -36,7 +36,7 @@ extension ZoneJudge {
 
     /// Whether the zone takes such a share.
     private func checkPlace(of item: ItemSave) throws {
-        let isZoneWide = item.name == AccessVerdict.zoneWideShare
+        let isZoneWide = item.name == ShareContent.zoneWideName
         var capabilities: ZoneCapabilities = []
         if request.zone.isTransactional, let zone {
             let scope = try ZoneFacts.encryptionScope(

@@ -58,7 +58,7 @@ struct ZoneJudge {
         switch SaveVerdict(save, policy: request.policy, storedTag: before?.system.changeTag) {
         case .refused(let reason):
             let server = try before.flatMap { try shown($0) }
-            if reason == .exists, item.name == AccessVerdict.zoneWideShare {
+            if reason == .exists, item.name == ShareContent.zoneWideName {
                 throw SharingConflict(rule: "SH-09", record: nil, root: nil, share: item.name).error(server)
             }
             throw reason.error(item.name, serverRecord: server)

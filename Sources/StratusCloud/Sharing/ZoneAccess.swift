@@ -61,7 +61,7 @@ struct ZoneAccess {
     /// Whether the caller may write a record that lies in this share, or in none, after the request (P-11).
     func mayWrite(in membership: ShareMembership?) throws -> Bool {
         guard zone.isShared else { return true }
-        return try acceptance(of: membership?.share ?? AccessVerdict.zoneWideShare)?.permission == .readWrite
+        return try acceptance(of: membership?.share ?? ShareContent.zoneWideName)?.permission == .readWrite
     }
 
     /// Whether the caller sees the record of this name, if there is one.
@@ -77,7 +77,7 @@ struct ZoneAccess {
             return own.role == .administrator ? [.read, .write] : .read
         }
         let membership = try zoneReader?.shareMembership(of: record.name)
-        switch try acceptance(of: membership?.share ?? AccessVerdict.zoneWideShare)?.permission {
+        switch try acceptance(of: membership?.share ?? ShareContent.zoneWideName)?.permission {
         case .readWrite?: return [.read, .write]
         case .readOnly?: return .read
         case ParticipantPermission.none?, nil: return []

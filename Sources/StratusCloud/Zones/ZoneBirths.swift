@@ -46,7 +46,8 @@ extension CloudService {
         if try transaction.store.contains(keys.zoneSettings(id.name)) {
             try transaction.delete(keys.zoneSettings(id.name))
         }
+        let holdsShares = try transaction.zone(id).map { try ShareReleaser.holdsShares($0) } ?? false
         return try transaction.deleteZone(
-            id, releasingAssetsOf: holdsAssets ? Self.assetOwner(of: id.database) : nil)
+            id, releasingAssetsOf: holdsAssets || holdsShares ? Self.assetOwner(of: id.database) : nil)
     }
 }

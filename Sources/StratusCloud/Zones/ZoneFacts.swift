@@ -40,8 +40,8 @@ enum ZoneFacts {
         guard zone.isTransactional else { return ClientZone(address: zone.address) }
         let scope = try encryptionScope(of: zone.id.name, keys, in: reader)
         // Who sees anything of a zone that is shared whole sees all of it, its share too.
-        let isSharedWhole = try reader.zone(zone.id)?.node(AccessVerdict.zoneWideShare) != nil
-        let share = RecordAddress(recordName: AccessVerdict.zoneWideShare.text, zone: zone.address)
+        let isSharedWhole = try reader.zone(zone.id)?.node(ShareContent.zoneWideName) != nil
+        let share = RecordAddress(recordName: ShareContent.zoneWideName.text, zone: zone.address)
         return ClientZone(
             address: zone.address, capabilities: ZoneVerdict.capabilities(of: zone, scope),
             share: isSharedWhole ? ClientReference(target: share, action: .none) : nil, encryptionScope: scope)

@@ -53,9 +53,10 @@ extension LayoutError {
             .corruptKey, message, ["keyspace": keyspace, "position": "\(position)", "hex": Hex.text(key, limit: 64)])
     }
 
-    /// An error about a damaged value, which it shows as hex.
+    /// An error about a damaged value, which it shows as hex where it holds no secret.
     static func corruptValue(_ message: StaticString, _ value: Span<UInt8>, at position: Int, in item: String) -> Self {
-        LayoutError(
+        if SecretBytes.mayBe(in: value) { return corruptSecret(message, value, at: position, in: item) }
+        return LayoutError(
             .corruptValue, message, ["item": item, "position": "\(position)", "hex": Hex.text(value, limit: 64)])
     }
 

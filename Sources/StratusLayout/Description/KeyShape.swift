@@ -104,6 +104,11 @@ enum KeyPlace {
         self = place
     }
 
+    /// Whether what lies there is a secret, or may be part of one, whatever its bytes look like.
+    var holdsSecrets: Bool {
+        if case .zone(_, _, .shareTokens) = self { true } else { false }
+    }
+
     var shape: KeyShape {
         switch self {
         case .global(let keyspace): KeyShape(keyspace)

@@ -33,6 +33,22 @@ extension ValueDescription {
         return ["\(label) \(old.map { "\($0)" } ?? "nothing") to \(new.map { "\($0)" } ?? "nothing")"]
     }
 
+    /// A field of a share's record. No bytes are shown: a damaged key may stand before what the share holds.
+    static func shareText(_ value: FieldValue) -> String {
+        if case .bytes(let bytes) = value { return "bytes (\(bytes.count))" }
+        return text(value)
+    }
+
+    /// The field of a share's record that holds its content.
+    static func contentText(_ value: FieldValue) -> String {
+        guard case .bytes(let bytes) = value else { return "damaged secret" }
+        do throws(LayoutError) {
+            return text(try ShareContentEntry(decoding: bytes.span).content)
+        } catch {
+            return "damaged secret (\(bytes.count) bytes): \(error.message)"
+        }
+    }
+
     /// The content of a share, without its secrets.
     static func text(_ content: ShareContent) -> String {
         var pieces = [content.root.map { "root \(quoted($0.text))" } ?? "whole zone", "URL \(content.token)"]

@@ -29,7 +29,8 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             case .zone(_, _, let keyspace): try text(of: value, keyspace)
             }
         } catch {
-            return "damaged value \(hex(value)): \(error.message) (position \(error.fields["position"] ?? "0"))"
+            return
+                "damaged value \(hex(value, isSecret: place.holdsSecrets)): \(error.message) (position \(error.fields["position"] ?? "0"))"
         }
     }
 
@@ -147,7 +148,9 @@ extension ValueDescription {
             let record = try RecordCodec.decode("", value)
             let fields = record.record.fields
             let header = try RecordHeader(decoding: value)
-            return (["live", text(header)] + fields.map { text($0.key, $0.value) }).joined(separator: ", ")
+            let isShare = header.type == ShareContent.recordType
+            return (["live", text(header)] + fields.map { text($0.key, $0.value, ofShare: isShare) })
+                .joined(separator: ", ")
         case .tombstone:
             let tombstone = try Tombstone(decoding: value)
             let parent = tombstone.parent.map { ", parent \(quoted($0.text))" } ?? ""
@@ -156,7 +159,8 @@ extension ValueDescription {
         case .firstChunk:
             let count = try RecordCodec.chunkCount(in: value)
             return "live in \(count) chunks, \(text(try RecordHeader(decoding: value)))"
-        case .laterChunk: return "chunk, \(hex(value))"
+        // What it is of is not known here: it may be a share, with its secrets.
+        case .laterChunk: return "chunk, \(value.count) bytes"
         }
     }
 
@@ -170,8 +174,14 @@ extension ValueDescription {
         return pieces.joined(separator: ", ")
     }
 
-    private static func text(_ key: FieldKey, _ field: Field) -> String {
-        "\(quoted(key.text)) = \(text(field.value))" + (field.isEncrypted ? " (encrypted)" : "")
+    private static func text(_ key: FieldKey, _ field: Field, ofShare isShare: Bool) -> String {
+        let value =
+            if key == ShareContent.fieldKey {
+                contentText(field.value)
+            } else {
+                isShare ? shareText(field.value) : text(field.value)
+            }
+        return "\(quoted(key.text)) = \(value)" + (field.isEncrypted ? " (encrypted)" : "")
     }
 
     /// One value of a field.
@@ -196,5 +206,10 @@ extension ValueDescription {
     }
 
     static func quoted(_ text: String) -> String { ReadableText.quoted(text, limit: contentLimit) }
-    private static func hex(_ bytes: Span<UInt8>) -> String { "x'\(Hex.text(bytes, limit: 64))'" }
+
+    /// The bytes as hexadecimal digits or, where they may hold a secret, how many they are.
+    private static func hex(_ bytes: Span<UInt8>, isSecret: Bool = false) -> String {
+        if isSecret || SecretBytes.mayBe(in: bytes) { return "secret (\(bytes.count) bytes)" }
+        return "x'\(Hex.text(bytes, limit: 64))'"
+    }
 }

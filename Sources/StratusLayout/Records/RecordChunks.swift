@@ -6,7 +6,8 @@
 //
 // Invariants: the change sequence says which write a chunk belongs to, so that chunks of two writes are never joined.
 // All chunks but the last are full. Joining checks sequence, index, number and length; anything else is corruption.
-// The header of a record is below 5 kB, so the first chunk always holds it whole.
+// The header of a record is below 5 kB, so the first chunk always holds it whole. A chunk does not say what it is of, so
+// no error shows its bytes: they may be those of a share, with its secrets.
 
 package import StratusModel
 
@@ -49,7 +50,7 @@ package enum RecordChunks {
 
     static func count(in first: Span<UInt8>) throws(LayoutError) -> Int {
         guard try RecordValueKind(of: first) == .firstChunk else { return 1 }
-        var reader = ValueReader(first, "RecordChunk")
+        var reader = ValueReader(first, "RecordChunk", isSecret: true)
         return try readFirstHeader(&reader).count
     }
 
@@ -108,7 +109,7 @@ extension RecordChunks {
                 bytes = [UInt8](copying: value)
                 return
             }
-            var reader = ValueReader(value, "RecordChunk")
+            var reader = ValueReader(value, "RecordChunk", isSecret: true)
             let header = try RecordChunks.readFirstHeader(&reader)
             first = header
             bytes = []
@@ -120,7 +121,7 @@ extension RecordChunks {
         package var missingCount: Int { (first?.count ?? 1) - nextIndex }
 
         package mutating func append(_ chunk: Span<UInt8>) throws(LayoutError) {
-            var reader = ValueReader(chunk, "RecordChunk")
+            var reader = ValueReader(chunk, "RecordChunk", isSecret: true)
             guard let first, missingCount > 0 else { throw reader.corrupt("The record has more chunks than it says.") }
             guard try reader.readByte() == RecordValueKind.laterChunk.rawValue else {
                 throw reader.corrupt("The value is not a later chunk of a record.")
@@ -140,7 +141,7 @@ extension RecordChunks {
         /// The encoded record. Throws `.corruptValue` when a chunk is missing.
         package consuming func finish() throws(LayoutError) -> [UInt8] {
             guard missingCount == 0 else {
-                throw .corruptValue(
+                throw .corruptSecret(
                     "Chunks of the record are missing: check or restore the store.", bytes.span, at: bytes.count,
                     in: "RecordChunk")
             }

@@ -95,6 +95,10 @@ package struct SharePetitioner: Hashable, Sendable {
 
 /// What the server keeps of a share.
 package struct ShareContent: Hashable, Sendable {
+    /// The type of every share's record (SH-02).
+    package static let recordType: RecordType = "cloudkit.share"
+    /// The only name of the share of a whole zone (C-13).
+    package static let zoneWideName: RecordName = "cloudkit.zoneshare"
     /// The field of the share's record under which it is stored. No client can name it (L-09).
     package static let fieldKey: FieldKey = "___sharing"
 

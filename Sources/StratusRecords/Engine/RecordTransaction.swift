@@ -104,7 +104,7 @@ package final class RecordTransaction: RecordReader {
 
     /// Deletes a zone with all it holds. O(1): its number is forgotten here, its keys are purged in the background.
     ///
-    /// With the owner of assets that its records hold, the keys stay until `ZoneRelease` has let go of those.
+    /// With the owner of assets or shares that it holds, its keys stay until a release has let go of those.
     ///
     /// Returns whether there was such a zone.
     @discardableResult

@@ -1,4 +1,4 @@
-// Forgets the history of a zone up to a sequence: links and share marks that ended, and tombstones.
+// Forgets the history of a zone up to a sequence: links, share marks and acceptances that ended, and tombstones.
 //
 // The horizon is raised first, in a commit of its own, so that no reader relies any more on what is then deleted batch
 // by batch. A crash between two batches leaves entries older than the horizon, which nobody reads and the next purge
@@ -47,6 +47,7 @@ private enum HistoryKeyspace: CaseIterable {
     case endedParents
     case endedChildren
     case endedShares
+    case endedAcceptances
 }
 
 /// What one look at a keyspace of history found.
@@ -65,6 +66,7 @@ extension ZoneReader {
             case .endedParents: keys.endedParents.keyRange
             case .endedChildren: keys.endedChildren.keyRange
             case .endedShares: keys.endedShares.keyRange
+            case .endedAcceptances: keys.endedAcceptances.keyRange
             }
         if let last { range.lower = last + [0] }
         var batch = HistoryBatch()
@@ -86,6 +88,7 @@ extension ZoneReader {
         case .endedParents: try keys.readEndedParentKey(key).ended <= horizon
         case .endedChildren: try keys.readEndedChildKey(key).ended <= horizon
         case .endedShares: try keys.readEndedShareKey(key).ended <= horizon
+        case .endedAcceptances: try keys.readEndedAcceptanceKey(key).ended <= horizon
         }
     }
 }

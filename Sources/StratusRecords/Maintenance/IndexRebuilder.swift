@@ -9,7 +9,8 @@
 //      The mark goes with that commit.
 //
 // A rebuild that is interrupted, or fails, leaves the mark: the zone takes no requests, `verify` says so, and another
-// rebuild begins from the start. What the records themselves contradict, a missing parent or two roots on one path, is
+// rebuild begins from the start. What follows from no record stays as it is: the secrets of URLs, what happened to shares,
+// and what people were admitted to, which the raised horizon leaves to the next purge of history. What the records themselves contradict, a missing parent or two roots on one path, is
 // not mended: the report at the end still names it.
 
 package import FoundationEssentials

@@ -60,6 +60,7 @@ extension RecordEngine {
         try verifier.verifyReachability()
         try verifier.verifyCounts()
         try verifier.verifyHistory()
+        try verifier.verifySharing()
         if verifier.header.identity != listing.entry.identity {
             verifier.report.note(.wrong, key: zone.keys.header(), "the header has another identity than the directory")
         }

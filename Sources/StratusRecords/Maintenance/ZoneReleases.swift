@@ -1,4 +1,5 @@
-// Deleted zones whose records still count as holders of assets, in a ledger of the floor above.
+// Deleted zones whose records still count as holders of assets, in a ledger of the floor above, or hold shares, because of
+// which something lies outside the zone.
 //
 // Deleting such a zone leaves a release entry in the place of a purge entry. The floor above takes the records out of its
 // ledger batch by batch, and the transaction that does so moves the entry on: what stands behind its position still
@@ -29,7 +30,7 @@ extension RecordReader {
     package func visitRecords(
         of release: ReleaseEntry, limit: Int = .max, _ visit: (Record) throws -> ScanStep
     ) throws -> RecordName? {
-        let zone = reader(of: release)
+        let zone = zone(of: release)
         let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.records
         // One more than is visited, so that it is known whether there are others.
         let names = try recordNames(in: range, zone.keys, limit: limit == .max ? limit : limit + 1)
@@ -42,7 +43,7 @@ extension RecordReader {
     }
 
     /// A reader of a zone that is deleted. Its name is not known any more: errors say its number.
-    private func reader(of release: ReleaseEntry) -> ZoneReader {
+    package func zone(of release: ReleaseEntry) -> ZoneReader {
         let database = DatabaseID(container: "", owner: release.owner, scope: .private)
         return ZoneReader(
             id: ZoneID(database: database, name: ZoneName("\(release.database) / \(release.zone)")),

@@ -84,7 +84,7 @@ extension ZoneVerifier {
         if let previous { try checkShareNow(previous) }
     }
 
-    private mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
+    mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
         report.entriesChecked += 1
         guard began < start || began >= ended || ended > header.sequence else { return }
         report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")

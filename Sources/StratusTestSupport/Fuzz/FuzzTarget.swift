@@ -34,5 +34,5 @@ package struct FuzzTarget: Sendable {
     }
 
     /// Every target the fuzzer knows.
-    package static var all: [FuzzTarget] { [.tuple, .key, .record, .account, .schemaText, .schemaEntry] }
+    package static var all: [FuzzTarget] { [.tuple, .key, .record, .account, .schemaText, .schemaEntry, .share] }
 }

@@ -1,5 +1,6 @@
 // Checks a whole store: the bytes against their checksums, the indexes against the records, then what is counted against
-// what is there: accounts and their identities, what each owner holds, the contents of assets.
+// what is there: accounts and their identities, what each owner holds, the contents of assets, shares and all that exists
+// because of them.
 
 import StratusCloud
 import StratusModel
@@ -12,10 +13,11 @@ struct Verification {
     let indexes: IndexReport?
     let accounts: [AccountFinding]
     let assets: [AssetFinding]
+    let shares: [ShareFinding]
 
     /// Whether nothing is wrong. Files that nobody counts are none of that: the next host removes them.
     var isClean: Bool {
-        damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assetFaults.isEmpty
+        damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assetFaults.isEmpty && shares.isEmpty
     }
 
     private var assetFaults: [AssetFinding] { assets.filter(\.isFault) }
@@ -32,12 +34,15 @@ struct Verification {
             indexes = nil
             accounts = []
             assets = []
+            shares = []
             return
         }
         damages = []
         indexes = try session.engine.verify { progress("records of \($0.zone.text)", $0.recordsChecked) }
         progress("accounts", 0)
         accounts = try AccountVerifier(engine: session.engine).findings()
+        progress("shares", 0)
+        shares = try ShareVerifier(engine: session.engine).findings()
         progress("assets", 0)
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
         assets = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
@@ -56,6 +61,7 @@ struct Verification {
         }
         lines += accounts.map { "account: " + VisibleText.of($0.description) }
         lines += assets.map { "asset: " + VisibleText.of($0.description) }
+        lines += shares.map { "share: " + VisibleText.of($0.description) }
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked)) index entries, "
@@ -63,6 +69,7 @@ struct Verification {
         var summary = "verify: \(indexes.summary)"
         if !accounts.isEmpty { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
         if !assetFaults.isEmpty { summary += ", \(Quantities.count(assetFaults.count, "fault")) of assets" }
+        if !shares.isEmpty { summary += ", \(Quantities.count(shares.count, "fault")) of shares" }
         if !strayFiles.isEmpty { summary += ", \(Quantities.count(strayFiles.count, "stray file"))" }
         lines.append(summary)
         return lines
@@ -79,12 +86,14 @@ struct Verification {
         object.add("wrongCounts", JSONValue(indexes?.wrongCount ?? 0))
         object.add("accountFaults", JSONValue(accounts.count))
         object.add("assetFaults", JSONValue(assetFaults.count))
+        object.add("shareFaults", JSONValue(shares.count))
         object.add("strayFiles", JSONValue(strayFiles.count))
         var findings = (indexes?.findings ?? []).map { finding in
             Self.finding("\(finding.kind)", finding.place, finding.detail)
         }
         findings += accounts.map { Self.finding($0.kind, $0.place, "\($0)") }
         findings += assets.map { Self.finding($0.kind, $0.place, "\($0)") }
+        findings += shares.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
         object.add("findings", .array(findings))
         return object
     }

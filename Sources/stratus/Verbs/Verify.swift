@@ -7,13 +7,14 @@ struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks every byte against its checksum, every index against the records, and what is counted.",
         discussion: """
-            Also looked at are accounts and all that leads to them, what every account holds of its quota, and the \
-            contents of assets: every file, how often it is held, and what it says. Nothing is changed. Exit code 1 \
+            Also looked at are accounts and all that leads to them, what every account holds of its quota, the \
+            contents of assets (every file, how often it is held, and what it says), and shares: what they hold, their \
+            roots, who has accepted them, their URLs. Nothing is changed and no secret shown. Exit code 1 \
             means that something disagrees ('stratus rebuild' mends indexes), 5 that bytes are damaged (restore a \
             backup). Stray files are told and no fault: orphaned contents are removed by the next host.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
-            "accountFaults","assetFaults","strayFiles","findings":[{"kind","place","detail"}]}
+            "accountFaults","assetFaults","shareFaults","strayFiles","findings":[{"kind","place","detail"}]}
 
             Example: stratus verify --store ./store
             """)

@@ -153,7 +153,7 @@ struct AssetServiceTests {
         let claimed = ZoneAddress(zoneName: "Notes", ownerName: try service.userName(of: alice).text)
         #expect(try copy(asset, zone: claimed) != nil)
         #expect(cloudErrorCode { try copy(asset, zone: claimed, as: bob) } == .invalidArguments)
-        #expect(cloudErrorCode { try copy(asset, zone: claimed, as: bob, .shared) } == .zoneNotFound)
+        #expect(cloudErrorCode { try copy(asset, zone: claimed, as: bob, .shared) } == .assetNotAvailable)
         let nobody = Caller(container: Self.container, account: nil)
         #expect(cloudErrorCode { try copy(asset, as: nobody) } == .notAuthenticated)
     }

@@ -54,7 +54,8 @@ struct DecisionTests {
                 "private _bob _defaultZone: 12", "private _bob Notes: 12", "private _bob _x: 12",
                 "shared __defaultOwner__ _defaultZone: 12", "shared __defaultOwner__ Notes: 12",
                 "shared __defaultOwner__ _x: 12", "shared _alice _defaultZone: 12", "shared _alice Notes: 12",
-                "shared _alice _x: 12", "shared _bob _defaultZone: 26", "shared _bob Notes: 26", "shared _bob _x: 26",
+                "shared _alice _x: 12", "shared _bob _defaultZone: 26",
+                "shared _bob Notes: _bob Notes:_bob", "shared _bob _x: 26",
             ])
     }
 

@@ -52,6 +52,7 @@ final class RecordBench: Sendable {
     let clock = BenchClock()
     let faults = BenchFaults()
     let events = Locked<[CloudEvent]>([])
+    let invitations = Locked<[ShareInvitation]>([])
     let store: any OrderedStore
     let service: CloudService
     let alice: Account
@@ -73,10 +74,11 @@ final class RecordBench: Sendable {
                 ? MemoryStore(options: .init(runsBodiesTwice: runsBodiesTwice))
                 : LevelDBStore.open(at: directory.appendingPathComponent("store").path))
         store = runsBodiesTwice && !inMemory && given == nil ? TwiceRunningStore(plain) : plain
-        let events = events
+        let (events, invitations) = (events, invitations)
         let environment = CloudEnvironment(
             clock: clock, identifiers: identifiers, faults: faults,
-            onEvent: { event in events.withLock { $0.append(event) } })
+            onEvent: { event in events.withLock { $0.append(event) } },
+            onInvitation: { invitation in invitations.withLock { $0.append(invitation) } })
         let assets = AssetStore(
             directory: directory.appendingPathComponent("assets").path, session: identifiers.makeUUID(), clock: clock)
         var engineOptions = RecordEngineOptions()

@@ -1,0 +1,170 @@
+// Explains access in one snapshot. What may be done is asked of `ZoneAccess`, as every path does; the rest says why.
+
+package import StratusModel
+import StratusRecords
+
+struct AccessExplainer {
+    private let service: CloudService
+    private let zone: ZoneID
+    private let name: RecordName
+    private let user: UserName
+    private let reader: RecordReader
+    private var explanation: AccessExplanation
+
+    init(_ service: CloudService, _ name: RecordName, in zone: ZoneID, for user: UserName, reader: RecordReader) {
+        self.service = service
+        self.zone = zone
+        self.name = name
+        self.user = user
+        self.reader = reader
+        explanation = AccessExplanation(
+            user: user.text, container: zone.database.container.text, owner: zone.database.owner?.text,
+            zone: zone.name.text, record: name.text)
+    }
+
+    consuming func explained() throws -> AccessExplanation {
+        let account = try service.accountDirectory.account(userName: user, in: reader)
+        let isUsable = say(standingOf: account)
+        if zone.database.scope == .public {
+            explanation.relation = .world
+            say("The record lies in a public database: the schema's grants for its type decide.")
+        } else if zone.database.owner == user {
+            explanation.relation = .owner
+            say("The zone \(zone.name) belongs to \(user), who may do everything in it.")
+        }
+        guard let zoneReader = try reader.zone(zone) else {
+            say("The zone \(zone.name) does not exist.")
+            return finished()
+        }
+        guard let stored = try zoneReader.record(name) else {
+            say("There is no record \(name) in the zone.")
+            return finished()
+        }
+        explanation.exists = true
+        let membership = try walk(from: stored.record, zoneReader)
+        if let account, explanation.relation == .outsider { try match(account, zoneReader) }
+        try decide(stored, membership, caller: isUsable ? user : nil)
+        return finished()
+    }
+
+    // MARK: Steps
+
+    /// Whether the account may be used now.
+    private mutating func say(standingOf account: Account?) -> Bool {
+        switch account?.standing {
+        case nil: say("Nobody has the user record \(user): the account does not exist.")
+        case .good: return true
+        case .restricted: say("The account of \(user) is restricted, and may do nothing meanwhile.")
+        case .needsVerification: say("The account of \(user) must be verified again, and may do nothing meanwhile.")
+        case .suspended: say("The account of \(user) is suspended, and may do nothing meanwhile.")
+        }
+        return false
+    }
+
+    /// Walks up to the root of a share; sets chain, share and root.
+    private mutating func walk(from record: Record, _ zoneReader: ZoneReader) throws -> ShareMembership? {
+        guard zone.database.scope == .private else { return nil }
+        if record.type == AccessVerdict.shareType {
+            explanation.chain = [name.text]
+            explanation.share = name.text
+            explanation.root = try record.shareContent()?.root?.text
+            say("The record is a share itself: whoever has accepted it sees it.")
+            return nil
+        }
+        let membership = try zoneReader.shareMembership(of: name)
+        let above = try zoneReader.ancestors(of: name) ?? []
+        let end = membership.flatMap { above.firstIndex(of: $0.root) }.map { $0 + 1 } ?? above.count
+        explanation.chain = [name.text] + (membership?.root == name ? [] : above.prefix(end).map(\.text))
+        let path = explanation.chain.joined(separator: " → ")
+        if let membership {
+            explanation.share = membership.share.text
+            explanation.root = membership.root.text
+            say("Its parents lead to the root of the share \(membership.share): \(path).")
+        } else if try zoneReader.node(ShareContent.zoneWideName) != nil {
+            explanation.share = ShareContent.zoneWideName.text
+            say("The whole zone is shared by \(ShareContent.zoneWideName).")
+        } else {
+            say(
+                "It lies in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
+            )
+        }
+        return membership
+    }
+
+    /// Finds the participant that the person is.
+    private mutating func match(_ account: Account, _ zoneReader: ZoneReader) throws {
+        guard let share = explanation.share,
+            let content = try zoneReader.record(RecordName(share))?.record.shareContent()
+        else { return }
+        explanation.publicPermission = "\(content.publicPermission)"
+        let guest = ShareGuest(account)
+        let place = content.participants.first { $0.status == .accepted ? $0.user == user : guest.isInvited(by: $0) }
+        if let place {
+            let participant = AccessExplanation.Participant(place, in: content)
+            explanation.participant = participant
+            explanation.relation = place.status == .accepted ? .member : .invited
+            say(
+                place.status == .accepted
+                    ? "\(user) takes part as \(participant.role) with the permission \(participant.permission)."
+                    : "\(user) is invited as \(participant.role), and has not accepted.")
+        } else if content.blocked.contains(where: { $0.user == user }) {
+            explanation.relation = .blocked
+            say("\(user) is blocked from the share.")
+        } else {
+            let hasAsked = content.requesters.contains { $0.user == user }
+            explanation.relation = hasAsked ? .requester : .outsider
+            say(hasAsked ? "\(user) has asked for access, and waits for an answer." : "\(user) does not take part.")
+            if content.publicPermission != .none {
+                say("By the share's URL they may join with the permission \(content.publicPermission).")
+            }
+        }
+    }
+
+    /// Asks what may be done.
+    private mutating func decide(
+        _ stored: StoredRecord, _ membership: ShareMembership?, caller: UserName?
+    ) throws {
+        let isShared = zone.database.scope == .private && zone.database.owner != user
+        guard caller != nil || zone.database.scope == .public else { return }
+        let address = ZoneAddress(
+            zoneName: zone.name.text,
+            ownerName: isShared ? zone.database.owner?.text ?? "" : ZoneAddress.currentUser)
+        let access = try ZoneAccess(
+            service, to: ResolvedZone(id: zone, address: address, isShared: isShared), caller: caller, in: reader)
+        let permissions = try access.permissions(for: stored)
+        let isShare = stored.record.type == AccessVerdict.shareType
+        let isOthersRoot = isShared && stored.record.share != nil
+        explanation.verdict = AccessExplanation.Verdict(
+            mayRead: permissions.contains(.read), mayChange: permissions.contains(.write),
+            mayDelete: isShare && isShared
+                ? permissions.contains(.read) : permissions.contains(.write) && !isOthersRoot,
+            mayCreateBelow: isShare
+                ? false
+                : isShared
+                    ? try access.mayWrite(in: membership)
+                    : try caller != nil && access.permissions(toCreate: stored.record.type).contains(.create))
+        if isOthersRoot, permissions.contains(.write) { say("It is the share's root: only its owner deletes it.") }
+    }
+
+    private mutating func say(_ reason: String) { explanation.reasons.append(reason) }
+
+    private consuming func finished() -> AccessExplanation {
+        var explanation = explanation
+        explanation.reasons.append(explanation.verdict.sentence(user.text))
+        return explanation
+    }
+}
+
+extension CloudService {
+    /// Why somebody may do what they may with a record: the chain that is walked, the share that is found, the participant
+    /// that they are, and the verdict. For hosts: it tells what the person may not know.
+    ///
+    /// Throws the store's failures.
+    package func explainAccess(
+        to record: RecordName, in zone: ZoneID, for user: UserName
+    ) throws(CloudError) -> AccessExplanation {
+        try reading { reader in
+            try AccessExplainer(self, record, in: zone, for: user, reader: reader).explained()
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// What holds for the content of every share, whoever has written it: (content, where it lies) → what is wrong with it.
+
+import StratusModel
+
+enum ShareInvariants {
+    /// What is wrong with a share's content by itself; nothing of a sound one.
+    static func problems(of content: ShareContent, at place: SharePlace, participantLimit: Int) -> [String] {
+        ownerProblems(content, place) + participantProblems(content, limit: participantLimit)
+            + publicProblems(content) + petitionerProblems(content)
+    }
+
+    private static func ownerProblems(_ content: ShareContent, _ place: SharePlace) -> [String] {
+        var problems: [String] = []
+        if (content.root == nil) != (place.share == ShareContent.zoneWideName) {
+            problems.append(
+                "a share of a whole zone has the name \(ShareContent.zoneWideName), and no other has (C-13)")
+        }
+        guard let owner = content.participants.first, owner.role == .owner else {
+            return problems + ["the first participant is not the owner"]
+        }
+        if owner.user != place.owner { problems.append("the owner is not that of the database") }
+        if owner.status != .accepted || owner.permission != .readWrite || owner.invitation != nil {
+            problems.append("the owner is not as owners are: accepted, reading and writing, not invited")
+        }
+        if content.participants.dropFirst().contains(where: { $0.role == .owner }) {
+            problems.append("there is more than one owner")
+        }
+        return problems
+    }
+
+    private static func participantProblems(_ content: ShareContent, limit: Int) -> [String] {
+        var problems: [String] = []
+        if content.participants.count > limit + 1 {
+            problems.append("there are \(content.participants.count - 1) participants, and may be \(limit) (X-10)")
+        }
+        var ids: Set<ParticipantID> = []
+        var users: Set<UserName> = []
+        var handles: Set<Handle> = []
+        var tokens: Set<ShareToken> = [content.token]
+        for participant in content.participants {
+            let id = participant.id
+            if !ids.insert(id).inserted { problems.append("two participants are called \(id)") }
+            if let user = participant.user, !users.insert(user).inserted {
+                problems.append("the participant \(id) is a person who takes part already")
+            }
+            if participant.status == .accepted, participant.user == nil {
+                problems.append("the participant \(id) has accepted and is nobody")
+            }
+            switch participant.invitation {
+            case .handle(let handle) where !handles.insert(handle).inserted:
+                problems.append("the participant \(id) is invited by an address of another")
+            case .userRecord where participant.user == nil:
+                problems.append("the participant \(id) is invited by user record and is nobody")
+            case .oneTime(let token) where !tokens.insert(token).inserted:
+                problems.append("the participant \(id) has a secret that is another's")
+            case nil where participant.status == .pending:
+                problems.append("the participant \(id) is pending and not invited")
+            default: continue
+            }
+        }
+        return problems
+    }
+
+    /// Public and private participants are never mixed (P-05, X-14).
+    private static func publicProblems(_ content: ShareContent) -> [String] {
+        content.participants.dropFirst().compactMap { participant in
+            let id = participant.id
+            if content.publicPermission == .none {
+                return participant.role == .publicUser
+                    ? "the participant \(id) of a private share is a public user" : nil
+            }
+            if participant.status == .pending || participant.role == .privateUser {
+                return "the participant \(id) of a public share was invited and is no public user"
+            }
+            guard participant.role == .publicUser, participant.permission != content.publicPermission else {
+                return nil
+            }
+            return "the participant \(id) is a public user with another permission than the share's"
+        }
+    }
+
+    private static func petitionerProblems(_ content: ShareContent) -> [String] {
+        var problems: [String] = []
+        let participants = Set(content.participants.compactMap(\.user))
+        var people: Set<UserName> = []
+        for person in content.requesters + content.blocked {
+            if participants.contains(person.user) {
+                problems.append("somebody who takes part asks for access or is blocked: \(person.id)")
+            }
+            if !people.insert(person.user).inserted {
+                problems.append("somebody asks for access or is blocked twice: \(person.id)")
+            }
+        }
+        return problems
+    }
+}

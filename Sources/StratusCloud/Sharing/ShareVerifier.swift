@@ -1,0 +1,86 @@
+// Whether shares, their roots, and all that exists because of them agree. Finds; mends nothing.
+//
+// In one snapshot, every share of every zone is read and asked, by the rule that wrote them (`ShareEntries`), what exists
+// because of it: its root's mark, its secret, acceptances and URLs. What is there and was not named by any share is
+// dangling, but for what a deleted zone still has to let go of.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// Something about shares that is not as it should be.
+package struct ShareFinding: Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// Something cannot be read.
+        case damaged = "damagedShare"
+        /// A share lies where nothing is shared.
+        case misplaced = "misplacedShare"
+        /// What a share holds breaks a rule.
+        case invalid = "invalidShare"
+        /// A share and its root do not name each other.
+        case wrongRoot = "wrongShareRoot"
+        /// A share's secret is not its root's, or a secret is of no root.
+        case wrongToken = "wrongShareToken"
+        /// An acceptance or a URL is not there.
+        case missing = "missingShareEntry"
+        /// An acceptance or a URL says something else than the share.
+        case wrong = "wrongShareEntry"
+        /// An acceptance or a URL that exists because of no share.
+        case dangling = "danglingShareEntry"
+        /// Somebody has accepted who has no account.
+        case stranger = "strangerInShare"
+    }
+
+    package var kind: Kind
+    /// The share, or the entry's key.
+    package var place: String
+    package var detail: String
+
+    package init(kind: Kind, place: String, detail: String) {
+        self.kind = kind
+        self.place = place
+        self.detail = detail
+    }
+
+    package var description: String { "\(place): \(detail)" }
+}
+
+/// Verifies the shares of a store.
+package struct ShareVerifier: Sendable {
+    private let engine: RecordEngine
+    private let participantLimit: Int
+
+    package init(engine: RecordEngine, participantLimit: Int = CloudOptions().participantCount) {
+        self.engine = engine
+        self.participantLimit = participantLimit
+    }
+
+    /// Compares all shares with what exists because of them, in one snapshot.
+    ///
+    /// Throws what reading the store throws; damage of single shares and entries is among the findings.
+    package func findings() throws -> [ShareFinding] {
+        try engine.read { reader in
+            var check = try ShareCheck(reader, participantLimit: participantLimit)
+            for database in try reader.databases() {
+                for listing in try reader.zones(in: database.id) {
+                    let id = ZoneID(database: database.id, name: listing.name)
+                    try check.verify(reader.existingZone(id), identity: listing.entry.identity)
+                }
+            }
+            try check.verifyAcceptances()
+            try check.verifyURLs()
+            return check.findings.sorted { "\($0)" < "\($1)" }
+        }
+    }
+}
+
+extension CloudService {
+    /// What is not as it should be with the shares.
+    package func verifyShares() throws -> [ShareFinding] {
+        try ShareVerifier(
+            engine: engine, participantLimit: max(options.participantCount, CloudOptions().participantCount)
+        ).findings()
+    }
+}

@@ -1,0 +1,219 @@
+// Deleting a zone with shares, or the account of their owner: nothing is left outside the zone, whatever happens meanwhile.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("shares of deleted zones")
+struct ShareReleaseTests {
+    private static let notes = ReleaseBench.notes
+    private static let photos = ReleaseBench.photos
+
+    /// A town with one zone of so many shares, each with two acceptances and two URLs.
+    private static func town(
+        shareCount: Int, in zone: ZoneAddress = notes, on store: any OrderedStore = MemoryStore(),
+        batchCount: Int = 1_000
+    ) throws -> ShareStage {
+        let town = try ShareStage(on: store, batchCount: batchCount)
+        try town.bench.makeZone(zone)
+        try fill(town, zone, shareCount: shareCount, from: 100)
+        return town
+    }
+
+    private static func fill(_ town: ShareStage, _ zone: ZoneAddress, shareCount: Int, from number: Int) throws {
+        for index in 0..<shareCount {
+            let root = RecordName("root-\(index)")
+            let content = town.fullContent(root: root, number + index * 10)
+            try town.write(content, RecordName("Share-\(index)"), in: zone)
+        }
+    }
+
+    @Test(
+        "[Z-04] deleting a zone costs the same with 1 share and with 300, and afterwards nothing of them is left outside it"
+    )
+    func cost() async throws {
+        let costs = try await TestThreads.offPool {
+            try [1, 300].map { count in
+                let town = try Self.town(shareCount: count)
+                guard try town.outside().count == 4 * count, try town.problems().isEmpty else {
+                    throw ConformanceFailure("\(try town.problems())")
+                }
+                let before = town.engine.store.statistics
+                try town.bench.deleteZone(Self.notes)
+                var cost = town.engine.store.statistics.cost - before.cost
+                cost.bytesWritten = 0
+                try town.bench.upkeep()
+                guard try town.outside().isEmpty, try town.problems().isEmpty else {
+                    throw ConformanceFailure("\(try town.problems())")
+                }
+                return cost
+            }
+        }
+        #expect(costs[0] == costs[1])
+        #expect(costs[0].reads < 60)
+    }
+
+    @Test("what lies outside goes in batches, and every verifier agrees before, between and after")
+    func batches() throws {
+        let town = try Self.town(
+            shareCount: 20, on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 12)
+        try town.bench.makeZone(Self.photos)
+        try Self.fill(town, Self.photos, shareCount: 2, from: 5_000)
+        try town.bench.deleteZone(Self.notes)
+        var problems = try town.problems()
+        var counts = [try town.outside().count]
+        let progress = try town.bench.release(rest: {
+            counts.append((try? town.outside().count) ?? -1)
+            problems += (try? town.problems()) ?? ["cannot be verified"]
+        })
+        #expect(problems == [])
+        #expect(counts.prefix(8) == [88, 76, 64, 52, 40, 28, 16, 8])
+        #expect(progress.shareEntriesDeleted == 80 && progress.zonesFinished == 1)
+        // The other zone has kept its own.
+        #expect(try town.outside().count == 8)
+        #expect(try town.bench.release() == AssetReleaseProgress())
+        try town.bench.upkeep()
+        #expect(try town.problems() == [])
+    }
+
+    @Test("a process that ends at any point of the release leaves what the next one finishes")
+    func crashes() throws {
+        for stopAfter in 0...9 {
+            let store = MemoryStore()
+            let town = try Self.town(shareCount: 6, on: store, batchCount: 5)
+            try town.bench.save(0..<7, in: Self.notes)
+            try town.bench.deleteZone(Self.notes)
+            var asked = 0
+            try town.bench.upkeep {
+                asked += 1
+                return asked <= stopAfter
+            }
+            let next = try town.next(on: store.reopened(), batchCount: 4)
+            #expect(try next.problems() == [], "after \(stopAfter)")
+            try next.bench.upkeep()
+            #expect(try next.outside().isEmpty, "after \(stopAfter)")
+            #expect(try next.bench.heldCount() == 0, "after \(stopAfter)")
+            #expect(try next.engine.read { try $0.releases() }.isEmpty, "after \(stopAfter)")
+            #expect(try next.problems() == [], "after \(stopAfter)")
+        }
+    }
+
+    @Test("whatever read or write fails during a release, going on ends with nothing left")
+    func faults() throws {
+        let current = Locked<ShareStage?>(nil)
+        let report = try FaultSweep.run(
+            makeStore: {
+                let store = MemoryStore()
+                let town = try Self.town(shareCount: 2, on: store, batchCount: 3)
+                try town.bench.deleteZone(Self.notes)
+                current.withLock { $0 = town }
+                return store
+            },
+            scenario: { store in
+                guard let town = current.value else { return }
+                try town.next(on: store, batchCount: 3).bench.upkeep()
+            },
+            verify: { store, fault, thrown in
+                guard let town = current.value, thrown != nil else {
+                    throw ConformanceFailure("no error came of \(fault)")
+                }
+                let next = try town.next(on: store, batchCount: 3)
+                var problems = try next.problems()
+                try next.bench.upkeep()
+                problems += try next.problems()
+                guard problems.isEmpty, try next.outside().isEmpty else {
+                    throw ConformanceFailure("after \(fault): \(problems)")
+                }
+            })
+        #expect(report.runCounts[.commitApplied, default: 0] > 3)
+    }
+
+    @Test("a zone made anew under the same name, with shares of the same names, keeps its own")
+    func sameName() throws {
+        let town = try Self.town(shareCount: 4, batchCount: 3)
+        try town.bench.deleteZone(Self.notes)
+        try town.bench.makeZone(Self.notes)
+        try Self.fill(town, Self.notes, shareCount: 3, from: 9_000)
+        let own = try town.outside().filter { entry in
+            try town.place("Share-0").zoneIdentity == Self.identity(of: entry)
+        }
+        #expect(own.count == 12)
+        try town.bench.upkeep()
+        #expect(try town.outside() == own)
+        #expect(try town.problems() == [])
+    }
+
+    private static func identity(of entry: (key: [UInt8], value: [UInt8])) throws -> UUID {
+        if GlobalKeys.acceptances.contains(entry.key) { return try GlobalKeys.readAcceptanceKey(entry.key.span).zone }
+        return try ShareURLEntry(decoding: entry.value.span).zoneIdentity
+    }
+
+    @Test("a zone of the host's that is purged, and one whose shares were all stopped, leave nothing either")
+    func otherDeletions() throws {
+        let town = try Self.town(shareCount: 2)
+        try town.bench.makeZone(Self.photos)
+        try Self.fill(town, Self.photos, shareCount: 2, from: 5_000)
+        for index in 0..<2 { try town.write(nil, RecordName("Share-\(index)"), in: Self.photos) }
+        #expect(try town.outside().count == 8)
+        #expect(try town.problems() == [])
+        try town.bench.deleteZone(Self.photos)
+        // Nothing is to be released where no share is left.
+        #expect(try town.engine.read { try $0.releases() }.isEmpty)
+        try town.bench.service.purgeZone(
+            Self.notes, of: town.alice.id, in: ReleaseBench.container, reason: .purged)
+        #expect(try town.engine.read { try $0.releases() }.count == 1)
+        try town.bench.upkeep()
+        #expect(try town.outside().isEmpty)
+        #expect(try town.problems() == [])
+    }
+
+    @Test("a share that cannot be read keeps its zone from being purged, and is found; the others are released")
+    func damage() throws {
+        let town = try Self.town(shareCount: 2)
+        try town.bench.makeZone(Self.photos)
+        try Self.fill(town, Self.photos, shareCount: 2, from: 5_000)
+        let zone = try town.engine.read { try $0.existingZone(town.zoneID()).keys }
+        let record = try town.engine.read { try $0.store.value(forKey: zone.record("Share-1")) }
+        let sound = try #require(record)
+        var damaged = sound
+        let place = try #require(sound.indices.last { sound[$0...].starts(with: Array("one-".utf8)) })
+        damaged[place - 1] ^= 0x40
+        try town.plant(damaged, at: zone.record("Share-1"))
+        for address in [Self.notes, Self.photos] { try town.bench.deleteZone(address) }
+        for _ in 0..<2 {
+            let error = #expect(throws: RecordsError.self) { try town.bench.upkeep() }
+            #expect(error?.code == .corruption)
+            #expect(try town.engine.read { try $0.releases() }.count == 1)
+        }
+        // What is dead is dead, but not dangling while its zone is to be released.
+        #expect(try town.bench.service.verifyShares() == [])
+        try town.plant(sound, at: zone.record("Share-1"))
+        try town.bench.upkeep()
+        #expect(try town.outside().isEmpty)
+    }
+
+    @Test("an account that goes takes its shares along, also those of a zone whose release was cut off")
+    func departure() throws {
+        for stopAfter in [0, 1, 3] {
+            let town = try Self.town(shareCount: 5, batchCount: 3)
+            try town.bench.makeZone(Self.photos)
+            try Self.fill(town, Self.photos, shareCount: 3, from: 5_000)
+            try town.bench.deleteZone(Self.notes)
+            var asked = 0
+            try town.bench.release(shouldContinue: {
+                asked += 1
+                return asked <= stopAfter
+            })
+            try town.bench.service.deleteAccount(town.alice.id)
+            #expect(try town.outside().isEmpty)
+            #expect(try town.problems() == [])
+            #expect(try town.bench.service.finishDepartures() == 0)
+            #expect(try town.problems() == [])
+        }
+    }
+}

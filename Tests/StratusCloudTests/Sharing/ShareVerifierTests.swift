@@ -1,0 +1,332 @@
+// The verifier of shares must find every fault there can be, and nothing in a store that has none.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("share verifier")
+struct ShareVerifierTests {
+    private static let notes = ReleaseBench.notes
+    private static let photos = ReleaseBench.photos
+
+    /// Alice shares a folder with Bob, Carol and whoever comes by a URL, and a whole zone with Bob.
+    private struct Scene {
+        let town: ShareStage
+        let zone: ZoneKeys
+        let place: SharePlace
+
+        init() throws {
+            town = try ShareStage()
+            for address in [notes, photos] { try town.bench.makeZone(address) }
+            try town.write(town.fullContent(root: "folder", 100), "Share-1")
+            var content = town.content(root: nil, 200)
+            content.participants.append(town.accepted(town.bob))
+            try town.write(content, ShareContent.zoneWideName, in: photos)
+            zone = try town.engine.read { [town] in try $0.existingZone(town.zoneID()).keys }
+            place = try town.place("Share-1")
+        }
+
+        func findings() throws -> [ShareFinding] { try town.bench.service.verifyShares() }
+
+        /// Replaces what a share holds and nothing else.
+        func plant(_ change: (inout ShareContent) -> Void) throws {
+            guard var content = try town.stored("Share-1") else { throw ConformanceFailure("The share is gone.") }
+            change(&content)
+            try plant(Field(.bytes(ShareContentEntry(content).encoded())))
+        }
+
+        func plant(_ field: Field?, share: RecordName = "Share-1") throws {
+            var record = Record(name: share, type: ShareContent.recordType)
+            if let field { record.fields[ShareContent.fieldKey] = field }
+            try save(record)
+        }
+
+        func save(_ records: Record..., in address: ZoneAddress = notes) throws {
+            let stamp = Stamp(date: town.bench.clock.now, user: town.alice.userName)
+            let request = MutationRequest(records.map { .save($0) }, stamp: stamp, tagSalt: 1)
+            try town.engine.transact { [town] in try $0.apply(request, in: town.zoneID(address)) }
+        }
+    }
+
+    @Test("shares as they are written are clean: of a folder, of a whole zone, changed, stopped and shared again")
+    func clean() throws {
+        let scene = try Scene()
+        #expect(try scene.findings() == [])
+        let town = scene.town
+        var content = try #require(try town.stored("Share-1"))
+        content.participants.removeLast(2)
+        content.participants[1].permission = .none
+        try town.write(content, "Share-1")
+        #expect(try scene.findings() == [])
+        try town.write(nil, "Share-1")
+        #expect(try scene.findings() == [])
+        try town.write(town.fullContent(root: "folder", 100), "Share-2")
+        #expect(try town.problems() == [])
+    }
+
+    @Test("contents that break a rule are found, each by that rule")
+    func invariants() throws {
+        let scene = try Scene()
+        let (alice, bob) = (scene.town.alice.userName, scene.town.bob.userName)
+        let date = scene.town.bench.clock.now
+        let faults: [(String, (inout ShareContent) -> Void)] = [
+            ("not the owner", { $0.participants.swapAt(0, 1) }),
+            ("not that of the database", { $0.participants[0].user = "_somebody" }),
+            ("as owners are", { $0.participants[0].permission = .readOnly }),
+            ("more than one owner", { $0.participants[3].role = .owner }),
+            ("the name", { $0.root = nil }),
+            ("are called", { $0.participants[2].id = $0.participants[1].id }),
+            ("takes part already", { $0.participants[2].user = bob }),
+            ("is nobody", { $0.participants[1].user = nil }),
+            (
+                "invited by an address",
+                {
+                    $0.participants[1].invitation = .handle(.email("x@example.com"))
+                    $0.participants[2].invitation = .handle(.email("x@example.com"))
+                }
+            ),
+            ("a secret that is another's", { $0.participants[3].invitation = .oneTime($0.token) }),
+            ("pending and not invited", { $0.participants[3].invitation = nil }),
+            ("private share is a public user", { $0.participants[1].role = .publicUser }),
+            ("public share was invited", { $0.publicPermission = .readOnly }),
+            (
+                "another permission than the share's",
+                { content in
+                    content.publicPermission = .readOnly
+                    content.participants.removeLast(2)
+                    content.participants[1].role = .publicUser
+                }
+            ),
+            (
+                "somebody who takes part asks",
+                {
+                    $0.requesters = [SharePetitioner(id: "r", user: bob, handle: nil, date: date)]
+                }
+            ),
+            (
+                "somebody who takes part asks",
+                {
+                    $0.blocked = [SharePetitioner(id: "r", user: alice, handle: nil, date: date)]
+                }
+            ),
+            (
+                "blocked twice",
+                {
+                    let person = SharePetitioner(id: "r", user: "_x", handle: nil, date: date)
+                    $0.requesters = [person]
+                    $0.blocked = [person]
+                }
+            ),
+            (
+                "may be 100",
+                { content in
+                    content.participants += (0..<98).map { scene.town.oneTime(1_000 + $0) }
+                }
+            ),
+        ]
+        let sound = try #require(try scene.town.stored("Share-1"))
+        for (text, change) in faults {
+            try scene.plant(change)
+            let found = try scene.findings()
+            #expect(found.contains { $0.kind == .invalid && $0.detail.contains(text) }, "\(text): \(found)")
+            #expect(found.allSatisfy { $0.kind != .invalid || $0.place.contains("Share-1") })
+            try scene.plant { $0 = sound }
+            #expect(try scene.findings() == [])
+        }
+        // As many as there may be are as they should be; only their URLs are missing.
+        try scene.plant { content in content.participants += (0..<97).map { scene.town.oneTime(1_000 + $0) } }
+        #expect(try scene.findings().allSatisfy { $0.kind == .missing })
+    }
+
+    @Test("a share that cannot be read, or has no content, is damage, and the others are verified all the same")
+    func damage() throws {
+        let scene = try Scene()
+        for field in [nil, Field(.string("x")), Field(.bytes([1, 2, 3])), Field(.bytes([]))] {
+            try scene.plant(field)
+            let kinds = Set(try scene.findings().map(\.kind))
+            // What exists because of it cannot be known, so it is dangling until it can be read again.
+            #expect(kinds == [.damaged, .wrongRoot, .dangling], "\(kinds)")
+        }
+    }
+
+    @Test("no finding shows a secret")
+    func secrets() throws {
+        let scene = try Scene()
+        let shown = try [
+            { try scene.plant { $0.token = ShareStage.token(7) } },
+            {
+                try scene.plant(
+                    Field(
+                        .bytes(Array(ShareContentEntry(scene.town.fullContent(root: "folder", 7)).encoded().dropLast()))
+                    ))
+            },
+        ].flatMap { plant in
+            try plant()
+            return try scene.findings().map { "\($0)" }
+        }
+        #expect(shown.count > 4)
+        for number in [7, 8, 100, 101] {
+            let token = ShareStage.token(number)
+            for line in shown {
+                #expect(!line.contains(Hex.text(token.bytes.prefix(6).map { $0 })) && !line.contains(token.text))
+            }
+        }
+    }
+
+    @Test("a share where nothing is shared is found: in the default zone, and in a public database")
+    func misplaced() throws {
+        let scene = try Scene()
+        let town = scene.town
+        let content = Field(.bytes(ShareContentEntry(town.content(root: nil, 300)).encoded()))
+        let record = Record(
+            name: ShareContent.zoneWideName, type: ShareContent.recordType, fields: [ShareContent.fieldKey: content])
+        let stamp = Stamp(date: town.bench.clock.now, user: town.alice.userName)
+        let databases = [
+            town.zoneID().database, DatabaseID(container: ReleaseBench.container, owner: nil, scope: .public),
+        ]
+        for (count, database) in databases.enumerated() {
+            let id = ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
+            try town.engine.transact { transaction in
+                let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: stamp, databaseIdentity: UUID())
+                try transaction.createZone(id, birth)
+                try transaction.apply(MutationRequest([.save(record)], stamp: stamp, tagSalt: 1), in: id)
+            }
+            #expect(try scene.findings().map(\.kind) == [ShareFinding.Kind](repeating: .misplaced, count: count + 1))
+        }
+    }
+
+    @Test("roots and shares that do not name each other are found, from either side")
+    func roots() throws {
+        let scene = try Scene()
+        let folder = Record(name: "folder", type: "Note", share: "Share-1")
+        let faults: [([Record], Int)] = [
+            // The mark is gone, is another's, is on another record too, or the root is another record.
+            ([Record(name: "folder", type: "Note")], 1),
+            ([Record(name: "folder", type: "Note", share: "Share-9")], 2),
+            ([Record(name: "other", type: "Note", share: "Share-1")], 1),
+            ([Record(name: "folder", type: "Note"), Record(name: "other", type: "Note", share: "Share-1")], 2),
+        ]
+        for (records, count) in faults {
+            for record in records { try scene.save(record) }
+            let found = try scene.findings()
+            #expect(found.map(\.kind) == [ShareFinding.Kind](repeating: .wrongRoot, count: count), "\(found)")
+            try scene.save(Record(name: "other", type: "Note"))
+            try scene.save(folder)
+            #expect(try scene.findings() == [])
+        }
+        try scene.plant { $0.root = "nobody" }
+        #expect(try scene.findings().filter { $0.kind == .wrongRoot }.count == 2)
+    }
+
+    @Test("a whole zone that is shared with something in it besides is found")
+    func zoneWideAndHierarchical() throws {
+        let scene = try Scene()
+        try scene.town.write(scene.town.fullContent(root: "album", 400), "Share-2", in: Self.photos)
+        let found = try scene.findings()
+        #expect(found.map(\.kind) == [.invalid] && found[0].detail.contains("SH-09"))
+    }
+
+    @Test("secrets that are not the root's, and those of records that are not there, are found")
+    func tokens() throws {
+        let scene = try Scene()
+        let key = scene.zone.shareToken("folder")
+        let sound = ShareTokenEntry(token: ShareStage.token(100)).encoded()
+        for value in [nil, ShareTokenEntry(token: ShareStage.token(999)).encoded()] {
+            try scene.town.plant(value, at: key)
+            #expect(try scene.findings().map(\.kind) == [.wrongToken])
+        }
+        try scene.town.plant([9, 9], at: key)
+        #expect(try scene.findings().map(\.kind) == [.damaged])
+        try scene.town.plant(sound, at: key)
+        try scene.town.plant(sound, at: scene.zone.shareToken("gone"))
+        #expect(try scene.findings().map(\.kind) == [.wrongToken])
+        try scene.town.plant(nil, at: scene.zone.shareToken("gone"))
+        #expect(try scene.findings() == [])
+    }
+
+    @Test("every acceptance and URL that is missing, says something else or is of no share is found, at its key")
+    func entries() throws {
+        let scene = try Scene()
+        let town = scene.town
+        let outside = try town.outside()
+        #expect(outside.count == 6)
+        for (key, value) in outside {
+            let place = "\(KeyDescription(key))"
+            for (planted, kind) in [(nil, .missing), ([9, 9], .damaged), (try Self.altered(key, value), .wrong)]
+                as [([UInt8]?, ShareFinding.Kind)]
+            {
+                try town.plant(planted, at: key)
+                let found = try scene.findings()
+                #expect(found.map(\.kind) == [kind] && found.map(\.place) == [place], "\(found)")
+            }
+            try town.plant(value, at: key)
+        }
+        #expect(try scene.findings() == [])
+        let dangling: [([UInt8], [UInt8])] = [
+            (
+                scene.place.acceptanceKey(of: "_nobody"),
+                try #require(outside[scene.place.acceptanceKey(of: town.bob.userName)])
+            ),
+            (
+                GlobalKeys.shareURL([UInt8](repeating: 5, count: 32)),
+                try #require(outside.first { GlobalKeys.shareURLs.contains($0.key) }).value
+            ),
+        ]
+        for (key, value) in dangling {
+            try town.plant(value, at: key)
+            #expect(try scene.findings().map(\.kind) == [.dangling])
+            try town.plant(nil, at: key)
+        }
+    }
+
+    /// A value that can be read and says something else.
+    private static func altered(_ key: [UInt8], _ value: [UInt8]) throws -> [UInt8] {
+        if GlobalKeys.acceptances.contains(key) {
+            var entry = try AcceptanceEntry(decoding: value.span)
+            entry.permission = entry.permission == .readOnly ? .readWrite : .readOnly
+            return entry.encoded()
+        }
+        var entry = try ShareURLEntry(decoding: value.span)
+        entry.share = "another"
+        return entry.encoded()
+    }
+
+    @Test("an acceptance that began ahead of the zone, or before the last one ended, is found")
+    func times() throws {
+        let scene = try Scene()
+        let key = scene.place.acceptanceKey(of: scene.town.bob.userName)
+        let bytes = try #require(try scene.town.outside()[key])
+        let sound = try AcceptanceEntry(decoding: bytes.span)
+        for since: UInt64 in [0, 1_000] {
+            var entry = sound
+            entry.since = since
+            try scene.town.plant(entry.encoded(), at: key)
+            #expect(try scene.findings().map(\.kind) == [.wrong])
+        }
+        var other = sound
+        other.zone = "Elsewhere"
+        try scene.town.plant(other.encoded(), at: key)
+        #expect(try scene.findings().map(\.kind) == [.wrong])
+        try scene.town.plant(sound.encoded(), at: key)
+        let ended = scene.zone.endedAcceptance(user: scene.town.bob.userName, ended: sound.since + 1, share: "Share-1")
+        try scene.town.plant(EndedAcceptanceEntry(began: 1).encoded(), at: ended)
+        #expect(try scene.findings().map(\.kind) == [.wrong])
+    }
+
+    @Test("somebody who has accepted and has no account is found")
+    func strangers() throws {
+        let scene = try Scene()
+        var content = try #require(try scene.town.stored("Share-1"))
+        var stranger = scene.town.accepted(scene.town.bob)
+        stranger.id = "stranger"
+        stranger.user = "_stranger"
+        content.participants.append(stranger)
+        try scene.town.write(content, "Share-1")
+        #expect(try scene.findings().map(\.kind) == [.stranger])
+    }
+}
