@@ -1,6 +1,6 @@
 // Why somebody may do what they may with a record.
 
-public import Foundation
+import Foundation
 import StratusCloud
 import StratusModel
 

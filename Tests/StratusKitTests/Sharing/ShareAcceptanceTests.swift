@@ -120,6 +120,11 @@ import Testing
         let note = try await stage.shared(stage.dave).record(for: stage.foreignID("note"))
         note["text"] = "by Dave"
         try await stage.shared(stage.dave).save(note)
+        newest.publicPermission = .readOnly
+        try await stage.owned.save(newest)
+        note["text"] = "too late"
+        #expect(await failure { try await stage.shared(stage.dave).save(note) } == "permissionFailure")
+        #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
     }
 
     @Test("[P-16][P-17] a one-time URL is there after the save, is anybody's once, and then the share's")
@@ -127,12 +132,17 @@ import Testing
         let stage = try SharingStage()
         let guest = CKShare.Participant.oneTimeURLParticipant()
         guest.permission = .readWrite
-        let (_, share) = try await stage.shareFolder { $0.addParticipant(guest) }
+        let (_, share) = try await stage.shareFolder { share in
+            share.addParticipant(guest)
+            share.addParticipant(try await stage.person(stage.bob))
+        }
         let url = try #require(share.oneTimeURL(for: guest.participantID))
         #expect(url != share.url)
         #expect(guest.userIdentity.lookupInfo == nil && guest.userIdentity.nameComponents == nil)
         #expect(share.oneTimeURL(for: share.owner.participantID) == nil)
         #expect(await failure { try await stage.accept(share, as: stage.dave) } == "unknownItem")
+        // Bob has an invitation of his own.
+        #expect(await failure { try await stage.accept(url, as: stage.bob) } == "participantAlreadyInvited")
         try await stage.accept(url, as: stage.dave)
         #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
         #expect(await failure { try await stage.accept(url, as: stage.carol) } == "unknownItem")
