@@ -25,7 +25,7 @@ struct StratusCommand: ParsableCommand {
             """,
         subcommands: [
             ImportTree.self, Tree.self, List.self, Get.self, Path.self, Move.self, Remove.self, ShareRoot.self,
-            Zones.self, Verify.self, Rebuild.self,
+            Shares.self, Explain.self, Zones.self, Verify.self, Rebuild.self,
             Stats.self, Keys.self, Compact.self, Backup.self, RepairLosingDamagedData.self, Demo.self,
         ])
 

@@ -66,6 +66,26 @@ struct RecordEngineTests {
         #expect(try refusals(save("b", under: "a", share: "S2")) == ["b": .alreadyShared(third)])
     }
 
+    @Test("a plan says in which share each saved record will lie, as all of the request is placed, and only when asked")
+    func memberships() throws {
+        try apply(save("a", share: "S1"), save("b", under: "a"), save("c", under: "b"), save("x"))
+        let mutations = [save("b", under: "x"), save("c", under: "b"), save("d", under: "a"), save("e", under: "d")]
+        let own = ShareMembership(root: "a", share: "S1")
+        #expect(try memberships(mutations, asks: true) == ["d": own, "e": own])
+        #expect(try memberships(mutations, asks: false).isEmpty)
+        #expect(try memberships([save("a", under: "x", share: "S1")], asks: true) == ["a": own])
+    }
+
+    private func memberships(
+        _ mutations: [RecordMutation], asks: Bool
+    ) throws -> [RecordName: ShareMembership] {
+        var request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
+        request.asksForMemberships = asks
+        let asked = request
+        let plan = try engine.transact { try $0.plan(asked, in: zone) }
+        return plan.memberships
+    }
+
     @Test("swapping a parent and its child in one request is no cycle, pointing both at each other is")
     func swap() throws {
         try apply(save("a"), save("b", under: "a"))

@@ -61,23 +61,40 @@ struct VerbTests {
     @Test("a second share root is refused above, below and at the same place, with the reason")
     func secondRoot() async throws {
         #expect(try await run("share-root set /tree/a --share s").status == 0)
-        let expected = [
-            ("/tree", "below", "its descendant tree/a is already the root of the share s"),
-            ("/tree/a/b", "above", "its ancestor tree/a is already the root of the share s"),
-            ("/tree/a", "same", "the record itself is already the root of the share s"),
-        ]
-        for (record, place, text) in expected {
+        for (record, rule) in [("/tree", "SH-07"), ("/tree/a/b", "SH-07"), ("/tree/a", "SH-08")] {
             let people = try await run("share-root set \(record) --share t")
             #expect(people.status == 1)
-            #expect(people.errors.contains(text))
+            #expect(people.errors.contains("the record tree/a is the root of the share s"))
             let error = try await run("share-root set \(record) --share t --json").error()
             let refusal = try #require((error["refusals"] as? [[String: Any]])?.first)
             #expect(refusal["reason"] as? String == "alreadyShared")
-            #expect(refusal["place"] as? String == place)
+            #expect(refusal["rule"] as? String == rule)
+            #expect(refusal["root"] as? String == "tree/a")
             #expect(refusal["share"] as? String == "s")
         }
         #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == "s")
         #expect(try await run("share-root set /tree --share t").status == 0)
+    }
+
+    @Test("a share is whole: verification finds nothing, before, while and after it is there, and no secret is shown")
+    func wholeShare() async throws {
+        for share in ["s", "t"] {
+            #expect(try await run("share-root set /tree/a --share \(share)").status == 0)
+            #expect(try await run("verify").status == 0)
+            let fields = try #require(try await run("get \(share) --json").object()["fields"] as? [String: Any])
+            let content = try #require(fields["___sharing"] as? [String: Any])
+            #expect(content["type"] as? String == "share")
+            let text = try #require(content["value"] as? String)
+            #expect(text.hasPrefix("share(root \"tree/a\", URL secret, public none, owner("))
+            #expect(try await run("get \(share)").output.contains(text))
+            let keys = try await run("keys")
+            #expect(keys.output.contains("global / shareURLs / x'") && keys.output.contains("shareTokens"))
+            #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == share)
+            #expect(try await run("verify").status == 0)
+            #expect(try await run("get \(share)").status == 3)
+        }
+        let taken = try await run("share-root set /tree/a --share tree/d")
+        #expect(taken.status == 1 && taken.errors.contains("A record has the name of the share"))
     }
 
     @Test("move puts a subtree elsewhere with one write, and refuses a cycle")

@@ -1,4 +1,5 @@
-// stratus verify looks at what is counted: every planted fault of accounts, quotas and assets is found as what it is.
+// stratus verify looks at what is counted: every planted fault of accounts, quotas, assets and
+// shares is found as what it is.
 
 import Foundation
 import StratusCloud
@@ -45,6 +46,11 @@ struct VerifyTests {
         return options
     }
 
+    /// A URL that leads nowhere.
+    private static func url(_ owner: UserName) -> ShareURLEntry {
+        ShareURLEntry(container: "iCloud.default", owner: owner, zone: "gone", zoneIdentity: UUID(), share: "s")
+    }
+
     private func verify() async throws -> (run: ToolRun, object: [String: Any]) {
         let run = try await ToolRun.stratus("verify", "--store", "store", "--json", in: directory)
         return (run, try run.object())
@@ -68,13 +74,15 @@ struct VerifyTests {
         return "\(directory.path)/store/assets/content/\(owner)/\(hex.prefix(2))/\(hex)"
     }
 
-    @Test("each wrong entry of accounts, quotas and assets is found, by its kind, and makes the exit code 1")
+    @Test("each wrong entry of accounts, quotas, assets and shares is found, by its kind, and makes the exit code 1")
     func entries() async throws {
         #expect(try await verify().object["clean"] as? Bool == true)
         let asset = GlobalKeys.asset(owner: owner, digest: digest)
         let identity = GlobalKeys.identity(.externalID, "local")
         let zoneAssets = DatabaseKeys(DatabaseNumber(1)).zoneAssets("photos")
         let stranger = IdentityEntry(account: "stranger").encoded()
+        let url = GlobalKeys.shareURL([UInt8](repeating: 1, count: 32))
+        let acceptance = GlobalKeys.acceptance(user: owner, zone: UUID(), share: "s")
         let faults: [(kind: String, count: String, key: [UInt8], value: [UInt8]?)] = [
             ("missingIdentity", "accountFaults", identity, nil),
             ("danglingIdentity", "accountFaults", GlobalKeys.identity(.externalID, "nobody"), stranger),
@@ -82,6 +90,8 @@ struct VerifyTests {
             ("ownerless", "accountFaults", GlobalKeys.usage(of: "_ghost"), UsageEntry(byteCount: 1).encoded()),
             ("wrongContentCount", "assetFaults", asset, AssetEntry(count: 2, byteCount: 6).encoded()),
             ("wrongZoneAssetCount", "assetFaults", zoneAssets, ZoneAssetsEntry(count: 2).encoded()),
+            ("danglingShareEntry", "shareFaults", url, Self.url(owner).encoded()),
+            ("damagedShare", "shareFaults", acceptance, [1]),
         ]
         for fault in faults {
             let before = try value(fault.key)
@@ -108,7 +118,7 @@ struct VerifyTests {
         let findings = try #require(object["findings"] as? [[String: Any]])
         #expect(findings.map { $0["kind"] as? String } == [kind])
         let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
-        let summary = count == "accountFaults" ? "1 fault of accounts" : "1 fault of assets"
+        let summary = "1 fault of " + count.replacingOccurrences(of: "Faults", with: "s")
         #expect(people.lines.last?.hasSuffix(summary) == true)
     }
 

@@ -1,7 +1,7 @@
 // Who may read and write which record: (record as stored, record as asked for, caller, permissions) → refusal or nil.
 //
 // In a private database its person may do everything; in the public one the grants of the record's type decide (S-18,
-// `GrantVerdict`). User records are the system's: their person modifies them, nobody creates or deletes one, whatever is
+// `GrantVerdict`), in another's zone what was accepted of its shares (`ZoneAccess`). User records are the system's: their person modifies them, nobody creates or deletes one, whatever is
 // granted (S-15).
 
 import StratusModel

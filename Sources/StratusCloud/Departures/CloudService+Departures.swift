@@ -53,7 +53,7 @@ extension CloudService {
         DepartureRunner(
             engine: engine, departure: departure,
             stamp: Stamp(date: environment.clock.now, user: departure.userName),
-            tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger,
+            tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger, acceptances: acceptanceDirectory,
             collector: assets.map { AssetCollector(engine: engine, store: $0) })
     }
 }

@@ -2,9 +2,9 @@
 //
 //   1. One commit: the account and everything that leads to it go; a departure entry takes its place. From here on the
 //      person cannot sign in, nobody can write for them, and their handles are free.
-//   2. Batches: all zones of their private databases are deleted (O(1) each), what they used is forgotten, with it what
-//      zones deleted before still count of their assets, what they subscribed to and accepted goes, and their user record
-//      in every public database.
+//   2. Batches: they leave the shares they have accepted; all zones of their private databases are deleted (O(1) each),
+//      with all that lies outside them because of their shares; what they used is forgotten, with it what zones deleted
+//      before still count of their assets; what they subscribed to goes, and their user record in every public database.
 //   3. When the deleted zones have been purged: their databases go from the directory.
 //   4. One commit: the departure entry goes.
 //
@@ -28,17 +28,20 @@ struct DepartureRunner {
     let stamp: Stamp
     let tagSalt: UInt32
     let assetLedger: AssetLedger
+    let acceptances: AcceptanceDirectory
     /// Removes the files of the person's assets; nil where there are none.
     let collector: AssetCollector?
 
     /// Step 2: makes everything unreachable.
     func removeContent() throws {
+        try ShareDeparture(
+            engine: engine, acceptances: acceptances, user: departure.userName, stamp: stamp, tagSalt: tagSalt
+        ).run()
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
             try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
         }
-        try removeEntries(GlobalKeys.acceptances(of: departure.userName))
         try removeEntries(GlobalKeys.zoneUsages(of: departure.userName))
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
         try removeEntries(GlobalKeys.assets(of: departure.userName))
@@ -70,22 +73,28 @@ struct DepartureRunner {
                 let zones = try transaction.zones(in: database)
                 for zone in zones.prefix(Self.zoneBatchCount) {
                     try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)
-                    try transaction.deleteZone(ZoneID(database: database, name: zone.name))
+                    let id = ZoneID(database: database, name: zone.name)
+                    let holdsShares = try ShareReleaser.holdsShares(transaction.existingZone(id))
+                    try transaction.deleteZone(id, releasingAssetsOf: holdsShares ? departure.userName : nil)
                 }
                 return zones.count > Self.zoneBatchCount
             }
         }
     }
 
-    /// Lets zones that were deleted before be purged at once: nothing is to be taken out of a ledger that goes as a whole.
+    /// Lets deleted zones be purged as soon as nothing lies outside them because of their shares: of assets nothing is to
+    /// be taken out of a ledger that goes as a whole.
     private func abandonReleases(of database: DatabaseID) throws {
         guard let number = try engine.read({ try $0.databaseEntry(database)?.number }) else { return }
-        var hasMore = true
-        while hasMore {
-            hasMore = try engine.transact { transaction in
-                let releases = try transaction.releases(in: number, limit: Self.zoneBatchCount)
-                for release in releases { try transaction.advance(release, to: nil) }
-                return releases.count == Self.zoneBatchCount
+        let releaser = ShareReleaser(engine: engine)
+        while true {
+            let releases = try engine.read { try $0.releases(in: number, limit: Self.zoneBatchCount) }
+            guard !releases.isEmpty else { return }
+            for release in releases { try releaser.releaseShares(of: release) }
+            try engine.transact { transaction in
+                for release in releases where try transaction.isPending(release) {
+                    try transaction.advance(release, to: nil)
+                }
             }
         }
     }

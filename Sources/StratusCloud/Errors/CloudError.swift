@@ -84,6 +84,13 @@ package struct CloudError: Error, Sendable, CustomStringConvertible {
         self.serverRecord = serverRecord
     }
 
+    /// The error without its variables: for whom they are not meant, such as what another's data takes.
+    var withoutFields: CloudError {
+        var error = self
+        error.fields = [:]
+        return error
+    }
+
     package var description: String {
         let number = innerCode.map { "\(code.rawValue)/\($0)" } ?? "\(code.rawValue)"
         let variables = fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }

@@ -74,8 +74,8 @@ struct AssetPreflight {
                 // An atomic zone is written whole; elsewhere each save may find the room alone.
                 let needs = zones[index].isAtomic ? added.map { _ in added.reduce(0) { $0.addingCapped($1) } } : added
                 for (place, need) in needs.enumerated() where need > 0 && least.addingCapped(need) > limit {
-                    zones[index].saves[place].quotaError = QuotaLedger.exceeded(
-                        limit: limit, needed: least.addingCapped(need))
+                    let error = QuotaLedger.exceeded(limit: limit, needed: least.addingCapped(need))
+                    zones[index].saves[place].quotaError = zones[index].zone.isShared ? error.withoutFields : error
                 }
             }
         }

@@ -1,7 +1,6 @@
 // Who goes with deleted records: at any depth those that hold a `deleteSelf` reference to one of them, and the
-// share of a root (SH-11). The whole of
-// a cascade goes in one commit, so one that is too long for it is not done at all, and is the error of the deletion that
-// was asked for; the other deletions of the request are not the worse for it.
+// share of a root (SH-11). The whole of a cascade goes in one commit, so one that is too long for it is not done at all,
+// and is the error of the deletion that was asked for; the other deletions of the request are not the worse for it.
 
 import StratusModel
 import StratusRecords

@@ -14,7 +14,8 @@
 //   8. Shares in the way, marks of roots; the plan of the record layer: parents, children, cycles; where participants'
 //      records will lie.                                                  (ZoneBatch+Shares, RefusalVerdict, ZoneAccess)
 //   9. Schema, contents of assets, the store's limit, quota.              (SchemaKeeper, AssetLedger, QuotaLedger)
-//  10. Writing: ledgers, records, what shares have outside their records, and last what was learnt. A zone that is atomic is written whole or not at all; in any other each item stands alone.
+//  10. Writing: ledgers, records, what shares have outside their records, and last what was learnt. A zone that is atomic
+//      is written whole or not at all; in any other each item stands alone.
 //  11. How a failure spreads to the other items of its zone.              (FailureSpread)
 //   And at last:
 //  12. What was taken in and is not used is let go; the answers stand in the order of the request.

@@ -2,14 +2,24 @@
 
 import StratusModel
 
-struct ShareDraft: Sendable {
+/// A class, because nearly every save has none and carries it along.
+final class ShareDraft: Sendable {
     /// Nil for a new share.
-    var old: ShareContent?
-    var new: ShareContent
+    let old: ShareContent?
+    let new: ShareContent
     /// Those who are invited by this change.
-    var invited: [ParticipantID] = []
+    let invited: [ParticipantID]
     /// Whose the handles are by which people were invited.
-    var handleOwners: [Handle: UserName] = [:]
+    let handleOwners: [Handle: UserName]
+
+    init(
+        old: ShareContent?, new: ShareContent, invited: [ParticipantID] = [], handleOwners: [Handle: UserName] = [:]
+    ) {
+        self.old = old
+        self.new = new
+        self.invited = invited
+        self.handleOwners = handleOwners
+    }
 
     /// The root that a new share makes one; nil for a share that is there and for one of a whole zone.
     var newRoot: RecordName? { old == nil ? new.root : nil }

@@ -10,24 +10,29 @@ extension ZoneBatch {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
         let parents = saves.map { ($0.name, $0.record.parent) }
         let newShares = newShares
+        var late: [JudgedSave] = []
         for name in Self.parentsFirst(parents) {
             guard let save = saveByName[name] else { continue }
             if let root = save.share?.newRoot {
-                // It was carried out with its root, unless that failed before or is another share's.
-                guard newShares[root] != name || saveByName[root] == nil else { continue }
+                // The first one goes with its root; others are in its way, or have no root.
+                if newShares[root] != name || saveByName[root] == nil { late.append(save) }
+                continue
             }
             let share = newShares[name].flatMap { saveByName[$0] }
-            let unit = [save] + (share.map { [$0] } ?? [])
-            let failures = try carryOut(saves: unit, deletes: [])
-            guard !failures.isEmpty else { continue }
-            for member in unit {
-                let error = failures[member.name] ?? FailureSpread.batchRequestFailed
-                errors[member.name] = spread(error, to: member)
-            }
+            try carryOut(unit: [save] + (share.map { [$0] } ?? []))
         }
+        for save in late { try carryOut(unit: [save]) }
         let places = try deletes.map { ($0, try zone.node($0)?.parent) }
         for name in Self.parentsFirst(places).reversed() {
             errors[name] = try carryOut(saves: [], deletes: [name])[name]
+        }
+    }
+
+    private mutating func carryOut(unit: [JudgedSave]) throws {
+        let failures = try carryOut(saves: unit, deletes: [])
+        guard !failures.isEmpty else { return }
+        for member in unit {
+            errors[member.name] = spread(failures[member.name] ?? FailureSpread.batchRequestFailed, to: member)
         }
     }
 

@@ -128,7 +128,8 @@ extension ZoneBatch {
 
     private func judgeSchema(of saves: [JudgedSave]) throws -> SchemaJudgement {
         try service.schemaKeeper.judge(
-            saves.map(\.record.withoutShareContent), container: outset.container, mode: service.options.schemaMode,
+            saves.map { $0.share == nil ? $0.record : $0.record.withoutShareContent }, container: outset.container,
+            mode: service.options.schemaMode,
             isPublic: request.zone.isPublic, in: transaction)
     }
 

@@ -35,7 +35,7 @@ extension ZoneBatch {
                 byteCount: change, to: charged.owner, zone: zone, limit: charged.limit, in: transaction)
             return nil
         } catch let error as CloudError where error.code == .quotaExceeded {
-            return error
+            return request.zone.isShared ? error.withoutFields : error
         }
     }
 

@@ -27,6 +27,11 @@ extension ZoneBatch {
         saves: [JudgedSave], removed: [RemovedRecord], kept: Set<RecordName>
     ) throws -> [RecordName: CloudError] {
         var errors = try conflictErrors(saves)
+        for save in saves {
+            guard let root = save.share?.newRoot, errors[save.name] == nil else { continue }
+            // It was to be saved in the same request (SH-04), and is not.
+            if !saves.contains(where: { $0.name == root }) { errors[save.name] = FailureSpread.batchRequestFailed }
+        }
         for record in removed {
             if request.zone.isShared, record.share != nil || record.content != nil {
                 // No cascade takes along what the participant could not delete.

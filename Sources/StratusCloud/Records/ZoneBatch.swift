@@ -2,8 +2,8 @@
 // batch is made anew for each run and holds everything that changes.
 //
 // Judging reads each record once and decides it alone (`ZoneJudge`). Carrying out decides the records together: cascades,
-// owning references, shares, hierarchy, schema, contents, size, quota; then everything is written. An atomic zone is carried out
-// whole or not at all. Otherwise all that may be done is tried at once, and only where something of it
+// owning references, shares, hierarchy, schema, contents, size, quota; then everything is written. An atomic zone is
+// carried out whole or not at all. Otherwise all that may be done is tried at once, and only where something of it
 // is refused each item stands alone: saves with parents first, then deletes with children first.
 
 import FoundationEssentials

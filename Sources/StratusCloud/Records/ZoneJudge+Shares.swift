@@ -34,8 +34,15 @@ extension ZoneJudge {
             share: ShareDraft(old: old, new: left.content))
     }
 
-    /// Whether the zone takes such a share.
+    /// Whether the zone takes such a share, and the root is one.
     private func checkPlace(of item: ItemSave) throws {
+        if let root = item.save.sharing?.root.map({ RecordName($0.recordName) }),
+            request.saves.contains(where: { $0.name == root && $0.save.isShare })
+        {
+            throw CloudError(
+                .invalidArguments, "A share is no root of another: share a record.",
+                ["record": item.name.text, "root": root.text])
+        }
         let isZoneWide = item.name == ShareContent.zoneWideName
         var capabilities: ZoneCapabilities = []
         if request.zone.isTransactional, let zone {

@@ -102,6 +102,8 @@ struct ZoneJudge {
         let sentKeys = save.sentKeys(request.policy)
         var record = ClientRecord(stored, zone: request.zone.address, viewer: account.userName)
         record.fields = record.fields.filter { sentKeys.contains($0.key) }
+        // Who has left in the same request is told no more of a root than before.
+        if request.zone.isShared, stored.record.share != nil { record.parent = nil }
         return record
     }
 

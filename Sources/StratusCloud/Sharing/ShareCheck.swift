@@ -140,10 +140,12 @@ struct ShareCheck {
     /// A share has its root's secret, and every secret is that of a record or of the whole zone.
     private mutating func verifyTokens(_ zone: ZoneReader, _ shares: [SharePlace: ShareContent]) throws {
         for (place, content) in shares {
-            let stored = try zone.store.withValue(forKey: zone.keys.shareToken(content.root)) {
-                try ShareTokenEntry(decoding: $0)
-            }
-            if stored?.token != content.token {
+            let key = zone.keys.shareToken(content.root)
+            let value = try zone.store.value(forKey: key)
+            let entry = value.flatMap { try? ShareTokenEntry(decoding: $0.span) }
+            if value != nil, entry == nil {
+                note(.damaged, key: key, "the secret of a URL cannot be read")
+            } else if entry?.token != content.token {
                 note(.wrongToken, place, "the secret of its URL is not the one kept for its root")
             }
         }

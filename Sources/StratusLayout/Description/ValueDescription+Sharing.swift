@@ -1,6 +1,6 @@
 // Shares as one readable line. Invariant: no line holds a secret; where one is, stands the word `secret`.
 
-import StratusModel
+package import StratusModel
 
 extension ValueDescription {
     static func text(_ entry: ShareURLEntry) -> String {
@@ -39,8 +39,8 @@ extension ValueDescription {
         return text(value)
     }
 
-    /// The field of a share's record that holds its content.
-    static func contentText(_ value: FieldValue) -> String {
+    /// What the field of a share's record says that holds its content, without its secrets; of a damaged one the reason.
+    package static func contentText(_ value: FieldValue) -> String {
         guard case .bytes(let bytes) = value else { return "damaged secret" }
         do throws(LayoutError) {
             return text(try ShareContentEntry(decoding: bytes.span).content)

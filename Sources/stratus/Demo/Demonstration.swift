@@ -1,14 +1,15 @@
-// What a store does with a real tree, step by step, each step with its cost. Records are saved, moved and deleted as a
-// CloudKit program does it; reading, share marks and verification are below the face.
+// What a store does with a real tree, step by step, each step with its cost. Records are saved, shared, moved and deleted
+// as a CloudKit program does it; chains and verification are below the face.
 //
 //   1. Forget what an earlier demonstration left.     6. Refuse a second root above, below and at the same place.
-//   2. Import the tree.                               7. Move a folder into the shared tree, and out of it.
-//   3. Import it again: nothing is written.           8. Delete that folder.
-//   4. Make a folder the root of a share.             9. Verify everything.
-//   5. Show the chain and the share of a deep file.
+//   2. Import the tree.                               7. Share it with a second person (Demonstration+Guest).
+//   3. Import it again: nothing is written.           8. Move a folder into the shared tree, and out of it.
+//   4. Make a folder the root of a share.             9. Delete that folder.
+//   5. Show the chain and the share of a deep file.  10. Verify everything.
 //
 // A step that does not come out as it must ends the demonstration with an error.
 
+import StratusKit
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -42,6 +43,7 @@ final class Demonstration {
         try makeRoot(stage)
         try showChain(of: stage.shared.deepest, "chain of a deep file", isShared: true)
         try refuseSecondRoots(stage)
+        try shareWithGuest(stage)
         try moveInAndOut(stage)
         try deleteMoved(stage)
         let verification = try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
@@ -94,11 +96,16 @@ final class Demonstration {
 
     private func makeRoot(_ stage: DemoStage) throws {
         try heading("make \(shown(stage.shared.name.text)) the root of a share")
-        _ = try step("mark a share root", { _ in 1 }) {
-            try RecordChange.setShare(share, of: stage.shared.name, in: zone, session)
+        _ = try step("share a folder", { _ in 2 }) {
+            try session.owner().share(recordID(stage.shared.name), named: share.text)
         }
         try console.line(
-            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; one was written")
+<<<<<<< HEAD
+            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; the root and the share were written")
+=======
+            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; it and its root were written"
+        )
+>>>>>>> origin/helper-share-joining
     }
 
     private func showChain(of name: RecordName, _ title: String, isShared: Bool) throws {
@@ -115,16 +122,13 @@ final class Demonstration {
         let inner = stage.shared.innerFolder ?? stage.shared.deepest
         let places = [("above", stage.base), ("below", inner), ("at the same place", stage.shared.name)]
         for (place, name) in places {
-            let refusal = try step("refuse a root \(place)", { _ in 0 }) { () -> Refusal? in
-                do {
-                    _ = try RecordChange.setShare("share-two", of: name, in: zone, session)
-                    return nil
-                } catch let error as RequestRefused {
-                    return error.refusals[name]
-                }
+            let refusal = try step("refuse a root \(place)", { _ in 0 }) {
+                try Self.refusal { _ = try session.owner().share(recordID(name), named: "share-two") }
             }
-            guard let refusal else { throw unexpected("a second root \(place) was not refused") }
-            try console.line("\(place), \(shown(name.text)): \(shown(refusal.description))")
+            guard let refusal, refusal.code == .alreadyShared else {
+                throw unexpected("a second root \(place) was not refused")
+            }
+            try console.line("\(place), \(shown(name.text)): \(shown(refusal.localizedDescription))")
         }
     }
 
@@ -155,14 +159,30 @@ final class Demonstration {
 
     // MARK: Telling
 
-    private func heading(_ text: String) throws {
+    func heading(_ text: String) throws {
         try console.line()
         try console.line(console.styled("== \(text)", .bold))
         try console.flush()
     }
 
+    func recordID(_ name: RecordName) -> CKRecord.ID {
+        CKRecord.ID(recordName: name.text, zoneID: CKRecordZone.ID(zoneName: zone.name.text))
+    }
+
+    /// The error that CloudKit refuses a request with, or nil where it does not.
+    static func refusal(of body: () throws -> Void) throws -> CKError? {
+        do {
+            try body()
+            return nil
+        } catch let error as ItemsRefused {
+            return error.errors.min { $0.key < $1.key }?.value
+        } catch let error as CKError {
+            return error
+        }
+    }
+
     @discardableResult
-    private func step<Result>(
+    func step<Result>(
         _ title: String, _ recordCount: (Result) -> Int, _ body: () throws -> Result
     ) throws -> Result {
         let (result, cost) = try StepCost.measuring(session, body)
@@ -175,9 +195,9 @@ final class Demonstration {
         return result
     }
 
-    private func shown(_ text: String) -> String { VisibleText.of(text) }
+    func shown(_ text: String) -> String { VisibleText.of(text) }
 
-    private func unexpected(_ what: String) -> ToolError {
+    func unexpected(_ what: String) -> ToolError {
         ToolError(
             .refused, "The demonstration went wrong, which is a fault of the software: report it.", ["step": what])
     }

@@ -66,13 +66,17 @@ struct ErrorReport {
 
     /// An error of a request as a whole.
     private init(cloudError error: CKError) {
-        let fields = error.userInfo.filter { !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("CK") }
         let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
         let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription
         self.init(
             code: "\(error.code)", message: error.localizedDescription,
-            fields: fields.compactMapValues { $0 as? String }, cause: cause,
+            fields: Self.fields(of: error), cause: cause,
             exit: cause?.hasPrefix("corruption") == true ? .corruption : Self.exit("\(error.code)"))
+    }
+
+    /// What an error of CloudKit's names beside its text.
+    private static func fields(of error: CKError) -> [String: String] {
+        error.userInfo.filter { !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("CK") }.compactMapValues { $0 as? String }
     }
 
     private static func exit(_ code: String) -> ExitStatus {
@@ -108,10 +112,12 @@ struct ErrorReport {
             JSONValue.object(Self.object(of: refusal, for: name))
         }
         let failed = items.sorted { $0.key < $1.key }.map { name, error in
-            JSONValue.object([
-                "record": .string(name.text), "reason": .string("\(error.code)"),
-                "text": .string(error.localizedDescription),
-            ])
+            var object: JSONObject = ["record": .string(name.text), "reason": .string("\(error.code)")]
+            for (key, value) in Self.fields(of: error).sorted(by: { $0.key < $1.key }) where key != "record" {
+                object.add(key, .string(value))
+            }
+            object.add("text", .string(error.localizedDescription))
+            return JSONValue.object(object)
         }
         error.add("refusals", .array(refused + failed))
         error.add("exitCode", JSONValue(Int(exit.rawValue)))

@@ -1,4 +1,4 @@
-// Changes of one record's place or mark, and the deletion of whole subtrees.
+// Changes of one record's place, and the deletion of whole subtrees.
 
 import StratusModel
 import StratusRecords
@@ -16,16 +16,6 @@ enum RecordChange {
         _ name: RecordName, under parent: RecordName?, in zone: ZoneID, _ session: StoreSession
     ) throws -> RecordName? {
         try change(name, in: zone, session) { $0.parent = parent }.parent
-    }
-
-    /// Makes a record the root of a share, or no root any more. Returns the share it was the root of.
-    ///
-    /// Throws `RequestRefused`, with nothing changed, when it is in another share or one lies below it, and
-    /// `unknownRecord`.
-    static func setShare(
-        _ share: RecordName?, of name: RecordName, in zone: ZoneID, _ session: StoreSession
-    ) throws -> RecordName? {
-        try change(name, in: zone, session) { $0.share = share }.share
     }
 
     /// Reads a record, changes it and writes it, as one transaction. Returns the record as it was.

@@ -140,6 +140,11 @@ final class StoreSession {
         try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
     }
 
+    /// Who has accepted which share: the server's own memory of it where there is one.
+    var acceptances: AcceptanceDirectory {
+        get throws { try stratus?.service.acceptanceDirectory ?? AcceptanceDirectory() }
+    }
+
     /// The database that the verb works in.
     ///
     /// Throws `notFound` when nobody has the account it belongs to.
@@ -164,6 +169,47 @@ final class StoreSession {
     func existingClient(of zone: ZoneID) throws -> ZoneClient {
         guard let client = try client(of: zone) else { throw choice.noAccount }
         return client
+    }
+
+    // MARK: People
+
+    /// The database's owner with CloudKit's face, for what only clients do.
+    ///
+    /// Throws `notFound` where the database's owner has no account.
+    func owner() throws -> ShareClient {
+        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else {
+            throw choice.noAccount
+        }
+        return ShareClient(stratus.container(try database.container.text, signedInAs: found))
+    }
+
+    /// Somebody else of the store, by the host's own identifier.
+    struct Guest {
+        let account: Stratus.Account
+        let client: ShareClient
+    }
+
+    /// Another person of the store, who is made where there is none.
+    func guest(externalID: String, email: String) throws -> Guest {
+        guard let stratus else { throw choice.noAccount }
+        let account = try stratus.account(externalID: externalID, createIfMissing: .init(emails: [email]))
+        return Guest(
+            account: account,
+            client: ShareClient(stratus.container(try database.container.text, signedInAs: account)))
+    }
+
+    /// Accepts a share as somebody who has its URL.
+    func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
+        guard let stratus else { throw choice.noAccount }
+        return try stratus.open(url, as: guest.account)
+    }
+
+    /// The server's rules, for what hosts look up.
+    var service: CloudService {
+        get throws {
+            guard let stratus else { throw choice.noAccount }
+            return try stratus.service
+        }
     }
 
     // MARK: Below the face

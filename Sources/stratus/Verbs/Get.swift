@@ -1,6 +1,7 @@
 // stratus get: one record with all its fields.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -10,6 +11,7 @@ struct Get: ParsableCommand {
         discussion: """
             --json: {"record","type","parent","share","changeTag","changeSequence","created":{"date","user"},\
             "modified":{"date","user"},"fields":{KEY:{"type","value","encrypted"}}}
+            What a share holds has the type "share"; the secrets of its URLs are not shown.
 
             Example: stratus get /share/doc/README --store ./store
             """)
@@ -52,10 +54,22 @@ struct Get: ParsableCommand {
         try line("created", Self.text(of: stored.system.created))
         try line("modified", Self.text(of: stored.system.modified))
         try console.line(console.styled("fields", .dim))
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+        for (key, field) in Self.shownFields(of: record) {
             let mark = field.isEncrypted ? " (encrypted)" : ""
-            try console.line("  \(VisibleText.of(key.text)) = \(field.value.visibleText)\(mark)")
+            // What the server keeps of a share holds secrets, which nobody is shown.
+            let text = key == ShareContent.fieldKey ? Self.shareText(field) : field.value.visibleText
+            try console.line("  \(VisibleText.of(key.text)) = \(text)\(mark)")
         }
+    }
+
+<<<<<<< HEAD
+    /// What the server keeps of a share holds secrets; 'stratus shares show' tells the rest of it.
+    private static func shownFields(of record: Record) -> [RecordFields.Element] {
+        record.fields.filter { $0.key != ShareContent.fieldKey }
+=======
+    private static func shareText(_ field: Field) -> String {
+        VisibleText.of(ValueDescription.contentText(field.value))
+>>>>>>> origin/helper-share-joining
     }
 
     private static func text(of stamp: Stamp) -> String {
@@ -65,8 +79,15 @@ struct Get: ParsableCommand {
     private static func object(of stored: StoredRecord) -> JSONObject {
         let record = stored.record
         var fields: JSONObject = [:]
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+<<<<<<< HEAD
+        for (key, field) in shownFields(of: record) {
             var object = field.value.object
+=======
+        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+            let isShare = key == ShareContent.fieldKey
+            var object: JSONObject =
+                isShare ? ["type": "share", "value": .string(shareText(field))] : field.value.object
+>>>>>>> origin/helper-share-joining
             object.add("encrypted", .boolean(field.isEncrypted))
             fields.add(key.text, .object(object))
         }

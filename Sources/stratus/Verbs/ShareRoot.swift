@@ -1,4 +1,8 @@
-// stratus share-root: marks a record as the root of a share, or takes the mark away.
+<<<<<<< HEAD
+// stratus share-root: shares a record with everything below it, or ends its share.
+=======
+// stratus share-root: makes a record the root of a share that nobody is invited to yet, or ends that share.
+>>>>>>> origin/helper-share-joining
 
 import ArgumentParser
 import FoundationEssentials
@@ -8,10 +12,18 @@ import StratusRecords
 struct ShareRoot: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share-root",
-        abstract: "Marks a record as the root of a share, or takes the mark away.",
+<<<<<<< HEAD
+        abstract: "Shares a record with everything below it, or ends its share.",
         discussion: """
-            A record and everything below it are in the share. On a path from a record up to its top there is at most one \
-            share root: a second one above, below or at the same place is refused.
+            A record and everything below it are in the share; nobody is invited yet. On a path from a record up to its top \
+            there is at most one share root: a second one above, below or at the same place is refused.
+=======
+        abstract: "Makes a record the root of a share, or ends that share.",
+        discussion: """
+            The share is private, and its owner takes part in it alone. A record and everything below it are in the \
+            share. On a path from a record up to its top there is at most one share root: a second one above, below or \
+            at the same place is refused.
+>>>>>>> origin/helper-share-joining
 
             Example: stratus share-root set /share/doc --store ./store
             """,
@@ -45,8 +57,10 @@ struct ShareRoot: ParsableCommand {
     struct ClearShareRoot: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "clear",
-            abstract: "Takes the mark of a share root away.",
+            abstract: "Ends the share that a record is the root of.",
             discussion: """
+                Everybody who took part is out of it. The records stay.
+
                 --json: {"record","share","cost":{…}}; share is the one it was the root of, or null if it was none.
 
                 Example: stratus share-root clear /share/doc --store ./store
@@ -65,11 +79,15 @@ struct ShareRoot: ParsableCommand {
         _ address: RecordAddress, to share: RecordName?, _ arguments: StoreArguments, _ zoneArguments: ZoneArguments
     ) throws {
         let console = Console(usesJSON: arguments.json)
-        try StoreSession.with(arguments) { session in
+        try StoreSession.with(arguments, .existingAsClient) { session in
             let zone = try session.zone(zoneArguments)
             let name = try session.read(zone) { try $0.resolve(address) }
-            let (old, cost) = try StepCost.measuring(session) {
-                try RecordChange.setShare(share, of: name, in: zone, session)
+            let root = try session.existingClient(of: zone).recordID(name)
+            let owner = try session.owner()
+            let (old, cost) = try StepCost.measuring(session) { () -> RecordName? in
+                guard let share else { return try owner.stopSharing(root).map { RecordName($0) } }
+                _ = try owner.share(root, named: share.text)
+                return nil
             }
             let record = VisibleText.of(name.text)
             if let share {

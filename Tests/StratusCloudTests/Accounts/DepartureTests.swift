@@ -13,6 +13,11 @@ import Testing
 struct DepartureTests {
     private static let containers: [ContainerName] = ["iCloud.com.example.app", "iCloud.com.example.other"]
 
+    fileprivate static let deadAcceptance = AcceptanceEntry(
+        container: containers[0], owner: "_somebody", zone: "Gone", role: .privateUser, permission: .readOnly,
+        participant: "p", since: 1, date: Date(timeIntervalSinceReferenceDate: 0)
+    ).encoded()
+
     /// Two people with private zones in two containers, user records, subscriptions, acceptances and usage.
     private struct Town {
         let bench: AccountBench
@@ -32,8 +37,9 @@ struct DepartureTests {
                     try fillPublic(container, of: account)
                 }
                 try bench.service.engine.transact { transaction in
+                    // Of a zone that is not there any more.
                     let key = GlobalKeys.acceptance(user: account.userName, zone: UUID(), share: "Share-1")
-                    try transaction.set(key, to: [1])
+                    try transaction.set(key, to: DepartureTests.deadAcceptance)
                 }
             }
         }
@@ -163,7 +169,7 @@ struct DepartureTests {
                 let zone = UUID(
                     uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(index >> 8), UInt8(index & 0xFF)))
                 try transaction.set(
-                    GlobalKeys.acceptance(user: account.userName, zone: zone, share: "S"), to: [1])
+                    GlobalKeys.acceptance(user: account.userName, zone: zone, share: "S"), to: Self.deadAcceptance)
             }
         }
         try service.deleteAccount(account.id)

@@ -30,6 +30,7 @@ struct JoiningTests {
         after.participants[1].user = town.bob.userName
         #expect(try town.content(share) == after)
 
+        #expect(try town.service.verifyShares() == [])
         let commits = town.bench.commitCount
         #expect(try town.accept(share.url, as: town.bob).get() == answer)
         let own2 = try town.accept(share.url, as: town.alice).get().sharing
@@ -152,6 +153,7 @@ struct JoiningTests {
         let answers = try town.service.acceptShares(urls, as: town.caller(town.bob))
         #expect(answers.map(\.code) == [nil, .unknownItem, nil])
         #expect(town.bench.commitCount == commits + 2)
+        #expect(try town.service.verifyShares() == [])
         let event = town.bench.events.value.last
         #expect(event?.kind == .acceptShares && event?.failedItemCount == 1 && event?.commitCount == 2)
         #expect(try town.acceptanceCount(town.bob) == 2)
@@ -179,5 +181,35 @@ struct JoiningTests {
         for account in [town.bob, town.carol] { _ = try town.accept(share.url, as: account).get() }
         let report = try town.service.verifyUsage(of: town.alice.userName)
         #expect(report.isExact, "\(report)")
+    }
+
+    @Test("people who come while others are removed leave nothing behind that is not so", .timeLimit(.minutes(10)))
+    func race() async throws {
+        try await TestThreads.offPool {
+            let town = try ShareTown(runsBodiesTwice: false)
+            let share = try town.share { $0.publicPermission = .readWrite }
+            let guests = [town.bob, town.carol, town.dave]
+            let failures = Locked<[CloudError.Code]>([])
+            try TestThreads.run(4) { index in
+                for _ in 0..<20 {
+                    if index < guests.count {
+                        if let code = try town.accept(share.url, as: guests[index]).code {
+                            failures.withLock { $0.append(code) }
+                        }
+                    } else {
+                        try town.change(share) { $0.participants.removeLast(max(0, $0.participants.count - 2)) }
+                    }
+                }
+            }
+            #expect(failures.value.isEmpty)
+            let users = Set(try town.content(share).participants.compactMap(\.user))
+            for guest in guests {
+                #expect(try (town.acceptance(guest, share) != nil) == users.contains(guest.userName))
+            }
+            #expect(try town.service.verifyShares() == [])
+            let kinds = try town.service.shareEvents(of: town.zone, limit: 1_000).events.map(\.kind)
+            let joined = kinds.count { $0 == .joined }
+            #expect(joined - kinds.count { $0 == .removed } == users.count - 1)
+        }
     }
 }

@@ -59,7 +59,9 @@ extension RecordBench {
 
     func accept(_ share: ClientRecord, by account: Account) throws -> Result<ClientRecord, CloudError> {
         let url = try #require(share.sharing?.url)
-        return try service.acceptShares([url], as: caller(account))[0]
+        let answer = try service.acceptShares([url], as: caller(account))[0]
+        #expect(try shareFindings().isEmpty)
+        return answer
     }
 
     /// A share of a root with somebody who has accepted.
@@ -89,7 +91,9 @@ extension RecordBench {
         var claim = try #require(record.sharing).claim
         body(&claim)
         save.sharing = claim
-        return try modify([save], by: account, in: database).saves[0]
+        let answer = try modify([save], by: account, in: database).saves[0]
+        #expect(try shareFindings().isEmpty)
+        return answer
     }
 
     /// The records of Alice's zone Notes that somebody sees in their shared database, of those named.
@@ -125,8 +129,9 @@ extension RecordSave {
     }
 
     /// The save of a record in Alice's zone by somebody else.
-    static func new(_ address: RecordAddress, parent: String? = nil, _ values: [String: ClientValue] = [:]) -> RecordSave
-    {
+    static func new(
+        _ address: RecordAddress, parent: String? = nil, _ values: [String: ClientValue] = [:]
+    ) -> RecordSave {
         .new(address.recordName, in: address.zone, parent: parent, values)
     }
 }

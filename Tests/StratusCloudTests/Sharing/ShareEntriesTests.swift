@@ -64,7 +64,7 @@ struct ShareEntriesTests {
         let entries = ShareEntries.urlEntries(of: Self.content([used, unused]), at: Self.place)
         let decoded = try entries.map { try ShareURLEntry(decoding: $0.value.span) }
         #expect(decoded.map(\.participant) == [nil, used.id, unused.id])
-        for (entry, token) in zip(entries, [1, 2, 3].map { ShareStage.token($0) }) {
+        for (entry, token) in zip(entries, (1...3).map { ShareStage.token($0) }) {
             #expect(try GlobalKeys.readShareURLKey(entry.key.span) == ShareEntries.digest(of: token))
             #expect(!Hex.text(entry.key + entry.value).contains(Hex.text(token.bytes)))
         }

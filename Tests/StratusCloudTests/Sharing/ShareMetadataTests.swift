@@ -112,6 +112,22 @@ struct ShareMetadataTests {
         #expect(try town.metadata(stopped.url, as: town.alice).code == .unknownItem)
     }
 
+    @Test("[M-05] a share is gone with its zone, also where another zone has the name")
+    func zoneGone() throws {
+        let town = try ShareTown()
+        let share = try town.share(with: [town.invited(town.bob), town.accepted(town.carol)])
+        let request = ModifyZonesRequest(deletes: [RecordBench.notes])
+        _ = try town.service.modifyZones(request, as: town.caller(town.alice), in: .private).deletes[0].get()
+        for isMadeAnew in [false, true] {
+            if isMadeAnew { try town.bench.makeNotes() }
+            for account in [town.alice, town.bob, town.carol] {
+                let error = try town.metadata(share.url, as: account).error
+                #expect(error?.description == "11/2003: Share not found")
+                #expect(try town.accept(share.url, as: account).code == .unknownItem)
+            }
+        }
+    }
+
     @Test("[M-04] where access can be asked for, outsiders are told that they have none")
     func outsiders() throws {
         let town = try ShareTown()

@@ -216,4 +216,76 @@ struct ShareReleaseTests {
             #expect(try town.problems() == [])
         }
     }
+
+    @Test("[P-13] somebody whose account is deleted leaves the shares they take part in, and nobody else does")
+    func leaving() throws {
+        let town = try Self.town(shareCount: 3)
+        let before = try #require(try town.stored("Share-1"))
+        try town.bench.service.deleteAccount(town.bob.id)
+        for index in 0..<3 {
+            let content = try #require(try town.stored(RecordName("Share-\(index)")))
+            #expect(content.participants.map(\.user) == [town.alice.userName, town.carol.userName, nil])
+        }
+        var after = try #require(try town.stored("Share-1"))
+        after.participants.insert(before.participants[1], at: 1)
+        #expect(after == before)
+        #expect(try town.outside().count == 9)
+        #expect(try town.problems() == [])
+        // The zone remembers, for feeds and for its owner, that he saw the shares and left them.
+        let (ended, events) = try town.engine.read { reader in
+            let zone = try reader.existingZone(town.zoneID())
+            var ended: [EndedAcceptanceKeyParts] = []
+            try zone.store.scan(zone.keys.endedAcceptances(of: town.bob.userName).keyRange) { key, _ in
+                ended.append(try zone.keys.readEndedAcceptanceKey(key))
+                return .next
+            }
+            var events: [ShareEvent] = []
+            try zone.store.scan(zone.keys.shareEvents.keyRange) { _, value in
+                events.append(try ShareEventEntry(decoding: value).event)
+                return .next
+            }
+            return (ended, events)
+        }
+        #expect(ended.map(\.share) == ["Share-0", "Share-1", "Share-2"])
+        #expect(events.map(\.kind) == [.left, .left, .left])
+        #expect(events.allSatisfy { $0.actor == town.bob.userName && $0.user == town.bob.userName })
+        #expect(try town.bench.service.finishDepartures() == 0)
+        #expect(try town.problems() == [])
+    }
+
+    @Test("whatever fails while somebody's account is deleted, they have left every share in the end, once")
+    func leavingFaults() throws {
+        let current = Locked<ShareStage?>(nil)
+        let report = try FaultSweep.run(
+            makeStore: {
+                let store = MemoryStore()
+                let town = try Self.town(shareCount: 2, on: store)
+                current.withLock { $0 = town }
+                return store
+            },
+            scenario: { store in
+                guard let town = current.value else { return }
+                let service = try town.next(on: store).bench.service
+                try service.deleteAccount(town.bob.id)
+                guard try service.finishDepartures() == 0 else { throw ConformanceFailure("not finished") }
+            },
+            verify: { store, fault, thrown in
+                guard let town = current.value, thrown != nil else {
+                    throw ConformanceFailure("no error came of \(fault)")
+                }
+                // Bob comes back as somebody else where his account is gone, and is left where nothing has happened.
+                let next = try town.next(on: store)
+                var problems = try next.problems()
+                if try next.bench.service.account(town.bob.id) != nil {
+                    try next.bench.service.deleteAccount(town.bob.id)
+                }
+                guard try next.bench.service.finishDepartures() == 0 else { throw ConformanceFailure("not finished") }
+                problems += try next.problems()
+                let places = try (0..<2).map { try next.stored(RecordName("Share-\($0)"))?.participants.count }
+                guard problems.isEmpty, places == [3, 3], try next.outside().count == 6 else {
+                    throw ConformanceFailure("after \(fault): \(problems), \(places)")
+                }
+            })
+        #expect(report.runCounts[.commitApplied, default: 0] > 3)
+    }
 }

@@ -31,7 +31,9 @@ struct ShareStage {
 
     /// The server of the next process over the same store.
     func next(on store: any OrderedStore, batchCount: Int = 1_000) throws -> ShareStage {
-        try ShareStage(bench.next(on: store, batchCount: batchCount))
+        // Each process draws other identifiers: by how often the files were asked for.
+        _ = try? bench.files.names(in: "/store")
+        return try ShareStage(bench.next(on: store, batchCount: batchCount))
     }
 
     // MARK: Contents

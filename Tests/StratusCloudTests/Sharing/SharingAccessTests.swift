@@ -98,7 +98,8 @@ struct SharingAccessTests {
         let deleted = try bench.modify(deleting: [bench.shared("page")], by: bench.bob, in: .shared).deletes[0]
         #expect(deleted.error?.message == "DELETE operation not permitted")
         #expect(try bench.write("file", by: carol).code == nil)
-        #expect(try bench.modify([.new(bench.shared("c"), parent: "file")], by: carol, in: .shared).saves[0].code == nil)
+        let own = try bench.modify([.new(bench.shared("c"), parent: "file")], by: carol, in: .shared).saves[0]
+        #expect(own.code == nil)
         #expect(try bench.modify(deleting: [bench.shared("page")], by: carol, in: .shared).deletes[0].code == nil)
         #expect(try !bench.exists(.note("page")))
         #expect(try bench.fetch(.note("file")).get().fields["n"] != nil)
@@ -210,7 +211,8 @@ struct SharingAccessTests {
         _ = try bench.modify([trap], by: bench.bob, in: .shared).saves[0].get()
         for atomic in [true, false] {
             let answer = try bench.modify(
-                deleting: [bench.shared("tail")], atomic: atomic, by: bench.bob, in: .shared).deletes[0]
+                deleting: [bench.shared("tail")], atomic: atomic, by: bench.bob, in: .shared
+            ).deletes[0]
             #expect(answer.error?.fields["rule"] == "P-12")
         }
         #expect(try bench.exists(.note("folder")) && bench.exists(.note("Share")) && bench.exists(.note("tail")))
@@ -254,7 +256,8 @@ struct SharingAccessTests {
                 [.new(address)], deleting: [RecordAddress(recordName: "file", zone: zone)], by: carol, in: .shared)
             let looked = try bench.service.fetchZones(.named([zone]), as: caller, in: .shared)[0].1.error
             let removed = try bench.service.modifyZones(
-                ModifyZonesRequest(deletes: [zone]), as: caller, in: .shared).deletes[0].error
+                ModifyZonesRequest(deletes: [zone]), as: caller, in: .shared
+            ).deletes[0].error
             let errors = [fetched, written.saves[0].error, written.deletes[0].error, looked, removed]
             return errors.map { ($0?.description ?? "none").replacing(zone.description, with: "ZONE") }
         }
@@ -297,7 +300,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["folder"], by: bench.bob) == ["folder"])
     }
 
-    @Test("[D-07][Z-05] zones of others are listed by owner with what they can do; they are neither made nor deleted there")
+    @Test("[D-07][Z-05] zones of others are listed with what they can do; they are neither made nor deleted there")
     func zones() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -317,7 +320,8 @@ struct SharingAccessTests {
         let own = try bench.service.fetchZones(.named([whole]), as: bench.caller(bench.alice), in: .private)[0].1.get()
         #expect(own.share?.target == RecordAddress(recordName: "cloudkit.zoneshare", zone: whole))
         let deleted = try bench.service.modifyZones(
-            ModifyZonesRequest(deletes: [bench.others()]), as: bench.caller(bench.bob), in: .shared).deletes[0]
+            ModifyZonesRequest(deletes: [bench.others()]), as: bench.caller(bench.bob), in: .shared
+        ).deletes[0]
         #expect(deleted.code == .permissionFailure)
     }
 

@@ -1,0 +1,109 @@
+// A second person is invited to the shared folder, works in it, and is removed. After every step the server explains why
+// they may do with a deep file what they may.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusRecords
+
+extension Demonstration {
+    private static let guestID = "guest-of-the-demonstration"
+    private static let guestEmail = "guest@demonstration.example"
+
+    /// Throws `refused` when a step comes out otherwise than it must.
+    func shareWithGuest(_ stage: DemoStage) throws {
+        let owner = try session.owner()
+        let guest = try session.guest(externalID: Self.guestID, email: Self.guestEmail)
+        let root = recordID(stage.shared.name)
+        try heading("share \(shown(stage.shared.name.text)) with a second person")
+        try explain(stage, guest, mayRead: false)
+
+        let share = try step("invite somebody", { _ in 1 }) {
+            try owner.invite(email: Self.guestEmail, to: root, permission: .readWrite)
+        }
+        try console.line("\(Self.guestEmail) is invited, and may read and write; the share's URL is not shown")
+        try explain(stage, guest, mayRead: false)
+        guard let url = share.url else { throw unexpected("the share has no URL") }
+
+        try step("accept by the URL", { _ in 1 }) { _ = try session.open(url, as: guest) }
+        try console.line("the guest has accepted")
+        try explain(stage, guest, mayRead: true)
+
+        let seen = try look(at: stage, guest)
+        try edit(seen.file, stage, guest)
+        try refuseOutside(stage, guest, seen.zone)
+
+        _ = try step("remove the guest", { _ in 1 }) {
+            try owner.remove(userRecordName: guest.account.userRecordName, from: root)
+        }
+        try expectNothingSeen(seen.file, guest)
+        try console.line("the guest is removed: the zone and its records have vanished from the shared database")
+        try explain(stage, guest, mayRead: false)
+    }
+
+    /// What the guest finds in the shared database.
+    private func look(
+        at stage: DemoStage, _ guest: StoreSession.Guest
+    ) throws -> (zone: CKRecordZone.ID, file: CKRecord.ID) {
+        let zones = try step("list the shared zones", { $0.count }) { try guest.client.sharedZones() }
+        guard zones.count == 1, let sharedZone = zones.first, sharedZone.zoneName == zone.name.text else {
+            throw unexpected("the shared database lists \(zones.count) zones")
+        }
+        let file = CKRecord.ID(recordName: stage.shared.deepest.text, zoneID: sharedZone)
+        let record = try step("fetch a shared file", { _ in 1 }) { try guest.client.sharedRecord(file) }
+        try console.line("the guest sees the zone \(shown(sharedZone.zoneName)) of another, and in it:")
+        try console.line("  \(shown(record.recordID.recordName))  \(shown(record[TreeField.name.text] as? String ?? ""))")
+        return (sharedZone, file)
+    }
+
+    private func edit(_ file: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
+        let note = "read by the guest"
+        try step("edit a shared file", { _ in 1 }) {
+            try guest.client.setShared(note, forKey: "note", of: file)
+        }
+        let stored = try session.read(zone) { try $0.record(stage.shared.deepest) }
+        guard stored?.record.fields["note"]?.value == .string(note),
+            stored?.system.modified.user.text == guest.account.userRecordName
+        else { throw unexpected("the guest's edit is not in the owner's zone") }
+        try console.line("the guest has edited it, and the owner sees by whom")
+    }
+
+    private func refuseOutside(
+        _ stage: DemoStage, _ guest: StoreSession.Guest, _ sharedZone: CKRecordZone.ID
+    ) throws {
+        let outside = CKRecord.ID(recordName: stage.base.text, zoneID: sharedZone)
+        let unseen = try step("refuse to read outside", { _ in 0 }) {
+            try Self.refusal { _ = try guest.client.sharedRecord(outside) }
+        }
+        guard let unseen, unseen.code == .unknownItem else { throw unexpected("the guest reads outside the share") }
+        let uncreated = try step("refuse to write outside", { _ in 0 }) {
+            let name = CKRecord.ID(recordName: "made-by-the-guest", zoneID: sharedZone)
+            return try Self.refusal {
+                try guest.client.makeShared(name, type: TreeType.file.text, under: outside)
+            }
+        }
+        guard let uncreated, uncreated.code == .permissionFailure else {
+            throw unexpected("the guest writes outside the share")
+        }
+        try console.line("outside, reading: \(shown(unseen.localizedDescription))")
+        try console.line("outside, writing: \(shown(uncreated.localizedDescription))")
+    }
+
+    private func expectNothingSeen(_ file: CKRecord.ID, _ guest: StoreSession.Guest) throws {
+        guard try guest.client.sharedZones().isEmpty else { throw unexpected("a removed guest sees a zone") }
+        let refusal = try Self.refusal { _ = try guest.client.sharedRecord(file) }
+        guard refusal?.code == .zoneNotFound else { throw unexpected("a removed guest reads a record") }
+    }
+
+    /// Why the guest may or may not read the deep file.
+    private func explain(_ stage: DemoStage, _ guest: StoreSession.Guest, mayRead: Bool) throws {
+        let explanation = try session.service.explainAccess(
+            to: stage.shared.deepest, in: zone, for: UserName(guest.account.userRecordName))
+        for line in explanation.reasons { try console.line("  \(shown(line))") }
+        try console.object(["explanation": .object(explanation.object)])
+        guard explanation.verdict.mayRead == mayRead else {
+            throw unexpected("the explanation is another than what holds")
+        }
+    }
+}

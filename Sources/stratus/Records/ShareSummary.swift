@@ -1,0 +1,98 @@
+// A share and its events in words, without its secrets.
+
+import StratusCloud
+import StratusModel
+
+struct ShareSummary {
+    let name: RecordName
+    let content: ShareContent
+    /// Nil unless somebody has asked for it.
+    let url: String?
+
+    init(_ name: RecordName, _ content: ShareContent, url: String? = nil) {
+        self.name = name
+        self.content = content
+        self.url = url
+    }
+
+    var lines: [String] {
+        let subject = content.root.map { "of \(VisibleText.of($0.text)) and everything below it" } ?? "of the whole zone"
+        var lines = ["share \(VisibleText.of(name.text)) \(subject), public permission \(content.publicPermission)"]
+        for participant in content.participants {
+            lines.append(
+                "  \(Self.person(participant.user, participant.handle)): \(participant.role), "
+                    + "\(participant.permission), \(participant.status) since \(Quantities.date(participant.added))")
+        }
+        lines += content.requesters.map { "  \(Self.person($0.user, $0.handle)): asks for access" }
+        lines += content.blocked.map { "  \(Self.person($0.user, $0.handle)): blocked" }
+        if let url { lines.append("  \(VisibleText.of(url))") }
+        return lines
+    }
+
+    var object: JSONObject {
+        var object: JSONObject = [
+            "share": .string(name.text), "root": JSONValue(content.root?.text),
+            "publicPermission": .string("\(content.publicPermission)"),
+            "allowsAccessRequests": .boolean(content.allowsAccessRequests),
+            "participants": .array(
+                content.participants.map {
+                    .object([
+                        "id": .string($0.id.text), "user": JSONValue($0.user?.text),
+                        "handle": JSONValue($0.handle?.text), "role": .string("\($0.role)"),
+                        "permission": .string("\($0.permission)"), "status": .string("\($0.status)"),
+                        "added": Quantities.timestamp($0.added),
+                    ])
+                }),
+            "requesters": Self.array(of: content.requesters), "blocked": Self.array(of: content.blocked),
+        ]
+        object.add("url", unlessNil: url.map { .string($0) })
+        return object
+    }
+
+    /// Who did what to whom, and when.
+    static func line(of event: ShareEvent) -> String {
+        var line = "\(Quantities.date(event.date))  \(VisibleText.of(event.actor.text)) \(event.kind)"
+        if event.user != nil || event.handle != nil { line += " \(person(event.user, event.handle))" }
+        line += " in \(VisibleText.of(event.share.text))"
+        if let old = event.oldPermission, let new = event.newPermission { line += ": \(old) → \(new)" }
+        if let old = event.oldRole, let new = event.newRole { line += ": \(old) → \(new)" }
+        return line
+    }
+
+    static func object(of event: ShareEvent) -> JSONObject {
+        [
+            "date": Quantities.timestamp(event.date), "actor": .string(event.actor.text),
+            "event": .string("\(event.kind)"), "share": .string(event.share.text), "root": JSONValue(event.root?.text),
+            "participant": JSONValue(event.participant?.text), "user": JSONValue(event.user?.text),
+            "handle": JSONValue(event.handle?.text), "oldPermission": text(event.oldPermission),
+            "newPermission": text(event.newPermission), "oldRole": text(event.oldRole), "newRole": text(event.newRole),
+        ]
+    }
+
+    private static func text<Value>(_ value: Value?) -> JSONValue { value.map { .string("\($0)") } ?? .null }
+
+    private static func array(of petitioners: [SharePetitioner]) -> JSONValue {
+        .array(
+            petitioners.map {
+                .object([
+                    "id": .string($0.id.text), "user": .string($0.user.text), "handle": JSONValue($0.handle?.text),
+                ])
+            })
+    }
+
+    private static func person(_ user: UserName?, _ handle: Handle?) -> String {
+        switch (user, handle) {
+        case (let user?, let handle?): "\(VisibleText.of(handle.text)) (\(VisibleText.of(user.text)))"
+        case (let user?, nil): VisibleText.of(user.text)
+        case (nil, let handle?): VisibleText.of(handle.text)
+        case (nil, nil): "whoever uses a one-time URL"
+        }
+    }
+}
+
+extension ShareParticipant {
+    /// The address by which the participant was invited.
+    fileprivate var handle: Handle? {
+        if case .handle(let handle)? = invitation { handle } else { nil }
+    }
+}

@@ -1,0 +1,137 @@
+// Shares in one commit with other items: what a request that fails leaves behind, and what each one leaves in the trail.
+
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("shares through the batch")
+struct ShareBatchTests {
+    @Test("saving, changing, leaving and stopping a share leave their trail in the zone")
+    func trail() throws {
+        let bench = try RecordBench.forSharing()
+        let claims: [ParticipantClaim] = [.email("bob@example.com"), .email("eve@example.com")]
+        let share = try bench.share("root", as: "Share", with: claims)
+        _ = try bench.accept(share, by: bench.bob).get()
+        _ = try bench.change("Share") { claim in
+            claim.participants[1].permission = .readOnly
+            claim.participants.remove(at: 2)
+        }.get()
+        _ = try bench.modify(deleting: [bench.shared("Share")], by: bench.bob, in: .shared).deletes[0].get()
+        try bench.delete(.note("Share"))
+        let id = ZoneID(
+            database: DatabaseID(container: RecordBench.container, owner: bench.alice.userName, scope: .private),
+            name: "Notes")
+        let kinds = try bench.service.engine.read { reader in
+            let zone = try reader.existingZone(id)
+            var kinds: [ShareEventKind] = []
+            try zone.store.scan(zone.keys.shareEvents.keyRange) { _, value in
+                kinds.append(try ShareEventEntry(decoding: value).event.kind)
+                return .next
+            }
+            return kinds
+        }
+        #expect(kinds.first == .shared)
+        #expect(Set(kinds) == [.shared, .invited, .joined, .permissionChanged, .removed, .left, .stopped])
+        #expect(kinds.last == .stopped && kinds.filter { $0 == .invited }.count == 2)
+    }
+
+    @Test("[X-23] a record of the shared database is saved there, and by whom it was fetched")
+    func origins() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+        let root = try bench.fetch(bench.shared("root"), by: bench.bob, in: .shared).get()
+        var save = RecordSave.change(root, ["n": .int64(1)])
+        save.origin = RecordOrigin(container: RecordBench.container, database: .shared, account: bench.bob.id)
+        #expect(try bench.modify([save], by: bench.alice, in: .shared).saves[0].code == .invalidArguments)
+        #expect(try bench.modify([save], by: bench.bob, in: .private).saves[0].code == .invalidArguments)
+        #expect(try bench.modify([save], by: bench.bob, in: .shared).saves[0].code == nil)
+    }
+
+    @Test("what a cascade of a participant's deletion may not do names nothing that they do not see")
+    func hiddenCascade() throws {
+        let bench = try RecordBench.forSharing()
+        _ = try bench.modify([.new("root"), .new("page", parent: "root")]).saves.map { try $0.get() }
+        try bench.save(.new("secret", ["page": .owned(by: "page")]), .new("deep", parent: "secret"))
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+        for atomic in [true, false] {
+            let answer = try bench.modify(
+                deleting: [bench.shared("page")], atomic: atomic, by: bench.bob, in: .shared
+            ).deletes[0]
+            #expect(answer.code == .referenceViolation)
+            let text = "\(try #require(answer.error))"
+            #expect(!text.contains("secret") && !text.contains("deep"))
+        }
+        try bench.delete(.note("deep"))
+        #expect(try bench.modify(deleting: [bench.shared("page")], by: bench.bob, in: .shared).deletes[0].code == nil)
+        #expect(try !bench.exists(.note("secret")))
+    }
+
+    @Test("a failed request leaves shares and their entries as they were, atomic or not")
+    func atomicity() throws {
+        let bench = try RecordBench.forSharing()
+        let carol = try bench.person("carol")
+        let share = try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+        let current = try bench.ownShare("Share")
+        var save = RecordSave.change(current)
+        save.sharing = current.sharing?.claim
+        save.sharing?.participants = [.email("carol@example.com")]
+        let before = try bench.shareEntries()
+        let answer = try bench.modify([save, .new("x", parent: "missing")])
+        #expect(answer.saves.map(\.code) == [.batchRequestFailed, .referenceViolation])
+        #expect(try bench.shareEntries() == before && bench.ownShare("Share") == current)
+        #expect(bench.invitations.value.count == 1)
+        let alone = try bench.modify([save, .new("x", parent: "missing")], atomic: false)
+        #expect(alone.saves.map(\.code) == [nil, .referenceViolation])
+        #expect(bench.invitations.value.count == 2)
+        #expect(try bench.seen(["root"], by: bench.bob).isEmpty)
+        _ = try bench.accept(share, by: carol).get()
+        #expect(try bench.seen(["root"], by: carol) == ["root"])
+    }
+
+    @Test("[SH-08][A-05] of two new shares of a root the first one stands, in whatever order the items come")
+    func order() throws {
+        let bench = try RecordBench.forSharing()
+        let answers = try bench.modify(
+            [.share("A", root: "root"), .share("B", root: "root"), .new("root")], atomic: false
+        ).saves
+        #expect(answers.map(\.code) == [nil, .alreadyShared, nil])
+        let nested = try bench.modify([.share("C", root: "D"), .share("D", root: "r"), .new("r")], atomic: false).saves
+        #expect(nested.map(\.code) == [.invalidArguments, nil, nil])
+        #expect(try bench.shareFindings().isEmpty)
+    }
+
+    @Test("the quota of an owner without room refuses participants and marks nothing")
+    func quota() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+        let usage = try bench.service.usage(of: bench.alice.userName)
+        try bench.service.changeAccount(bench.alice.id) { $0.quotaByteCount = usage }
+        let save = RecordSave.new(bench.shared("x"), parent: "root")
+        let refused = try bench.modify([save], by: bench.bob, in: .shared).saves[0].error
+        #expect(refused?.code == .quotaExceeded && refused?.fields.isEmpty == true)
+        // Who takes part costs nothing, and leaving and stopping are never refused.
+        _ = try bench.change("Share") { $0.participants.append(.email("eve@example.com")) }.get()
+        _ = try bench.modify(deleting: [bench.shared("Share")], by: bench.bob, in: .shared).deletes[0].get()
+        try bench.delete(.note("Share"))
+        #expect(try bench.service.verifyUsage(of: bench.alice.userName).isExact)
+    }
+}
+
+extension RecordBench {
+    /// All keys and values outside zones that exist because of shares.
+    func shareEntries() throws -> [[UInt8]: [UInt8]] {
+        try service.engine.read { reader in
+            var entries: [[UInt8]: [UInt8]] = [:]
+            for range in [GlobalKeys.acceptances, GlobalKeys.shareURLs] {
+                try reader.store.scan(range.keyRange) { key, value in
+                    entries[[UInt8](copying: key)] = [UInt8](copying: value)
+                    return .next
+                }
+            }
+            return entries
+        }
+    }
+}
