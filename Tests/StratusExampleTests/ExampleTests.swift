@@ -203,7 +203,7 @@ struct ExampleTests {
         #expect(try await organiser.invite(["carol@example.com"], to: share, canEdit: false) == [])
         #expect(
             organiser.people(on: share) == [
-                "Alice (organises, me)", "Bob (is invited)", "Carol (is invited)",
+                "Alice (organises, me)", "bob@example.com (is invited)", "carol@example.com (is invited)",
             ])
         let url = try #require(share.url)
         let stranger = CloudKitExamples.TripPlanner(container: try somebody("Dave"))
@@ -215,10 +215,14 @@ struct ExampleTests {
         try await organiser.add("Summit", to: share)
         let reader = CloudKitExamples.TripPlanner(container: carol)
         let readers = try await reader.join(url)
-        await #expect(throws: CloudKitExamples.TripPlanner.Problem.readOnly) { try await reader.add("Bar", to: readers) }
+        await #expect(throws: CloudKitExamples.TripPlanner.Problem.readOnly) {
+            try await reader.add("Bar", to: readers)
+        }
         let stops = try await reader.stops(["Hut", "Summit", "Bar"], on: readers)
         #expect(stops.map(\.name) == ["Hut", "Summit"] && stops.allSatisfy { $0.addedBy != nil })
         #expect(try await guest.stops(["Hut"], on: guests) == [.init(name: "Hut")])
+        let members = organiser.people(on: try await organiser.fetch(share.recordID))
+        #expect(members == ["Alice (organises, me)", "Bob (comes)", "Carol (comes)"])
         #expect(try await guest.organisers() == [try await alice.userRecordID().recordName])
 
         try await organiser.remove("Bob", from: share)

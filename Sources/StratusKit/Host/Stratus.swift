@@ -33,7 +33,7 @@ public final class Stratus: Sendable {
     init(directory: URL?, options: Options) throws {
         guard URL(string: options.shareURLBase + "x")?.scheme != nil else {
             throw StratusError(
-                .invalidArgument, "What the URLs of shares begin with is none: begin with a scheme, as https://.",
+                .invalidArgument, "What the URLs of shares begin with is no URL: begin with a scheme, such as https.",
                 ["shareURLBase": options.shareURLBase])
         }
         let clock = options.clock.cloudClock

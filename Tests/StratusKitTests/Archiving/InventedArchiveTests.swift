@@ -16,7 +16,8 @@ import Testing
         "StratusEncryptionScope", "StratusFields", "StratusBaseFields", "Stratus.UTF8.RecordName",
         "Stratus.UTF8.ZoneName", "OperationGroupID", "StratusQualityOfService", "referenceAction",
         "kCLLocationCodingKeyCoordinateLatitude",
-        "kCLLocationCodingKeyCoordinateLongitude", "kCLLocationCodingKeyTimestamp",
+        "kCLLocationCodingKeyCoordinateLongitude", "kCLLocationCodingKeyTimestamp", "StratusSharing",
+        "StratusEditedSharing", "StratusParticipant", "StratusShareMetadata", "StratusShareOfMetadata",
     ]
 
     /// A record with values, as objects: those of the system fields, and one value of each kind behind them.
@@ -37,7 +38,8 @@ import Testing
             ]),
             .className("NSArray"), .dictionary([("$class", .reference(first + 8))]), .text("asset"),
             .className("CLLocation"), .className("CKAsset"), .className("CKRecord"), .bytes([1, 2, 3]), .integer(5),
-            .className("CKOperationGroup"), .bytes([1, 0, 0, 0, 1, 0x61, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
+            .className("CKOperationGroup"), .className("CKShare"), .className("CKShareMetadata"),
+            .bytes([1, 0, 0, 0, 1, 0x61, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
         ]
         return system + values
     }()

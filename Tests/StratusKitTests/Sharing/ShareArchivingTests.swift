@@ -169,6 +169,9 @@ import Testing
             let share = try StratusArchive.decode(CKShare.self, from: Self.edited(json))
             #expect(share.owner.role == .owner && share.participants.contains { $0 == share.owner })
         }
+        // As Apple's systems archive it: how they write participants is not known.
+        let share = try StratusArchive.decode(CKShare.self, from: Self.edited("{}", key: "SomethingUnknown"))
+        #expect(share.owner.role == .owner && share.url == nil && share.claim?.participants.count == 1)
     }
 
     @Test("an archive that says CKShare and holds another record is refused, and a share decoded from it is not saved")
@@ -186,12 +189,12 @@ import Testing
         }
     }
 
-    @Test("20,000 damaged archives of shares and metadata are refused or decode, and none traps")
+    @Test("4,000 damaged archives of shares and metadata are refused or decode, and none traps")
     func mutations() async throws {
         let random = SplitMix64.announced("damaged shares")
         // For so long the threads that all tests share must not be held.
         let decoded = try await TestThreads.offPool { try Self.decodedCount(random) }
-        #expect((200..<19_800).contains(decoded), "\(decoded) decoded")
+        #expect((40..<3_960).contains(decoded), "\(decoded) decoded")
     }
 
     private static func decodedCount(_ random: SplitMix64) throws -> Int {
@@ -202,7 +205,7 @@ import Testing
             edited(people([participant("o"), participant("a")].joined(separator: ","))),
         ].map { [UInt8]($0) }
         var decoded = 0
-        for index in 0..<20_000 {
+        for index in 0..<4_000 {
             var generator = random.generator(forCase: index)
             var bytes = generator.element(of: corpus)
             for _ in 0..<1 + generator.below(4) {

@@ -121,7 +121,7 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await stage.owned.save(share) }
         #expect(error?.code == .invalidArguments && error?.localizedDescription.contains("not in this share") == true)
         let wrong = CKShare(rootRecord: root, shareID: CKRecord.ID(recordName: "elsewhere"))
-        let answers = try await stage.owned.modifyRecords(saving: [wrong], deleting: [])
+        let answers = try await stage.owned.modifyRecords(saving: [root, wrong], deleting: [])
         let refusal = #expect(throws: CKError.self) { try answers.saveResults[wrong.recordID]?.get() }
         #expect(refusal?.code == .invalidArguments)
         #expect(refusal?.localizedDescription == "Share must be in the same zone as the current record")
@@ -168,18 +168,37 @@ import Testing
         for key in ["record", "root", "share", "rule"] { #expect(error?.userInfo[key] is String) }
     }
 
+    @Test("[X-01][SH-08] a shared root cannot be shared again, and a share that was never saved leaves nothing behind")
+    func again() async throws {
+        let stage = try SharingStage()
+        let (root, share) = try await stage.shareFolder()
+        let second = CKShare(rootRecord: root)
+        let answers = try await stage.owned.modifyRecords(saving: [root, second], deleting: [])
+        let error = #expect(throws: CKError.self) { try answers.saveResults[second.recordID]?.get() }
+        #expect(error?.code == .alreadyShared && error?.serverRecord?.recordID == share.recordID)
+        try await stage.owned.save(root)
+        #expect(root.share?.recordID == share.recordID)
+
+        let outside = try await stage.owned.record(for: stage.id("outside"))
+        _ = CKShare(rootRecord: outside)
+        #expect(outside.share != nil)
+        outside["text"] = "alone"
+        try await stage.owned.save(outside)
+        #expect(outside.share == nil)
+    }
+
     @Test("[L-12][X-10] one participant too many is refused, and nobody is invited")
     func tooMany() async throws {
-        let stage = try SharingStage { $0.shareParticipantCount = 3 }
+        let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder()
-        let emails = (1...4).map { "guest\($0)@example.com" }
+        let emails = (1...101).map { "guest\($0)@example.com" }
         let found = try await stage.container(stage.alice).shareParticipants(forEmailAddresses: emails)
         for email in emails { share.addParticipant(try #require(found[email]).get()) }
         #expect(await failure { try await stage.owned.save(share) } == "tooManyParticipants")
         #expect(try await stage.newest(share).participants.count == 1)
-        share.removeParticipant(share.participants[4])
+        share.removeParticipant(share.participants[101])
         try await stage.owned.save(share)
-        #expect(share.participants.count == 4)
+        #expect(share.participants.count == 101)
     }
 
     @Test("[P-19] where nothing may be shared, saving, accepting and asking are refused")

@@ -126,6 +126,67 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
+    @Test("the trail of a zone tells who shared, invited, joined, changed, removed and stopped, page by page")
+    func trail() async throws {
+        let stage = try SharingStage()
+        let (_, share) = try await stage.shareFolder { $0.addParticipant(try await stage.person(stage.bob)) }
+        try await stage.accept(share, as: stage.bob)
+        let newest = try await stage.newest(share)
+        newest.participants[1].permission = .readOnly
+        try await stage.owned.save(newest)
+        newest.removeParticipant(newest.participants[1])
+        try await stage.owned.save(newest)
+        try await stage.owned.deleteRecord(withID: share.recordID)
+
+        var events: [Stratus.ShareEvent] = []
+        var next: Stratus.ShareEventPage.Position?
+        repeat {
+            let page = try stage.store.shareEvents(
+                of: stage.zoneID, of: stage.alice, inContainer: SharingStage.containerID, after: next, limit: 2)
+            #expect(page.events.count <= 2)
+            events += page.events
+            next = page.next
+        } while next != nil
+        #expect(events.map(\.kind) == [.shared, .invited, .joined, .permissionChanged, .removed, .stopped])
+        let (alice, bob) = (stage.alice.userRecordName, stage.bob.userRecordName)
+        #expect(events.map(\.actorUserRecordName) == [alice, alice, bob, alice, alice, alice])
+        #expect(events.allSatisfy { $0.shareID == share.recordID && $0.rootRecordID == stage.id("root") })
+        #expect(events[1].handle == "bob@example.com" && events[2].userRecordName == bob)
+        #expect(events[3].oldPermission == .readWrite && events[3].newPermission == .readOnly)
+        let error = #expect(throws: StratusError.self) {
+            try stage.store.shareEvents(
+                of: stage.zoneID, of: stage.bob, inContainer: SharingStage.containerID)
+        }
+        #expect(error?.code == .unknownZone)
+    }
+
+    @Test("why somebody may or may not is told with chain, share, participant and verdict, in words and as JSON")
+    func explanations() async throws {
+        let stage = try SharingStage()
+        let (_, share) = try await stage.shareFolder { $0.addParticipant(try await stage.person(stage.bob, .readOnly)) }
+        func explain(_ name: String, _ account: Stratus.Account) throws -> Stratus.AccessExplanation {
+            try stage.store.explainAccess(
+                to: stage.id(name), of: stage.alice, inContainer: SharingStage.containerID, for: account)
+        }
+        #expect(try explain("note", stage.bob).relation == .invited)
+        #expect(try explain("note", stage.bob).mayRead == false)
+        try await stage.accept(share, as: stage.bob)
+        let bobs = try explain("note", stage.bob)
+        #expect(bobs.relation == .member && bobs.mayRead && !bobs.mayChange && !bobs.mayDelete && !bobs.mayCreateBelow)
+        #expect(bobs.chain == [stage.id("note"), stage.id("root")])
+        #expect(bobs.shareID == share.recordID && bobs.rootRecordID == stage.id("root"))
+        #expect(bobs.participantID == share.participants[1].participantID)
+        #expect(bobs.description == bobs.reasons.joined(separator: "\n") && bobs.reasons.last?.contains("may") == true)
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(bobs)) as? [String: Any]
+        #expect(json?["chain"] as? [String] == ["note", "root"])
+        #expect((json?["verdict"] as? [String: Any])?["mayRead"] as? Bool == true)
+        let alices = try explain("note", stage.alice)
+        #expect(alices.relation == .owner && alices.mayChange && alices.mayDelete)
+        #expect(try explain("outside", stage.bob).shareID == nil)
+        #expect(try explain("note", stage.dave).relation == .outsider)
+        #expect(try !explain("nothing", stage.bob).exists)
+    }
+
     @Test("URLs that begin with no scheme are refused when the store is opened")
     func base() {
         let error = #expect(throws: StratusError.self) { try Stratus.tested { $0.shareURLBase = "no url here " } }
