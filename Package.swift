@@ -122,6 +122,10 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         .testTarget(
+            name: "StratusSharingTests",
+            dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"],
+            exclude: ["Authorization"]),
+        .testTarget(
             name: "StratusExampleTests",
             dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
         .testTarget(

@@ -1,0 +1,172 @@
+// Draws histories from a seed. The generator knows the oracle's state, so that most steps have something to act on; about
+// one in six is drawn blindly, so that everything is tried where it makes no sense too.
+
+import StratusKit
+import StratusTestSupport
+
+/// Draws the steps of one history.
+struct SharingGenerator {
+    private var random: SplitMix64
+    private var oracle = SharingOracle()
+    private var steps: [SharingStep] = []
+    private let zones: [Int]
+    /// Histories of zones that are shared whole, of records that are, and of both.
+    private let zoneShareOdds: Int
+
+    /// The history of a seed.
+    static func history(seed: UInt64, stepCount: Int) -> SharingHistory {
+        var generator = SharingGenerator(seed: seed)
+        generator.begin()
+        while generator.steps.count < stepCount {
+            let step = generator.step()
+            if !step.isAboutSelf { generator.add(step) }
+        }
+        return SharingHistory(steps: generator.steps)
+    }
+
+    private init(seed: UInt64) {
+        random = SplitMix64(seed: seed)
+        zones = seed.isMultiple(of: 2) ? [0] : [0, 1]
+        zoneShareOdds = [0, 5, 10][Int(seed / 2 % 3)]
+    }
+
+    private mutating func add(_ step: SharingStep) {
+        steps.append(step)
+        _ = oracle.apply(step)
+    }
+
+    /// A tree in the first zone, so that there is something to share.
+    private mutating func begin() {
+        for zone in zones { add(.create(zone: zone)) }
+        add(.save(user: 0, zone: 0, name: "a", above: .nothing, value: 1))
+        add(.save(user: 0, zone: 0, name: "b", above: .record("a"), value: 2))
+    }
+
+    // MARK: Choosing
+
+    private mutating func step() -> SharingStep {
+        let zone = random.element(of: zones)
+        if oracle.zones[zone] == nil, !random.isOne(in: 4) { return .create(zone: zone) }
+        let isBlind = random.isOne(in: 6)
+        switch random.below(100) {
+        case 0..<24: return save(zone, isBlind)
+        case 24..<31:
+            return delete(zone, isBlind)
+        case 31..<42: return share(zone, isBlind)
+        case 42..<56:
+            let permission = random.element(of: [Permission.readWrite, .readWrite, .readOnly, .readOnly, .none])
+            return .invite(
+                user: keeper(zone, isBlind), zone: zone, share: shareName(zone, isBlind), other: other(zone),
+                permission, random.isOne(in: 4) ? .administrator : .privateUser)
+        case 56..<72:
+            let share = shareName(zone, isBlind)
+            return .accept(user: invited(share, zone, isBlind), zone: zone, share: share)
+        case 72..<77: return .delete(user: user(zone, isBlind), zone: zone, name: shareName(zone, isBlind))
+        default: return rarerStep(zone, isBlind)
+        }
+    }
+
+    private mutating func rarerStep(_ zone: Int, _ isBlind: Bool) -> SharingStep {
+        let share = shareName(zone, isBlind)
+        switch random.below(23) {
+        case 0..<5: return .remove(user: keeper(zone, isBlind), zone: zone, share: share, other: other(zone))
+        case 5..<10:
+            return .permit(
+                user: keeper(zone, isBlind), zone: zone, share: share, other: other(zone),
+                random.element(of: [.none, .readOnly, .readWrite]))
+        case 10..<15:
+            return .publish(
+                user: keeper(zone, isBlind), zone: zone, share: share,
+                random.element(of: [.none, .readOnly, .readWrite]))
+        case 15..<18: return .rename(user: keeper(zone, isBlind), zone: zone, share: share, title: steps.count)
+        case 18..<20: return .drop(zone: zone)
+        default:
+            // The owners of zones stay in good standing: what becomes of their data is another matter.
+            let user = 2 + random.below(2)
+            return oracle.suspended.contains(user) ? .restore(user: user) : .suspend(user: user)
+        }
+    }
+
+    private mutating func save(_ zone: Int, _ isBlind: Bool) -> SharingStep {
+        var name = random.element(of: SharingHistory.recordNames)
+        let user = user(zone, isBlind)
+        if user != zone, random.below(3) > 0, let visible = visibleName(user, zone) { name = visible }
+        let above: PlacedAbove =
+            switch random.below(6) {
+            case 0: .kept
+            case 1: .nothing
+            case 2, 3: .record(visibleName(user, zone) ?? random.element(of: SharingHistory.recordNames))
+            default: .record(random.element(of: SharingHistory.recordNames))
+            }
+        return .save(user: user, zone: zone, name: name, above: above, value: steps.count)
+    }
+
+    private mutating func delete(_ zone: Int, _ isBlind: Bool) -> SharingStep {
+        let user = user(zone, isBlind)
+        // Roots without children are rare, and what matters most.
+        let content = oracle.zones[zone]
+        let roots = content?.shares.values.compactMap(\.root).sorted() ?? []
+        let leaves = roots.filter { root in content?.records.values.contains { $0.parent == root } == false }
+        if !leaves.isEmpty, random.isOne(in: 2) {
+            return .delete(user: user, zone: zone, name: random.element(of: leaves))
+        }
+        return .delete(user: user, zone: zone, name: random.element(of: SharingHistory.recordNames))
+    }
+
+    private mutating func share(_ zone: Int, _ isBlind: Bool) -> SharingStep {
+        let user = isBlind ? random.below(SharingHistory.userCount) : zone
+        if random.below(10) < zoneShareOdds { return .shareZone(user: user, zone: zone) }
+        let existing = oracle.zones[zone]?.records.keys.sorted() ?? []
+        let root =
+            existing.isEmpty || isBlind
+            ? random.element(of: SharingHistory.recordNames) : random.element(of: existing)
+        return .share(user: user, zone: zone, root: root, share: "s\(steps.count)")
+    }
+
+    // MARK: Who and what
+
+    private mutating func user(_ zone: Int, _ isBlind: Bool) -> Int {
+        isBlind || random.below(5) < 3 ? random.below(SharingHistory.userCount) : zone
+    }
+
+    private mutating func keeper(_ zone: Int, _ isBlind: Bool) -> Int {
+        isBlind || random.isOne(in: 3) ? random.below(SharingHistory.userCount) : zone
+    }
+
+    /// Somebody who is not the owner.
+    private mutating func other(_ zone: Int) -> Int {
+        let others = (0..<SharingHistory.userCount).filter { $0 != zone }
+        return random.element(of: others)
+    }
+
+    private mutating func shareName(_ zone: Int, _ isBlind: Bool) -> String {
+        let now = oracle.zones[zone]?.shares.keys.sorted() ?? []
+        let ever = oracle.urls[zone]?.keys.sorted() ?? []
+        if !now.isEmpty, !isBlind { return random.element(of: now) }
+        return ever.isEmpty ? SharingHistory.zoneShare : random.element(of: ever)
+    }
+
+    private mutating func invited(_ share: String, _ zone: Int, _ isBlind: Bool) -> Int {
+        let pending = oracle.zones[zone]?.shares[share]?.members.filter { !$0.hasAccepted }.map(\.user) ?? []
+        if !pending.isEmpty, !isBlind { return random.element(of: pending) }
+        return random.below(SharingHistory.userCount)
+    }
+
+    private mutating func visibleName(_ user: Int, _ zone: Int) -> String? {
+        guard let content = oracle.sees(user, zone) else { return nil }
+        let names = content.records.keys.sorted().filter { oracle.reads(user, $0, zone, content) }
+        return names.isEmpty ? nil : random.element(of: names)
+    }
+}
+
+extension SharingStep {
+    /// Whether somebody changes their own entry in a share, of which the rules say nothing.
+    var isAboutSelf: Bool {
+        switch self {
+        case .invite(let user, _, _, let other, _, _), .remove(let user, _, _, let other),
+            .permit(let user, _, _, let other, _):
+            user == other
+        default: false
+        }
+    }
+}

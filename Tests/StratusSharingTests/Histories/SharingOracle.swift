@@ -1,0 +1,140 @@
+// What sharing is, naively: dictionaries that are looked through from end to end. It shares no code with the server; each
+// decision is a sentence of the rules, and an answer is the set of all that the rules allow.
+
+import StratusKit
+
+/// A rule that is told wrong, to show that the checker of histories finds it.
+enum SharingFault: String, CaseIterable, Sendable {
+    case pendingSees, permissionNoneSees, readOnlyWrites, looseCreation, participantsDeleteRoots, parentsCanBeDeleted
+    case nestedShares, zoneWideBesideOthers, anybodyChangesShares, administratorsChangeNothing, leavingEndsAll
+    case removedStays, stoppingEndsNothing, rootKeepsShare, pendingOutlastsPublishing, publicPermissionIsKept
+    case unpublishingKeepsAll, publishedStayPrivate, strangersJoin, suspendedSees, urlOfShare, rootParentIsSeen
+    case everybodySeesPending, movedOutStays, zoneOutlivesLastShare, acceptingTwiceFails, unseenDeletionFails
+}
+
+struct OracleMember: Hashable, Sendable {
+    var user: Int
+    var role: Role
+    var permission: Permission
+    var hasAccepted = false
+}
+
+struct OracleShare: Hashable, Sendable {
+    /// Nil for the whole zone.
+    var root: String?
+    var publicPermission = Permission.none
+    var title: Int?
+    /// All but the owner.
+    var members: [OracleMember] = []
+
+    func member(_ user: Int) -> OracleMember? { members.first { $0.user == user } }
+
+    mutating func change(_ user: Int, _ change: (inout OracleMember) -> Void) {
+        for index in members.indices where members[index].user == user { change(&members[index]) }
+    }
+}
+
+struct OracleRecord: Hashable, Sendable {
+    var parent: String?
+    var value: Int
+    /// When it was made: a root that was deleted and made again is another root.
+    var birth: Int
+}
+
+struct OracleZone: Hashable, Sendable {
+    var birth: Int
+    var records: [String: OracleRecord] = [:]
+    var shares: [String: OracleShare] = [:]
+}
+
+/// What a URL belongs to: a root, or a zone, as long as it lives.
+struct OracleURL: Hashable, Sendable {
+    var zoneBirth: Int
+    var root: String?
+    var rootBirth: Int?
+    /// Only where the oracle is told wrong.
+    var share: String?
+}
+
+/// Everybody's data, and what each of them may see of it.
+struct SharingOracle: Sendable {
+    var fault: SharingFault?
+    var zones: [Int: OracleZone] = [:]
+    var suspended: Set<Int> = []
+    /// The URL that a share had last, by zone and name.
+    var urls: [Int: [String: OracleURL]] = [:]
+    private var births = 0
+
+    init(fault: SharingFault? = nil) { self.fault = fault }
+
+    mutating func nextBirth() -> Int {
+        births += 1
+        return births
+    }
+
+    // MARK: Hierarchy
+
+    /// The record itself and what it lies under, from below. The rules keep cycles out.
+    func chain(_ name: String, in zone: OracleZone) -> [String] {
+        var chain = [name]
+        while let parent = zone.records[chain[chain.count - 1]]?.parent, !chain.contains(parent) {
+            chain.append(parent)
+        }
+        return chain
+    }
+
+    func children(of name: String, in zone: OracleZone) -> [String] {
+        zone.records.filter { $0.value.parent == name }.keys.sorted()
+    }
+
+    func share(ofRoot name: String, in zone: OracleZone) -> String? {
+        zone.shares.first { $0.value.root == name }?.key
+    }
+
+    /// The share that a record is in: that of the zone, or of the first root on its way up (SH-05, SH-06).
+    func share(covering name: String, in zone: OracleZone) -> String? {
+        if zone.shares[SharingHistory.zoneShare] != nil { return SharingHistory.zoneShare }
+        if fault == .movedOutStays, zone.records[name]?.parent == nil { return zone.shares.keys.sorted().first }
+        return chain(name, in: zone).lazy.compactMap { share(ofRoot: $0, in: zone) }.first
+    }
+
+    /// Whether a root lies at a record or below it.
+    func hasRoot(atOrBelow name: String, in zone: OracleZone) -> Bool {
+        zone.shares.values.contains { share in
+            share.root.map { chain($0, in: zone).contains(name) } ?? false
+        }
+    }
+
+    // MARK: Access
+
+    /// What somebody who is not the owner may do with a share, and with what is in it.
+    func permission(of user: Int, in share: String?, _ zone: OracleZone) -> Permission {
+        guard let share, let content = zone.shares[share], let member = content.member(user) else { return .none }
+        guard member.hasAccepted || fault == .pendingSees else { return .none }
+        if member.permission == .none, fault == .permissionNoneSees { return .readOnly }
+        if member.permission == .readOnly, fault == .readOnlyWrites { return .readWrite }
+        return member.permission
+    }
+
+    /// Whether the zone is there for somebody: their own, or one in which they see something.
+    func sees(_ user: Int, _ zone: Int) -> OracleZone? {
+        guard let content = zones[zone] else { return nil }
+        if user == zone { return content }
+        let isVisible = content.shares.keys.contains { permission(of: user, in: $0, content) != .none }
+        return isVisible || fault == .zoneOutlivesLastShare ? content : nil
+    }
+
+    func reads(_ user: Int, _ name: String, _ zone: Int, _ content: OracleZone) -> Bool {
+        user == zone || permission(of: user, in: share(covering: name, in: content), content) != .none
+    }
+
+    func writes(_ user: Int, _ name: String, _ zone: Int, _ content: OracleZone) -> Bool {
+        user == zone || permission(of: user, in: share(covering: name, in: content), content) == .readWrite
+    }
+
+    ///
+    func administers(_ user: Int, _ share: OracleShare, _ zone: Int) -> Bool {
+        if user == zone || fault == .anybodyChangesShares { return true }
+        return share.member(user)?.role == .administrator && fault != .administratorsChangeNothing
+    }
+}

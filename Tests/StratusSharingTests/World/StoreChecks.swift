@@ -1,0 +1,26 @@
+// What lies below the public API, for tests that must look there: verification, and counted reads.
+
+import StratusCloud
+import StratusKit
+import StratusRecords
+import StratusStore
+
+extension Town {
+    /// What is wrong with the store, told in lines; empty where everything fits together.
+    func findings() throws -> [String] {
+        let service = try store.service
+        let report = try service.engine.verify()
+        return report.findings.map { "\($0)" }
+            + (try AccountVerifier(engine: service.engine).findings().map { "\($0)" })
+            + (try ShareVerifier(engine: service.engine).findings().map { "\($0)" })
+            + (try service.verifyAssets().map { "\($0)" })
+    }
+
+    /// What `body` costs the store.
+    func cost(of body: () async throws -> Void) async throws -> StoreCost {
+        let engine = try store.service.engine
+        let before = engine.store.statistics.cost
+        try await body()
+        return engine.store.statistics.cost - before
+    }
+}
