@@ -15,6 +15,7 @@ struct SmallTrial: Sendable, CustomStringConvertible {
 /// One world in a zone of its own, so that many worlds share a store.
 struct SmallWorldBench {
     private let world: SmallWorld
+    private let store: Stratus
     private let place: Place
     private let owner: Person
     private let other: Person
@@ -24,10 +25,12 @@ struct SmallWorldBench {
     /// Who tries.
     private var person: Person { world.role == .owner ? owner : other }
 
-    init(_ world: SmallWorld, number: Int, owner: Person, other: Person) {
+    /// The first person of the town is the owner, the second the one who tries.
+    init(_ world: SmallWorld, number: Int, in town: Town) {
         self.world = world
-        self.owner = owner
-        self.other = other
+        store = town.store
+        owner = town.people[0]
+        other = town.people[1]
         place = Place("World\(number)", of: owner)
     }
 
@@ -41,6 +44,7 @@ struct SmallWorldBench {
     /// Throws `TownError` where the world cannot be built, or where the owner finds other records than the oracle says.
     func run(_ oracle: SmallOracle) async throws -> [SmallTrial] {
         let url = try await build()
+        try checkExplanations(oracle)
         var trials: [SmallTrial] = []
         for attempt in SmallTry.all {
             if attempt == .leave { try await checkEffects(oracle) }
@@ -163,6 +167,27 @@ struct SmallWorldBench {
         case .delete: return await person.delete(name, in: place)
         case .moveIn: return await person.move(name, under: "root", in: place)
         case .moveOut: return await person.move(name, under: nil, in: place)
+        }
+    }
+
+    // MARK: What the host is told
+
+    /// The host is told of every record what the person is about to find out. Children are another matter.
+    private func checkExplanations(_ oracle: SmallOracle) throws {
+        for case .record(let action, let position) in SmallTry.all {
+            let name = Self.name(action, position)
+            let told = try store.explainAccess(
+                to: owner.recordID(name, in: place), of: owner.account, inContainer: Town.containerName,
+                for: person.account)
+            let isCovered = oracle.sees && oracle.covers(position)
+            let isWritable = isCovered && oracle.writes
+            let isForeignRoot = position == .root && world.kind == .hierarchical && world.role != .owner
+            let wanted = [isCovered, isWritable, isWritable && !isForeignRoot, isWritable]
+            let found = [told.mayRead, told.mayChange, told.mayDelete, told.mayCreateBelow]
+            guard told.exists, found == wanted else {
+                throw TownError(
+                    description: "\(world): \(name) is explained as \(found), and not \(wanted): \(told)")
+            }
         }
     }
 

@@ -13,7 +13,7 @@ struct SmallWorldTests {
     private func trials(of worlds: [SmallWorld], in town: Town) async throws -> [SmallTrial] {
         var trials: [SmallTrial] = []
         for (number, world) in worlds.enumerated() {
-            let bench = SmallWorldBench(world, number: number, owner: town.people[0], other: town.people[1])
+            let bench = SmallWorldBench(world, number: number, in: town)
             trials += try await bench.run(SmallOracle(world: world))
         }
         let findings = try town.findings()
