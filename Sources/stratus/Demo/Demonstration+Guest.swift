@@ -53,7 +53,8 @@ extension Demonstration {
         let file = CKRecord.ID(recordName: stage.shared.deepest.text, zoneID: sharedZone)
         let record = try step("fetch a shared file", { _ in 1 }) { try guest.client.sharedRecord(file) }
         try console.line("the guest sees the zone \(shown(sharedZone.zoneName)) of another, and in it:")
-        try console.line("  \(shown(record.recordID.recordName))  \(shown(record[TreeField.name.text] as? String ?? ""))")
+        let label = record[TreeField.name.text] as? String ?? ""
+        try console.line("  \(shown(record.recordID.recordName))  \(shown(label))")
         return (sharedZone, file)
     }
 

@@ -100,7 +100,8 @@ final class Demonstration {
             try session.owner().share(recordID(stage.shared.name), named: share.text)
         }
         try console.line(
-            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; the root and the share were written")
+            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; the root and the share were written"
+        )
     }
 
     private func showChain(of name: RecordName, _ title: String, isShared: Bool) throws {

@@ -16,7 +16,8 @@ struct ShareSummary {
     }
 
     var lines: [String] {
-        let subject = content.root.map { "of \(VisibleText.of($0.text)) and everything below it" } ?? "of the whole zone"
+        let subject =
+            content.root.map { "of \(VisibleText.of($0.text)) and everything below it" } ?? "of the whole zone"
         var lines = ["share \(VisibleText.of(name.text)) \(subject), public permission \(content.publicPermission)"]
         for participant in content.participants {
             lines.append(

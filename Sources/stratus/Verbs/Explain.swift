@@ -51,7 +51,8 @@ struct Explain: ParsableCommand {
     private func user(in session: StoreSession) throws -> UserName {
         if let forUser { return UserName(forUser) }
         guard let account = try session.service.account(externalID: person ?? "") else {
-            throw ToolError(.notFound, "The store has no such account: check the identifier.", ["account": person ?? ""])
+            throw ToolError(
+                .notFound, "The store has no such account: check the identifier.", ["account": person ?? ""])
         }
         return account.userName
     }
