@@ -9,7 +9,6 @@
 // accepted, does not follow from the content: it is kept where the person went on seeing the share, and begins anew
 // otherwise.
 
-import Crypto
 package import FoundationEssentials
 package import StratusLayout
 package import StratusModel
@@ -96,7 +95,7 @@ package struct ShareEntriesDifference: Hashable, Sendable {
 /// The rule.
 package enum ShareEntries {
     /// The digest under which the entry of a URL lies.
-    package static func digest(of token: ShareToken) -> [UInt8] { Array(SHA256.hash(data: token.bytes)) }
+    package static func digest(of token: ShareToken) -> [UInt8] { ContentDigest.sha256(token.bytes) }
 
     /// What everybody who has accepted may do, but for the owner. Public users have the public permission.
     package static func acceptances(of content: ShareContent) -> [UserName: AcceptedPart] {
