@@ -29,15 +29,18 @@ package struct ModifyRecordsRequest: Sendable {
     package var policy: SavePolicy
     /// Whether each zone that can is changed whole or not at all.
     package var isAtomic: Bool
+    /// What the client wants to recognise the change by in the feed of each zone (T-11).
+    package var clientChangeTokenData: [UInt8]?
 
     package init(
         saves: [RecordSave] = [], deletes: [RecordAddress] = [], policy: SavePolicy = .ifServerRecordUnchanged,
-        isAtomic: Bool = true
+        isAtomic: Bool = true, clientChangeTokenData: [UInt8]? = nil
     ) {
         self.saves = saves
         self.deletes = deletes
         self.policy = policy
         self.isAtomic = isAtomic
+        self.clientChangeTokenData = clientChangeTokenData
     }
 }
 

@@ -1,0 +1,35 @@
+// What a client can ask of queries, and what it is answered.
+
+/// A query, or the page after a cursor.
+package struct QueryRequest: Sendable {
+    package enum Start: Sendable {
+        /// The first page. Without a zone all zones of the database are asked.
+        case query(ClientQuery, zone: ZoneAddress?)
+        /// The page after the one that gave this cursor. It holds query, zone and position.
+        case cursor([UInt8])
+    }
+
+    package var start: Start
+    /// Results in one page; 0 lets the server decide (L-14).
+    package var limit: Int
+    /// The fields to hand out; nil for all of them.
+    package var desiredKeys: Set<String>?
+
+    package init(_ start: Start, limit: Int = 0, desiredKeys: Set<String>? = nil) {
+        self.start = start
+        self.limit = limit
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// One page of results, in order.
+package struct QueryResponse: Sendable {
+    package var records: [(RecordAddress, Result<ClientRecord, CloudError>)]
+    /// Nil at the end.
+    package var cursor: [UInt8]?
+
+    package init(records: [(RecordAddress, Result<ClientRecord, CloudError>)], cursor: [UInt8]?) {
+        self.records = records
+        self.cursor = cursor
+    }
+}
