@@ -17,6 +17,17 @@ struct ResolvedZone: Hashable, Sendable {
     var isTransactional: Bool { !isDefault && !isPublic }
 }
 
+extension ResolvedZone {
+    /// The zone as a user is told of it, whether or not they see anything of it.
+    init(id: ZoneID, as user: UserName) {
+        isShared = id.database.scope == .private && id.database.owner != user
+        address = ZoneAddress(
+            zoneName: id.name.text,
+            ownerName: isShared ? id.database.owner?.text ?? "" : ZoneAddress.currentUser)
+        self.id = id
+    }
+}
+
 enum ScopeVerdict {
     /// The address with the owner name that stands for the caller in place of the caller's own.
     static func canonical(_ address: ZoneAddress, caller: UserName?) -> ZoneAddress {

@@ -126,11 +126,7 @@ struct AccessExplainer {
     ) throws {
         let isShared = zone.database.scope == .private && zone.database.owner != user
         guard caller != nil || zone.database.scope == .public else { return }
-        let address = ZoneAddress(
-            zoneName: zone.name.text,
-            ownerName: isShared ? zone.database.owner?.text ?? "" : ZoneAddress.currentUser)
-        let access = try ZoneAccess(
-            service, to: ResolvedZone(id: zone, address: address, isShared: isShared), caller: caller, in: reader)
+        let access = try ZoneAccess(service, to: ResolvedZone(id: zone, as: user), caller: caller, in: reader)
         let permissions = try access.permissions(for: stored)
         let isShare = stored.record.type == AccessVerdict.shareType
         let isOthersRoot = isShared && stored.record.share != nil

@@ -25,6 +25,9 @@ struct ZoneAccess {
     private let zoneReader: ZoneReader?
     /// The identity of another's zone.
     private let identity: UUID?
+    /// The acceptance that was asked for last, because neighbours lie in the same share. Of a snapshot only: in a
+    /// transaction acceptances change under way.
+    private let latest: LatestAcceptance?
 
     init(
         _ service: CloudService, to zone: ResolvedZone, caller: UserName?, in reader: RecordReader
@@ -35,6 +38,7 @@ struct ZoneAccess {
         self.reader = reader
         zoneReader = try reader.zone(zone.id)
         identity = zone.isShared && zoneReader != nil ? try reader.listing(of: zone.id)?.entry.identity : nil
+        latest = reader is RecordTransaction ? nil : LatestAcceptance()
     }
 
     /// Whether the caller sees anything of the zone: to be asked before anything else is done with it.
@@ -49,6 +53,23 @@ struct ZoneAccess {
         let record = stored.record
         if zone.isShared { return try sharedPermissions(for: record) }
         return try granted(record.type, isCreator: stored.system.created.user == caller)
+    }
+
+    /// What the caller may do with the record of this name, nothing where there is none. Only in the public database is
+    /// the record read.
+    func permissions(at name: RecordName) throws -> RecordPermissions {
+        guard let zoneReader else { return [] }
+        guard !zone.isPublic else {
+            return try zoneReader.record(name, fields: .none).map { try permissions(for: $0) } ?? []
+        }
+        guard try zoneReader.node(name) != nil else { return [] }
+        guard zone.isShared else { return .all }
+        if let membership = try zoneReader.shareMembership(of: name) {
+            return try permissions(admittedBy: membership.share)
+        }
+        // A share lies below no root, and nothing but a share can be accepted.
+        if let own = try acceptance(of: name) { return Self.permissionsForShare(own) }
+        return try permissions(admittedBy: ShareContent.zoneWideName)
     }
 
     /// What the caller may do with records of a type that nobody has created yet. In another's zone it is where a record
@@ -67,27 +88,38 @@ struct ZoneAccess {
     /// Whether the caller sees the record of this name, if there is one.
     func sees(_ name: RecordName) throws -> Bool {
         guard zone.isShared else { return true }
-        guard let stored = try zoneReader?.record(name, fields: .none) else { return false }
-        return try permissions(for: stored).contains(.read)
+        return try permissions(at: name).contains(.read)
     }
 
     private func sharedPermissions(for record: Record) throws -> RecordPermissions {
         if record.type == SchemaNames.shareType {
-            guard let own = try acceptance(of: record.name), own.permission != .none else { return [] }
-            return own.role == .administrator ? [.read, .write] : .read
+            return try acceptance(of: record.name).map(Self.permissionsForShare) ?? []
         }
         let membership = try zoneReader?.shareMembership(of: record.name)
-        switch try acceptance(of: membership?.share ?? ShareContent.zoneWideName)?.permission {
-        case .readWrite?: return [.read, .write]
-        case .readOnly?: return .read
-        case ParticipantPermission.none?, nil: return []
+        return try permissions(admittedBy: membership?.share ?? ShareContent.zoneWideName)
+    }
+
+    private func permissions(admittedBy share: RecordName) throws -> RecordPermissions {
+        switch try acceptance(of: share)?.permission {
+        case .readWrite?: [.read, .write]
+        case .readOnly?: .read
+        case ParticipantPermission.none?, nil: []
         }
+    }
+
+    private static func permissionsForShare(_ own: AcceptanceEntry) -> RecordPermissions {
+        guard own.permission != .none else { return [] }
+        return own.role == .administrator ? [.read, .write] : .read
     }
 
     private func acceptance(of share: RecordName) throws -> AcceptanceEntry? {
         guard let identity, let caller else { return nil }
-        return try service.acceptanceDirectory.acceptance(
+        if let latest, latest.share == share { return latest.entry }
+        let entry = try service.acceptanceDirectory.acceptance(
             AcceptanceKeyParts(user: caller, zone: identity, share: share), in: reader)
+        latest?.share = share
+        latest?.entry = entry
+        return entry
     }
 
     private func granted(_ type: RecordType, isCreator: Bool) throws -> RecordPermissions {
@@ -95,4 +127,10 @@ struct ZoneAccess {
         let schema = try service.schemaKeeper.schema(of: type, container: zone.id.database.container, in: reader)
         return GrantVerdict.permissions(schema, hasAccount: caller != nil, isCreator: isCreator)
     }
+}
+
+/// What one caller has accepted of one share, and whether they have.
+private final class LatestAcceptance {
+    var share: RecordName?
+    var entry: AcceptanceEntry?
 }

@@ -66,9 +66,33 @@ struct AccessExplanationTests {
                     #expect(verdict.mayChange == tried.change, "\(explanation)")
                     #expect(verdict.mayCreateBelow == tried.create, "\(explanation)")
                     #expect(verdict.mayRead || !verdict.mayDelete, "\(explanation)")
+                    let permissions = try bench.service.permissions(
+                        for: [RecordName(record)], in: zone, of: account.userName)[0]
+                    #expect(permissions.contains(.read) == tried.read, "\(explanation)")
+                    #expect(permissions.contains(.write) == tried.change, "\(explanation)")
                 }
             }
         }
+    }
+
+    @Test("what may be done with records that were asked about before is told without reading them")
+    func permissionsCostNothing() throws {
+        let world = try World()
+        let share = try world.bench.share(
+            "folder", as: "Share", with: [.email("bob@example.com", .readOnly)], parent: "top")
+        _ = try world.bench.accept(share, by: world.bench.bob).get()
+        let engine = world.bench.service.engine
+        let records: [RecordName] = ["leaf", "page", "folder", "other", "Share", "nothing"]
+        func ask() throws -> [RecordPermissions] {
+            try world.bench.service.permissions(for: records, in: world.zone, of: world.bench.bob.userName)
+        }
+        #expect(try ask() == [.read, .read, .read, [], .read, []])
+        let before = engine.store.statistics.cost.reads
+        #expect(try ask() == [.read, .read, .read, [], .read, []])
+        // One read finds the person by their name; that a record is not there is no part of the hierarchy's cache.
+        #expect(engine.store.statistics.cost.reads - before == 2)
+        let nobody = try world.bench.service.permissions(for: records, in: world.zone, of: "_nobody")
+        #expect(nobody == records.map { _ in [] })
     }
 
     @Test("the verdict is what happens when it is tried, through the life of a share")

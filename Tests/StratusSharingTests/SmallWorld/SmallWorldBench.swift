@@ -184,6 +184,14 @@ struct SmallWorldBench {
             let isForeignRoot = position == .root && world.kind == .hierarchical && world.role != .owner
             let wanted = [isCovered, isWritable, isWritable && !isForeignRoot, isWritable]
             let found = [told.mayRead, told.mayChange, told.mayDelete, told.mayCreateBelow]
+            let recordID = owner.recordID(name, in: place)
+            let permissions = try store.permissions(
+                for: [recordID], of: owner.account, inContainer: Town.containerName, account: person.account)
+            let wantedPermissions: Stratus.RecordPermissions = isWritable ? [.read, .change] : isCovered ? .read : []
+            guard permissions == [recordID: wantedPermissions] else {
+                throw TownError(
+                    description: "\(world): \(name) may be \(permissions), and not \(wantedPermissions)")
+            }
             guard told.exists, found == wanted else {
                 throw TownError(
                     description: "\(world): \(name) is explained as \(found), and not \(wanted): \(told)")
