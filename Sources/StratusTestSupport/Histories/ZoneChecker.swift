@@ -24,8 +24,8 @@ func expectEqual<Value: Equatable>(
 }
 
 struct ZoneChecker {
-    /// Up to this sequence of a zone every token is asked for each time; beyond it some, and all where it is thorough.
-    private static let largestSequenceAskedWhole: UInt64 = 64
+    /// How many tokens are asked for their next change after a step.
+    private static let nextChangeTokenCount = 32
 
     let reader: ZoneReader
     let oracle: OracleZone
@@ -135,12 +135,25 @@ struct ZoneChecker {
 
     // MARK: Feeds
 
+    /// The whole feed of every token where the check is thorough; else of some, and of more how it goes on.
     private mutating func checkChanges(isThorough: Bool) throws {
-        try checkChanges(after: 0)
         let tokens = 0...(oracle.sequence + 1)
-        let asksAll = isThorough || oracle.sequence <= Self.largestSequenceAskedWhole
-        let asked = asksAll ? Array(tokens) : (0..<4).map { _ in UInt64.random(in: tokens, using: &random) }
-        for token in asked { try checkChanges(after: token) }
+        if isThorough {
+            for token in tokens { try checkChanges(after: token) }
+            return
+        }
+        try checkChanges(after: 0)
+        for _ in 0..<3 { try checkChanges(after: UInt64.random(in: tokens, using: &random)) }
+        let asksEvery = tokens.count <= Self.nextChangeTokenCount
+        let asked =
+            asksEvery
+            ? Array(tokens) : (0..<Self.nextChangeTokenCount).map { _ in UInt64.random(in: tokens, using: &random) }
+        for token in asked { try checkNextChange(after: token) }
+    }
+
+    private func checkNextChange(after token: UInt64) throws {
+        let next = try OracleAnswer.asked { try reader.changes(after: token, limit: 1).map(\.oracleChange) }
+        try expectEqual(next, oracle.nextChange(after: token), "the change after \(token)")
     }
 
     private func checkChanges(after token: UInt64) throws {

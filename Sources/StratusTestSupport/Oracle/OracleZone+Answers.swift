@@ -104,6 +104,13 @@ extension OracleZone {
         return .answer(latest.values.filter { $0.sequence > sequence }.sorted { $0.sequence < $1.sequence })
     }
 
+    /// The first of those changes, if there is one.
+    package func nextChange(after sequence: UInt64) -> OracleAnswer<[OracleChange]> {
+        guard sequence == 0 || sequence >= horizon else { return .expired }
+        let next = latest.values.filter { $0.sequence > sequence }.min { $0.sequence < $1.sequence }
+        return .answer(next.map { [$0] } ?? [])
+    }
+
     /// Where a record stood right after the write with this number.
     package func position(of name: RecordName, asOf sequence: UInt64) -> OracleAnswer<OraclePosition?> {
         guard sequence == 0 || sequence >= horizon else { return .expired }

@@ -25,7 +25,7 @@ private enum Settings {
     /// Histories run at the same time.
     static let partCount: UInt64 = 4
     /// The histories of every run of the tests.
-    static let seeds: ClosedRange<UInt64> = 1...200
+    static let seeds: ClosedRange<UInt64> = 1...80
     static let stepCount = 40
     /// Of so many of them one runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 20
