@@ -63,13 +63,19 @@ extension GuestFeed {
         guard try mayEnd || base || below?.base ?? isSeen(name, .base) else { return }
         var stored: StoredRecord?
         let type: RecordType
+        // A change of the record within the round tells of it by itself.
+        var isToldByItself = false
         if case .deleted(let deletedType, _) = known {
             type = deletedType
         } else if let found = try zone.record(name, fields: fields) {
             (stored, type) = (found, found.record.type)
+            isToldByItself = isInRound(found.system.changeSequence)
         } else {
-            type = try deletedType(of: name)
+            let tombstone = try tombstone(of: name)
+            type = tombstone.type
+            isToldByItself = isInRound(tombstone.sequence)
         }
+        if reason == .covered, !isFresh, isToldByItself { return }
         let isShare = type == SchemaNames.shareType
         if isShare ? end : mayEnd {
             guard reason != .later else { return }
@@ -77,11 +83,7 @@ extension GuestFeed {
                 progress.round?.willRedeliver = true
                 return
             }
-            if reason == .covered {
-                // Its own change delivers it.
-                if !isFresh, isInRound(stored.system.changeSequence) { return }
-                if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
-            }
+            if try reason == .covered && !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
             page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
         } else if try wasSeen(name, isShare: isShare, below) {
             page.add(deletionOf: name, type)
@@ -102,12 +104,12 @@ extension GuestFeed {
         return try below?.base ?? isSeen(name, .base)
     }
 
-    private func deletedType(of name: RecordName) throws -> RecordType {
+    private func tombstone(of name: RecordName) throws -> Tombstone {
         guard case .deleted(let tombstone) = try zone.state(of: name) else {
             throw RecordsError(
                 .corruption, "A record was there and left nothing behind: verify the store.",
                 ["record": name.text, "zone": zone.id.name.text])
         }
-        return tombstone.type
+        return tombstone
     }
 }
