@@ -63,19 +63,13 @@ extension GuestFeed {
         guard try mayEnd || base || below?.base ?? isSeen(name, .base) else { return }
         var stored: StoredRecord?
         let type: RecordType
-        // A change of the record within the round tells of it by itself.
-        var isToldByItself = false
         if case .deleted(let deletedType, _) = known {
             type = deletedType
         } else if let found = try zone.record(name, fields: fields) {
             (stored, type) = (found, found.record.type)
-            isToldByItself = isInRound(found.system.changeSequence)
         } else {
-            let tombstone = try tombstone(of: name)
-            type = tombstone.type
-            isToldByItself = isInRound(tombstone.sequence)
+            type = try deletedType(of: name)
         }
-        if reason == .covered, !isFresh, isToldByItself { return }
         let isShare = type == SchemaNames.shareType
         if isShare ? end : mayEnd {
             guard reason != .later else { return }
@@ -83,9 +77,16 @@ extension GuestFeed {
                 progress.round?.willRedeliver = true
                 return
             }
-            if try reason == .covered && !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
+            if reason == .covered {
+                // Its own change delivers it, in this round or, if it has moved on by then, in the next.
+                if !isFresh, isInRound(stored.system.changeSequence) { return }
+                if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
+            }
             page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
         } else if try wasSeen(name, isShare: isShare, below) {
+            // What was moved tells of itself, everything else is told by what lies above it: once, whatever is written
+            // meanwhile, for both follow from the two moments alone.
+            guard try isMoved(name) == (reason != .covered) else { return }
             page.add(deletionOf: name, type)
         }
     }
@@ -104,12 +105,12 @@ extension GuestFeed {
         return try below?.base ?? isSeen(name, .base)
     }
 
-    private func tombstone(of name: RecordName) throws -> Tombstone {
+    private func deletedType(of name: RecordName) throws -> RecordType {
         guard case .deleted(let tombstone) = try zone.state(of: name) else {
             throw RecordsError(
                 .corruption, "A record was there and left nothing behind: verify the store.",
                 ["record": name.text, "zone": zone.id.name.text])
         }
-        return tombstone
+        return tombstone.type
     }
 }
