@@ -142,7 +142,8 @@ extension ZoneToken.Progress {
         case .guest(let guest):
             let end = guest.round?.end ?? guest.base
             guard guest.base <= end, end <= header.sequence else { return false }
-            return (guest.base == 0 && guest.round == nil) || min(guest.base == 0 ? end : guest.base, end) >= header.horizon
+            return (guest.base == 0 && guest.round == nil)
+                || min(guest.base == 0 ? end : guest.base, end) >= header.horizon
         }
     }
 }

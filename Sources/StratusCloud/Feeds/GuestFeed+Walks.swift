@@ -50,7 +50,8 @@ extension GuestFeed {
                 .corruption, "A walk of a feed cannot be gone on with: begin without a token.",
                 ["zone": zone.id.name.text])
         }
-        return GuestWalker(walk: walk, below: (try isSeen(top, .base), try isSeen(top, .end)), isUnmarkedNow: isUnmarkedNow)
+        return GuestWalker(
+            walk: walk, below: (try isSeen(top, .base), try isSeen(top, .end)), isUnmarkedNow: isUnmarkedNow)
     }
 
     /// Whether a walk passes a record over, with all below it: another share decides there, or it has a walk of its own.

@@ -60,9 +60,11 @@ extension RecordBench {
     /// What a participant is permitted to do is changed by the owner; nil removes them.
     func permit(_ account: Account, _ permission: ParticipantPermission?, in share: String) throws {
         _ = try change(share) { claim in
-            guard let own = try? self.ownShare(share).sharing?.participants.first(where: {
-                $0.identity.userName == account.userName.text
-            }) else { return }
+            guard
+                let own = try? self.ownShare(share).sharing?.participants.first(where: {
+                    $0.identity.userName == account.userName.text
+                })
+            else { return }
             if let permission {
                 for index in claim.participants.indices where claim.participants[index].id == own.id {
                     claim.participants[index].permission = permission
