@@ -42,6 +42,7 @@ enum LayoutSamples {
         zone.shareToken(nil), zone.shareToken("folder"),
         zone.shareEvent(sequence: 300, index: 0), zone.shareEvent(sequence: 300, index: 1),
         zone.endedAcceptance(user: "_bob", ended: 12, share: "Share-1"),
+        zone.clientToken(of: "_bob"),
     ]
 
     private static func fieldKey(_ value: TupleElement) -> [UInt8] {
@@ -70,7 +71,7 @@ enum LayoutSamples {
         GlobalKeys.identity(.email("b@example.com")), GlobalKeys.identity(.phone("+491")),
         GlobalKeys.usage(of: "_alice"), GlobalKeys.zoneUsage(of: "_alice", zone: second),
         GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
-        GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)),
+        GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.tokenSecret(),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }

@@ -65,6 +65,7 @@ struct ShareDeparture {
         new.participants.removeAll { $0.user == user && $0.role != .owner }
         _ = try ShareWriter(acceptances, to: zone, in: transaction).write(
             new, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+        try ClientTokens.forget(user, in: zone, transaction)
         return true
     }
 }

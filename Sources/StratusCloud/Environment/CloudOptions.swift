@@ -38,6 +38,17 @@ package struct CloudOptions: Hashable, Sendable {
     package var participantCount = 100
     /// What the URLs of shares begin with. Nothing answers there unless the host makes it.
     package var shareURLBase = "https://stratus.invalid/share/"
+    /// Records and deletions in one page of a zone's feed, or zones in one of a database's, where the client leaves it to
+    /// the server (L-14).
+    package var feedPageCount = 200
+    /// The most that a client gets in one page, however many it asks for (L-14).
+    package var feedPageLimit = 1_000
+    /// Bytes of the records in one page of a zone's feed, assets not counted; the record that goes over it is in the page.
+    package var feedPageByteCount = 2 << 20
+    /// Records that are looked at for one page of a zone's feed, whether there is something to tell of them or not.
+    package var feedLookCount = 10_000
+    /// Bytes that a client may send with a change to recognise it by (T-11).
+    package var clientChangeTokenByteCount = 64 << 10
     /// Whether saving a child gives its parent a new change tag (S-10).
     package var childSaveTouchesParent = false
 

@@ -6,6 +6,8 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case fetchRecords
     case modifyZones
     case fetchZones
+    case fetchDatabaseChanges
+    case fetchZoneChanges
     case accountStatus
     case userRecord
     case discoverUsers

@@ -41,6 +41,7 @@ extension CloudService {
             guard itemCount > 0 else { return ModifyRecordsResponse(saves: [], deletes: []) }
             try RequestLimits.checkItemCount(itemCount, options)
             try RequestLimits.checkByteCount(of: request, options)
+            try RequestLimits.checkClientToken(request.clientChangeTokenData, options)
             let account = try requireAccount(caller)
             let sorter = RequestSorter(
                 service: self, request: request, caller: caller, account: account, database: database)

@@ -66,6 +66,7 @@ struct ZoneBatch {
         guard try judge.access.isZoneVisible() else {
             throw NothingWritten(answer: request.answer(failing: ScopeVerdict.zoneNotFound(request.zone.address)))
         }
+        if let answer = try repeatedAnswer() { throw NothingWritten(answer: answer) }
         try judgeItems()
         if request.isAtomic {
             if errors.isEmpty {
@@ -82,6 +83,7 @@ struct ZoneBatch {
         }
         try touchParents()
         guard hasWritten else { throw NothingWritten(answer: try answer()) }
+        try noteClientToken()
         return try answer()
     }
 

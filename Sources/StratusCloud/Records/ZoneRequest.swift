@@ -31,6 +31,8 @@ struct ZoneRequest: Sendable {
     let policy: SavePolicy
     /// Whether the zone is changed whole or not at all.
     let isAtomic: Bool
+    /// What the client wants to recognise the change by (T-11); nil where the zone has no feed.
+    var clientToken: [UInt8]?
     /// Why nothing of it can be done: a planned fault, or a zone that is not there.
     var error: CloudError?
 
@@ -130,6 +132,7 @@ struct RequestSorter {
             zones.append(
                 ZoneRequest(
                     zone: zone, policy: request.policy, isAtomic: request.isAtomic && zone.isTransactional,
+                    clientToken: zone.isTransactional ? request.clientChangeTokenData : nil,
                     error: service.environment.faults?.error(at: point)))
         }
         places[address] = place

@@ -37,6 +37,7 @@ package final class CloudService: Sendable {
     package let assetLedger: AssetLedger
     package let schemaKeeper = SchemaKeeper()
     package let acceptanceDirectory = AcceptanceDirectory()
+    package let tokenKeeper = TokenKeeper()
 
     package init(
         engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init(), assets: AssetStore? = nil

@@ -41,6 +41,7 @@ struct KeyShape {
             case .endedChildren, .endedAcceptances: [.text, .number, .text]
             case .shareTokens: [.optionalText]
             case .shareEvents: [.number, .number]
+            case .clientTokens: [.text]
             }
     }
 
@@ -59,7 +60,7 @@ struct KeyShape {
         name = "\(keyspace)"
         parts =
             switch keyspace {
-            case .format, .header: []
+            case .format, .header, .tokenSecret: []
             case .databases: [.text, .optionalText, .scope]
             case .purges, .releases, .rebuilds: [.database, .zone]
             case .receipts, .shareURLs: [.bytes]
@@ -106,7 +107,10 @@ enum KeyPlace {
 
     /// Whether what lies there is a secret, or may be part of one, whatever its bytes look like.
     var holdsSecrets: Bool {
-        if case .zone(_, _, .shareTokens) = self { true } else { false }
+        switch self {
+        case .zone(_, _, .shareTokens), .global(.tokenSecret): true
+        default: false
+        }
     }
 
     var shape: KeyShape {

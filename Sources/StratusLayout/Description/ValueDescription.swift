@@ -43,6 +43,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .format:
             let entry = try FormatEntry(decoding: value)
             return "format \(entry.version), incarnation \(entry.incarnation)"
+        case .tokenSecret:
+            _ = try TokenSecretEntry(decoding: value)
+            return "secret"
         case .header: return "next database \(try GlobalHeader(decoding: value).nextDatabaseNumber)"
         case .databases:
             let entry = try DatabaseEntry(decoding: value)
@@ -116,6 +119,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .shareTokens: return "\(try ShareTokenEntry(decoding: value).token)"
         case .shareEvents: return text(try ShareEventEntry(decoding: value).event)
         case .endedAcceptances: return "began \(try EndedAcceptanceEntry(decoding: value).began)"
+        case .clientTokens:
+            let entry = try ClientTokenEntry(decoding: value)
+            return "sequence \(entry.sequence), \(entry.data.count) bytes"
         }
     }
 }

@@ -15,6 +15,7 @@ package enum GlobalKeys {
     /// The first key of a store. These bytes never change, in any format.
     package static func format() -> [UInt8] { key(.format) }
     package static func header() -> [UInt8] { key(.header) }
+    package static func tokenSecret() -> [UInt8] { key(.tokenSecret) }
 
     package static func database(_ id: DatabaseID) -> [UInt8] {
         key(.databases) {

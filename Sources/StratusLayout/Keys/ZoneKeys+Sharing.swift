@@ -95,6 +95,20 @@ extension ZoneKeys {
         }
         return LayoutRange(lower: KeyBuilder.upperBound(of: prefix), upper: endedAcceptances(of: user).upper)
     }
+    /// The key of what a user's client sent with its last change of the zone.
+    package func clientToken(of user: UserName) -> [UInt8] {
+        key {
+            begin(.clientTokens, into: &$0)
+            TupleWriter.appendString(user.text, to: &$0)
+        }
+    }
+    package var clientTokens: LayoutRange { keyspace(.clientTokens) }
+    package func readClientTokenKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName {
+        var reader = try reader(key, .clientTokens)
+        let user = UserName(try reader.readText())
+        try reader.expectEnd()
+        return user
+    }
     package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedAcceptanceKeyParts {
         var reader = try reader(key, .endedAcceptances)
         let user = UserName(try reader.readText())

@@ -38,6 +38,8 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: database number, zone number. Value: `RebuildEntry`. A zone whose indexes are being rebuilt: not to be relied
     /// on until the entry is gone.
     case rebuilds = 16
+    /// Key: nothing more. Value: `TokenSecretEntry`. What change tokens and cursors are authenticated with.
+    case tokenSecret = 17
 }
 
 /// What an identity look-up goes by. The raw values are stored: they never change.

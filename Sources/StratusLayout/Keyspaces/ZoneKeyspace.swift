@@ -38,4 +38,6 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case shareEvents = 16
     /// Key: user, ended, share. Value: `EndedAcceptanceEntry`. What people were admitted to, until the purge horizon.
     case endedAcceptances = 17
+    /// Key: user. Value: `ClientTokenEntry`. What a user's client sent with its last change of the zone.
+    case clientTokens = 18
 }

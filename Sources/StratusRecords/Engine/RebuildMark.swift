@@ -23,6 +23,14 @@ enum RebuildMark {
     }
 }
 
+extension RecordReader {
+    /// Throws `rebuilding` where the indexes of the zone are not to be relied on in this snapshot. One read.
+    package func requireReliableIndexes(of zone: ZoneReader) throws {
+        guard try store.contains(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone)) else { return }
+        throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
+    }
+}
+
 extension RecordTransaction {
     func markRebuilding(_ zone: ZoneReader, identity: UUID) throws {
         try set(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone), to: RebuildEntry(identity: identity).encoded())

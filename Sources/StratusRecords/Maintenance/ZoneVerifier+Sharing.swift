@@ -10,6 +10,18 @@ import StratusStore
 extension ZoneVerifier {
     mutating func verifySharing() throws {
         try verifyEndedAcceptances()
+        try zone.store.scan(zone.keys.clientTokens.keyRange) { key, value in
+            _ = try zone.keys.readClientTokenKey(key)
+            report.entriesChecked += 1
+            guard let entry = try? ClientTokenEntry(decoding: value) else {
+                report.note(.wrong, key: [UInt8](copying: key), "what a client sent cannot be read")
+                return .next
+            }
+            if entry.sequence > header.sequence {
+                report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
+            }
+            return .next
+        }
         try zone.store.scan(zone.keys.shareTokens.keyRange) { key, value in
             _ = try zone.keys.readShareTokenKey(key)
             report.entriesChecked += 1

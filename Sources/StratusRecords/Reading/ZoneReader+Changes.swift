@@ -44,6 +44,18 @@ extension ZoneReader {
         return changes
     }
 
+    /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. Whether the
+    /// history goes back so far is the caller's to ask.
+    package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [RecordChange] {
+        var changes: [RecordChange] = []
+        try store.scan(keys.changes(after: sequence, upTo: last).keyRange, .forward, limit: limit) { key, value in
+            let entry = try ChangeEntry(decoding: value)
+            changes.append(RecordChange(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind))
+            return .next
+        }
+        return changes
+    }
+
     /// Where a record stood right after the write with this sequence; nil when it did not exist then.
     ///
     /// Throws `expired` when the sequence is older than the purge horizon.

@@ -59,6 +59,7 @@ package enum LayoutChecks {
             case .shareTokens: _ = try zone.readShareTokenKey(key)
             case .shareEvents: _ = try zone.readShareEventKey(key)
             case .endedAcceptances: _ = try zone.readEndedAcceptanceKey(key)
+            case .clientTokens: _ = try zone.readClientTokenKey(key)
             }
             return true
         } catch { return false }
@@ -86,6 +87,7 @@ package enum LayoutChecks {
         PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, IdentityEntry.self,
         UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self, ShareContentEntry.self,
         ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self, EndedAcceptanceEntry.self,
+        TokenSecretEntry.self, ClientTokenEntry.self, ZoneToken.self, DatabaseToken.self, SharedDatabaseToken.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

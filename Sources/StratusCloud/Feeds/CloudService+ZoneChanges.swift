@@ -1,0 +1,149 @@
+// The feed of a zone: what changed for the caller since a token.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+extension CloudService {
+    /// One page of what changed in a zone for the caller since the request's token. Applied to what the caller had when
+    /// the token was given, the pages up to one with nothing more coming give what the caller sees in that page's
+    /// snapshot.
+    ///
+    /// Throws `serverRejectedRequest` (15/2027) for a default zone (T-02), `zoneNotFound` or `userDeletedZone` for a zone
+    /// that is not there or of which the caller sees nothing (T-10), `invalidArguments` for a token that was not given for
+    /// just this, `changeTokenExpired` for one of a zone that was made anew, of another incarnation or older than
+    /// the purge horizon (T-09), `notAuthenticated` and the like, a planned fault, and the store's failures.
+    package func fetchZoneChanges(
+        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws(CloudError) -> FetchZoneChangesResponse {
+        try reporting(.fetchZoneChanges, caller, itemCount: 1) { event in
+            if database != .public { try requireAccount(caller) }
+            if let fault = environment.faults?.error(at: .zone(request.zone, caller, .fetchZoneChanges)) { throw fault }
+            let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
+            let response = try engine.read { reader in
+                // Nobody needs an account to be told that public data has no feed.
+                let account = database == .public ? nil : try accountDirectory.requireAccount(of: caller, in: reader)
+                let zone = try ScopeVerdict.zone(
+                    request.zone, in: database, container: caller.container, caller: account?.userName)
+                guard !zone.isDefault, let account else { throw Self.noSync }
+                let feed = ZoneFeed(
+                    service: self, zone: zone, account: account, container: caller.container, database: database,
+                    seal: seal, reader: reader)
+                return try feed.page(request)
+            }
+            event.itemCount = response.changed.count + response.deleted.count
+            return response
+        }
+    }
+
+    private static var noSync: CloudError {
+        CloudError(
+            .serverRejectedRequest, inner: CloudError.InnerCode.defaultZoneSync,
+            "AppDefaultZone does not support sync semantics", ["rule": "T-02"])
+    }
+}
+
+/// One request for changes of a zone, in one snapshot.
+struct ZoneFeed {
+    let service: CloudService
+    let zone: ResolvedZone
+    let account: Account
+    let container: ContainerName
+    let database: DatabaseSelector
+    let seal: TokenSeal
+    let reader: RecordReader
+
+    func page(_ request: FetchZoneChangesRequest) throws -> FetchZoneChangesResponse {
+        guard let zoneReader = try reader.zone(zone.id) else { throw try ZoneFacts.missing(zone, in: reader) }
+        let access = try ZoneAccess(service, to: zone, caller: account.userName, in: reader)
+        guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
+        let header = try zoneReader.header()
+        try reader.requireReliableIndexes(of: zoneReader)
+        let progress = try progress(request.token, header)
+        let view = RecordView(service: service, zone: zone, viewer: account, reader: reader)
+        let fields =
+            request.desiredKeys.map { keys in
+                // Who takes part in a share is no field of it, and always told.
+                FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
+            } ?? .all
+        let page = FeedPage(FeedLimits(asked: request.limit, service.options), of: zone.address)
+        switch progress {
+        case .owner(let progress):
+            var feed = OwnerFeed(
+                zone: zoneReader, view: view, fields: fields, now: header.sequence, progress: progress, page: page)
+            try feed.run()
+            return try response(
+                feed.page, .owner(feed.progress), told: progress.position...feed.progress.position, header, zoneReader)
+        case .guest(let progress):
+            let admissions = try Admissions(
+                of: account.userName, to: zoneReader, identity: header.identity, since: progress.base)
+            var feed = GuestFeed(
+                zone: zoneReader, admissions: admissions, view: view, fields: fields, now: header.sequence,
+                progress: progress, page: page)
+            try feed.run()
+            return try response(
+                feed.page, .guest(feed.progress), told: progress.base...feed.progress.base, header, zoneReader)
+        }
+    }
+
+    // MARK: Tokens
+
+    private var binding: TokenBinding {
+        TokenBinding(user: account.userName, container: container, database: database, zone: zone.id)
+    }
+
+    /// Where the client stands by its token.
+    private func progress(_ token: [UInt8]?, _ header: ZoneHeader) throws -> ZoneToken.Progress {
+        guard let token else {
+            return zone.isShared
+                ? .guest(GuestProgress(base: 0))
+                : .owner(OwnerProgress(position: 0, beginning: header.sequence))
+        }
+        guard let contents = seal.opened(token, .zone, for: binding),
+            let known = try? ZoneToken(decoding: contents.span)
+        else { throw CloudError.foreignToken }
+        guard known.identity == header.identity else { throw CloudError.expiredToken("the zone was made anew") }
+        guard known.incarnation == header.incarnation else {
+            throw CloudError.expiredToken("the store was restored, copied or repaired")
+        }
+        guard known.progress.isWithin(header), known.progress.isGuest == zone.isShared else {
+            throw CloudError.expiredToken("the history does not go back so far")
+        }
+        return known.progress
+    }
+
+    private func response(
+        _ page: FeedPage, _ progress: ZoneToken.Progress, told: ClosedRange<UInt64>, _ header: ZoneHeader,
+        _ zoneReader: ZoneReader
+    ) throws -> FetchZoneChangesResponse {
+        let token = ZoneToken(identity: header.identity, incarnation: header.incarnation, progress: progress)
+        return FetchZoneChangesResponse(
+            changed: page.changed, deleted: page.deleted,
+            token: try seal.sealed(token.encoded(), .zone, for: binding),
+            clientChangeTokenData: try ClientTokens.told(
+                to: account.userName, after: told.lowerBound, upTo: told.upperBound, in: zoneReader),
+            isMoreComing: page.isMoreComing)
+    }
+}
+
+extension ZoneToken.Progress {
+    fileprivate var isGuest: Bool {
+        if case .guest = self { true } else { false }
+    }
+
+    /// Whether the zone still knows what the moments of the progress need, and has reached them.
+    fileprivate func isWithin(_ header: ZoneHeader) -> Bool {
+        switch self {
+        case .owner(let owner):
+            // Of the time before the first page only what lives is told.
+            let oldest = max(owner.position, owner.beginning)
+            return oldest >= header.horizon && oldest <= header.sequence
+        case .guest(let guest):
+            let end = guest.round?.end ?? guest.base
+            guard guest.base <= end, end <= header.sequence else { return false }
+            return (guest.base == 0 && guest.round == nil)
+                || min(guest.base == 0 ? end : guest.base, end) >= header.horizon
+        }
+    }
+}

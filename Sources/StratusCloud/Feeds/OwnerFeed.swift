@@ -1,0 +1,53 @@
+// The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once and
+// as it is in the page's snapshot (T-06). A record that is written while pages are read moves to the end and comes again.
+//
+// Without a token only what lives is told. Deletions are, from the moment on in which the first page was read (T-08).
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+struct OwnerFeed {
+    let zone: ZoneReader
+    let view: RecordView
+    let fields: FieldSelection
+    /// The zone's last change.
+    let now: UInt64
+    var progress: OwnerProgress
+    var page: FeedPage
+
+    /// Changes that are read at once.
+    private static let batchCount = 256
+
+    /// Fills the page, and moves the progress on.
+    mutating func run() throws {
+        while progress.position < now {
+            let batch = try zone.changes(after: progress.position, upTo: now, limit: Self.batchCount)
+            for change in batch {
+                guard !page.isFull else {
+                    page.isMoreComing = true
+                    return
+                }
+                page.look()
+                try tell(change)
+                progress.position = change.sequence
+            }
+            if batch.count < Self.batchCount { progress.position = now }
+        }
+        progress.beginning = 0
+    }
+
+    private mutating func tell(_ change: RecordChange) throws {
+        switch change.kind {
+        case .saved:
+            guard let stored = try zone.record(change.name, fields: fields) else {
+                throw RecordsError(
+                    .corruption, "A change tells of a record that is not there: verify the store, then rebuild it.",
+                    ["record": change.name.text, "zone": zone.id.name.text])
+            }
+            page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
+        case .deleted(let type, _):
+            if change.sequence > progress.beginning { page.add(deletionOf: change.name, type) }
+        }
+    }
+}

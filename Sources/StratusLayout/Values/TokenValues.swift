@@ -1,0 +1,293 @@
+// What change tokens hold. They lie with clients, who archive them for months: their bytes change as carefully as those on
+// disk. Sealed, so that no client reads or makes one.
+
+package import FoundationEssentials
+package import StratusModel
+
+/// How far a client knows a zone.
+///
+/// Bytes: version 1 · UUID: the zone's identity · UUID: its incarnation · byte: 1 an owner's, 2 a guest's · (1) numbers:
+/// position, beginning · (2) number: base · flags (1 redelivers, 2 in a round) · (2 in a round) the round: number: end ·
+/// flags (1 will redeliver, 2 share, 4 walk, 8 top of the walk, 16 last name of the walk) · byte: phase · number: sequence ·
+/// a text for each flag from 2 on but for the walk.
+package struct ZoneToken: LayoutValue {
+    package var identity: UUID
+    package var incarnation: UUID
+    package var progress: Progress
+
+    package enum Progress: Hashable, Sendable {
+        case owner(OwnerProgress)
+        case guest(GuestProgress)
+    }
+
+    package init(identity: UUID, incarnation: UUID, progress: Progress) {
+        self.identity = identity
+        self.incarnation = incarnation
+        self.progress = progress
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        ValueWriter.append(identity, to: &bytes)
+        ValueWriter.append(incarnation, to: &bytes)
+        switch progress {
+        case .owner(let owner):
+            bytes.append(1)
+            ValueWriter.append(number: owner.position, to: &bytes)
+            ValueWriter.append(number: owner.beginning, to: &bytes)
+        case .guest(let guest):
+            bytes.append(2)
+            ValueWriter.append(number: guest.base, to: &bytes)
+            bytes.append((guest.redelivers ? 1 : 0) | (guest.round == nil ? 0 : 2))
+            guest.round?.append(to: &bytes)
+        }
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "ZoneToken")
+        try reader.expectVersion(1)
+        identity = try reader.readUUID()
+        incarnation = try reader.readUUID()
+        switch try reader.readByte() {
+        case 1:
+            progress = .owner(OwnerProgress(position: try reader.readNumber(), beginning: try reader.readNumber()))
+        case 2:
+            let base = try reader.readNumber()
+            let flags = try reader.readByte()
+            guard flags <= 3 else { throw reader.corrupt("A flag of the token is unknown.") }
+            let round = flags & 2 == 0 ? nil : try GuestRound(&reader)
+            progress = .guest(GuestProgress(base: base, redelivers: flags & 1 != 0, round: round))
+        default: throw reader.corrupt("No kind of token has this number.")
+        }
+        try reader.expectEnd()
+    }
+}
+
+/// How far an owner knows a zone of theirs.
+package struct OwnerProgress: Hashable, Sendable {
+    /// The sequence up to which changes were told.
+    package var position: UInt64
+    /// The zone's last change when the client began without a token: earlier deletions are not told (T-08). 0 behind it.
+    package var beginning: UInt64
+
+    package init(position: UInt64, beginning: UInt64) {
+        self.position = position
+        self.beginning = beginning
+    }
+}
+
+/// How far a participant knows a zone of another: up to `base` completely, and what of a round has been told since.
+package struct GuestProgress: Hashable, Sendable {
+    package var base: UInt64
+    /// Whether something that was seen at `base` may not have been told, because it was not seen when it was its turn.
+    package var redelivers: Bool
+    package var round: GuestRound?
+
+    package init(base: UInt64, redelivers: Bool = false, round: GuestRound? = nil) {
+        self.base = base
+        self.redelivers = redelivers
+        self.round = round
+    }
+}
+
+/// The way from one moment of a zone to another.
+package struct GuestRound: Hashable, Sendable {
+    /// What is looked through, in this order. The raw values are in tokens: they never change.
+    package enum Phase: UInt8, Hashable, Sendable, CaseIterable {
+        /// The shares that the participant began or ceased to see, by name.
+        case shares = 1
+        /// The changes of the zone up to the end.
+        case changes = 2
+        /// Later changes, of records that were changed up to the end as well.
+        case laterChanges = 3
+    }
+
+    /// The moment to which the round leads.
+    package var end: UInt64
+    /// Whether the next round must redeliver.
+    package var willRedeliver: Bool
+    package var phase: Phase
+    /// The last change that was looked at.
+    package var sequence: UInt64
+    /// The last share that was looked at.
+    package var share: RecordName?
+    /// The walk that is to be ended first.
+    package var walk: GuestWalk?
+
+    package init(end: UInt64) {
+        self.end = end
+        willRedeliver = false
+        phase = .shares
+        sequence = 0
+    }
+
+    private enum Flag {
+        static let redeliver: UInt8 = 1
+        static let share: UInt8 = 2
+        static let walk: UInt8 = 4
+        static let top: UInt8 = 8
+        static let last: UInt8 = 16
+    }
+
+    fileprivate func append(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: end, to: &bytes)
+        var flags = (willRedeliver ? Flag.redeliver : 0) | (share == nil ? 0 : Flag.share)
+        if let walk { flags |= Flag.walk | (walk.top == nil ? 0 : Flag.top) | (walk.last == nil ? 0 : Flag.last) }
+        bytes.append(flags)
+        bytes.append(phase.rawValue)
+        ValueWriter.append(number: sequence, to: &bytes)
+        if let share { ValueWriter.append(share.text, to: &bytes) }
+        if let top = walk?.top { ValueWriter.append(top.text, to: &bytes) }
+        if let last = walk?.last { ValueWriter.append(last.text, to: &bytes) }
+    }
+
+    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+        end = try reader.readNumber()
+        let flags = try reader.readByte()
+        guard flags < 32, flags & Flag.walk != 0 || flags & (Flag.top | Flag.last) == 0 else {
+            throw reader.corrupt("A flag of the token is unknown.")
+        }
+        guard let phase = Phase(rawValue: try reader.readByte()) else {
+            throw reader.corrupt("No phase has this number.")
+        }
+        self.phase = phase
+        willRedeliver = flags & Flag.redeliver != 0
+        sequence = try reader.readNumber()
+        share = flags & Flag.share == 0 ? nil : RecordName(try reader.readText())
+        let top = flags & Flag.top == 0 ? nil : RecordName(try reader.readText())
+        let last = flags & Flag.last == 0 ? nil : RecordName(try reader.readText())
+        walk = flags & Flag.walk == 0 ? nil : GuestWalk(top: top, last: last)
+    }
+}
+
+/// A walk over what lies below a record, or over a whole zone.
+package struct GuestWalk: Hashable, Sendable {
+    /// Nil for the whole zone.
+    package var top: RecordName?
+    /// The last record that was visited.
+    package var last: RecordName?
+
+    package init(top: RecordName?, last: RecordName? = nil) {
+        self.top = top
+        self.last = last
+    }
+}
+
+/// How far an owner knows the zones of a private database.
+///
+/// Bytes: version 1 · UUID: the store's incarnation · UUID: the database's identity, zero where there was none yet ·
+/// numbers: position, beginning.
+package struct DatabaseToken: LayoutValue {
+    package var incarnation: UUID
+    /// Nil where the database had no zone yet.
+    package var identity: UUID?
+    package var progress: OwnerProgress
+
+    package init(incarnation: UUID, identity: UUID?, progress: OwnerProgress) {
+        self.incarnation = incarnation
+        self.identity = identity
+        self.progress = progress
+    }
+
+    private static let nothing = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        ValueWriter.append(incarnation, to: &bytes)
+        ValueWriter.append(identity ?? Self.nothing, to: &bytes)
+        ValueWriter.append(number: progress.position, to: &bytes)
+        ValueWriter.append(number: progress.beginning, to: &bytes)
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "DatabaseToken")
+        try reader.expectVersion(1)
+        incarnation = try reader.readUUID()
+        let identity = try reader.readUUID()
+        self.identity = identity == Self.nothing ? nil : identity
+        progress = OwnerProgress(position: try reader.readNumber(), beginning: try reader.readNumber())
+        try reader.expectEnd()
+    }
+}
+
+/// A zone of another, as a participant knows it.
+package struct KnownZone: Hashable, Sendable {
+    package var owner: UserName
+    package var name: ZoneName
+    package var identity: UUID
+    /// The zone's last change when it was told.
+    package var sequence: UInt64
+
+    package init(owner: UserName, name: ZoneName, identity: UUID, sequence: UInt64) {
+        self.owner = owner
+        self.name = name
+        self.identity = identity
+        self.sequence = sequence
+    }
+}
+
+/// How far a participant knows the zones of a shared database.
+///
+/// Bytes: version 1 · UUID: the store's incarnation · number: zones · for each: text: owner, text: zone, UUID: identity,
+/// number: sequence · byte: 1 the last zone that was told, else 0 · (1) text: its owner · text: its name.
+package struct SharedDatabaseToken: LayoutValue {
+    package var incarnation: UUID
+    /// In the byte order of owners and names.
+    package var zones: [KnownZone]
+    /// The last zone that was told, while there are more.
+    package var last: Place?
+
+    package struct Place: Hashable, Comparable, Sendable {
+        package var owner: UserName
+        package var name: ZoneName
+
+        package init(owner: UserName, name: ZoneName) {
+            self.owner = owner
+            self.name = name
+        }
+
+        package static func < (left: Self, right: Self) -> Bool {
+            left.owner == right.owner ? left.name < right.name : left.owner < right.owner
+        }
+    }
+
+    package init(incarnation: UUID, zones: [KnownZone], last: Place? = nil) {
+        self.incarnation = incarnation
+        self.zones = zones
+        self.last = last
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        ValueWriter.append(incarnation, to: &bytes)
+        ValueWriter.append(number: UInt64(zones.count), to: &bytes)
+        for zone in zones {
+            ValueWriter.append(zone.owner.text, to: &bytes)
+            ValueWriter.append(zone.name.text, to: &bytes)
+            ValueWriter.append(zone.identity, to: &bytes)
+            ValueWriter.append(number: zone.sequence, to: &bytes)
+        }
+        bytes.append(last == nil ? 0 : 1)
+        if let last {
+            ValueWriter.append(last.owner.text, to: &bytes)
+            ValueWriter.append(last.name.text, to: &bytes)
+        }
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "SharedDatabaseToken")
+        try reader.expectVersion(1)
+        incarnation = try reader.readUUID()
+        zones = []
+        for _ in 0..<(try reader.readCount()) {
+            zones.append(
+                KnownZone(
+                    owner: UserName(try reader.readText()), name: ZoneName(try reader.readText()),
+                    identity: try reader.readUUID(), sequence: try reader.readNumber()))
+        }
+        let flag = try reader.readByte()
+        guard flag <= 1 else { throw reader.corrupt("A flag of the token is unknown.") }
+        last = flag == 0 ? nil : Place(owner: UserName(try reader.readText()), name: ZoneName(try reader.readText()))
+        try reader.expectEnd()
+    }
+}

@@ -1,0 +1,294 @@
+// Where the records of a zone stood at any moment since the purge horizon: their parents, their share marks, what lay below
+// them. A moment is a sequence of the zone; what is asked of one is meant after the commit with that sequence.
+//
+// What holds now lies in the parent entries, what has ended in keyspaces of its own, by record. Those are small in most
+// zones, so the first questions load them whole where they are; a question then costs no read but that of the record's own
+// entry. Where they are large every question is a seek. Answers are remembered while the history lives: one page of a feed.
+
+import StratusLayout
+package import StratusModel
+import StratusStore
+
+/// A child that a record had at a moment.
+package struct PastChild: Hashable, Sendable {
+    package var name: RecordName
+    /// Since when it was the record's child.
+    package var began: UInt64
+    /// False where it surely had no children at that moment.
+    package var mayHaveChildren: Bool
+}
+
+/// The share that a record was in at a moment, by its nearest root.
+package enum PastMembership: Hashable, Sendable {
+    /// The record did not exist.
+    case absent
+    /// It was in no hierarchical share.
+    case none
+    case share(RecordName)
+}
+
+/// The past of one zone in one snapshot. Its moments must not be older than the purge horizon, but for 0, when there was
+/// nothing.
+package final class ZoneHistory {
+    package let zone: ZoneReader
+    /// The zone's last change.
+    package let now: UInt64
+    private var nodes: [RecordName: HierarchyNode?] = [:]
+    private var memberships: [UInt64: [RecordName: PastMembership]] = [:]
+    private var links: EndedTable
+    private var marks: EndedTable
+    private var children: EndedTable
+
+    package init(_ zone: ZoneReader, now: UInt64) {
+        self.zone = zone
+        self.now = now
+        links = EndedTable(.parents, seeksBeforeLoading: 16)
+        // Asked of every record, most of which never had a mark.
+        marks = EndedTable(.shares, seeksBeforeLoading: 0)
+        children = EndedTable(.children, seeksBeforeLoading: 16)
+    }
+
+    /// The place of a record now, or nil when no live record has this name.
+    package func node(_ name: RecordName) throws -> HierarchyNode? {
+        if let known = nodes[name] { return known }
+        let node = try zone.node(name)
+        nodes[name] = .some(node)
+        return node
+    }
+
+    /// Where a record stood; nil when it did not exist.
+    package func place(_ name: RecordName, at moment: UInt64) throws -> PastNode? {
+        guard let link = try link(name, at: moment) else { return nil }
+        return PastNode(parent: link.name, share: try mark(name, at: moment))
+    }
+
+    /// The share of which a record was the root. `isUnmarkedNow` says that it surely is none now, and spares a look.
+    package func mark(_ name: RecordName, at moment: UInt64, isUnmarkedNow: Bool = false) throws -> RecordName? {
+        if !isUnmarkedNow, let node = try node(name), let share = node.share, node.shareSince <= moment { return share }
+        guard moment < now else { return nil }
+        return try marks.entries(of: name, after: moment, in: zone).first { $0.began <= moment }?.name
+    }
+
+    /// Whether a record got or lost a parent or a share mark after one moment and up to another, its creation and its
+    /// deletion included.
+    package func hasEvents(_ name: RecordName, after start: UInt64, upTo end: UInt64) throws -> Bool {
+        func isWithin(_ sequence: UInt64) -> Bool { sequence > start && sequence <= end }
+        if let node = try node(name) {
+            if isWithin(node.parentSince) { return true }
+            if node.share != nil, isWithin(node.shareSince) { return true }
+            // Its parent has not changed since, nor has it been deleted.
+            if node.parentSince > start {
+                let ended = try links.entries(of: name, after: start, in: zone)
+                if ended.contains(where: { isWithin($0.began) || isWithin($0.ended) }) { return true }
+            }
+        } else if try links.entries(of: name, after: start, in: zone).contains(where: {
+            isWithin($0.began) || isWithin($0.ended)
+        }) {
+            return true
+        }
+        return try marks.entries(of: name, after: start, in: zone).contains { isWithin($0.began) || isWithin($0.ended) }
+    }
+
+    /// The share that a record was in, by the nearest root at or above it.
+    ///
+    /// Throws `hierarchyTooDeep` past the depth limit, `corruption` where a parent did not exist.
+    package func membership(_ name: RecordName, at moment: UInt64) throws -> PastMembership {
+        var path: [RecordName] = []
+        var current = name
+        var end = PastMembership.none
+        while true {
+            if let known = memberships[moment]?[current] {
+                end = known
+                break
+            }
+            guard let link = try link(current, at: moment) else {
+                guard path.isEmpty else { throw missingParent(current, of: name) }
+                end = .absent
+                path.append(current)
+                break
+            }
+            guard path.count <= zone.limits.hierarchyDepth else { throw RecordsError.tooDeep(name, in: zone) }
+            path.append(current)
+            if let share = try mark(current, at: moment) {
+                end = .share(share)
+                break
+            }
+            guard let parent = link.name else { break }
+            current = parent
+        }
+        for step in path { memberships[moment, default: [:]][step] = end }
+        return end
+    }
+
+    /// The children that a record had, in the byte order of their names, at most about `limit` of them after `last`.
+    ///
+    /// `next` is the name to go on after; nil where there are no more.
+    package func children(
+        of parent: RecordName, at moment: UInt64, after last: RecordName?, limit: Int
+    ) throws -> (children: [PastChild], next: RecordName?) {
+        let whole = zone.keys.children(of: parent)
+        let range = last.map { zone.keys.children(of: parent, after: $0) } ?? whole
+        let prefixByteCount = whole.lower.count
+        var found: [PastChild] = []
+        var next: RecordName?
+        var count = 0
+        try zone.store.scan(range.keyRange, .forward, limit: limit) { key, value in
+            let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
+            let entry = try ChildEntry(decoding: value)
+            count += 1
+            if count == limit { next = name }
+            if entry.since <= moment {
+                found.append(PastChild(name: name, began: entry.since, mayHaveChildren: entry.hasChildren))
+            }
+            return .next
+        }
+        guard moment < now else { return (found, next) }
+        for index in found.indices where !found[index].mayHaveChildren {
+            found[index].mayHaveChildren = children.mayHaveEntries(of: found[index].name)
+        }
+        let ended = try children.entries(of: parent, after: moment, in: zone)
+        for entry in ended where entry.began <= moment {
+            guard let name = entry.name, last.map({ $0 < name }) ?? true, next.map({ name < $0 }) ?? true else {
+                continue
+            }
+            found.append(PastChild(name: name, began: entry.began, mayHaveChildren: true))
+        }
+        return (ended.isEmpty ? found : found.sorted { $0.name < $1.name }, next)
+    }
+
+    /// The root of a share at a moment, or nil where it had none. `root` is what the share says now, where it is there.
+    package func root(of share: RecordName, at moment: UInt64, now root: RecordName?) throws -> RecordName? {
+        if let root, try mark(root, at: moment) == share { return root }
+        guard moment < now else { return nil }
+        var found: RecordName?
+        // A share that was stopped since, or got another root under its name: rare, so that nothing leads there.
+        try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+            let entry = try EndedShareEntry(decoding: value)
+            guard entry.share == share, entry.began <= moment else { return .next }
+            let parts = try zone.keys.readEndedShareKey(key)
+            guard parts.ended > moment else { return .next }
+            found = parts.name
+            return .stop
+        }
+        return found
+    }
+
+    /// The parent that a record had; nil when it did not exist.
+    func link(_ name: RecordName, at moment: UInt64) throws -> PastParent? {
+        guard moment > 0 else { return nil }
+        if let node = try node(name), node.parentSince <= moment { return PastParent(name: node.parent) }
+        guard moment < now else { return nil }
+        return try links.entries(of: name, after: moment, in: zone).first { $0.began <= moment }
+            .map { PastParent(name: $0.name) }
+    }
+
+    private func missingParent(_ name: RecordName, of descendant: RecordName) -> RecordsError {
+        RecordsError(
+            .corruption, "A record had a parent that did not exist: verify the store.",
+            ["record": descendant.text, "missing": name.text, "zone": zone.id.name.text])
+    }
+}
+
+/// A parent that a record had, or that it had none.
+struct PastParent {
+    let name: RecordName?
+}
+
+/// Something of a record that ended.
+struct EndedSpan {
+    let ended: UInt64
+    let began: UInt64
+    /// The parent, the share or the child.
+    let name: RecordName?
+}
+
+/// One keyspace of what has ended: loaded whole where it is small, asked by record where it is large.
+struct EndedTable {
+    enum Kind {
+        case parents
+        case children
+        case shares
+    }
+
+    private enum State {
+        case asking(seeksLeft: Int)
+        case loaded([RecordName: [EndedSpan]])
+        case large
+    }
+
+    /// Entries that are loaded at most.
+    private static let largestCount = 2_000
+
+    private let kind: Kind
+    private var state: State
+
+    init(_ kind: Kind, seeksBeforeLoading: Int) {
+        self.kind = kind
+        state = .asking(seeksLeft: seeksBeforeLoading)
+    }
+
+    /// What of a record ended after a moment, in the order of the ends.
+    mutating func entries(of name: RecordName, after moment: UInt64, in zone: ZoneReader) throws -> [EndedSpan] {
+        if case .asking(let left) = state {
+            if left > 0 { state = .asking(seeksLeft: left - 1) } else { state = try load(zone) }
+        }
+        if case .loaded(let entries) = state {
+            guard let own = entries[name] else { return [] }
+            return own.filter { $0.ended > moment }
+        }
+        let range =
+            switch kind {
+            case .parents: zone.keys.endedParents(of: name, after: moment)
+            case .children: zone.keys.endedChildren(of: name, after: moment)
+            case .shares: zone.keys.endedShares(of: name, after: moment)
+            }
+        var entries: [EndedSpan] = []
+        try zone.store.scan(range.keyRange) { key, value in
+            entries.append(try read(key, value, zone).time)
+            return .next
+        }
+        return entries
+    }
+
+    /// False where nothing of a record has ended, as far as that is known without asking.
+    func mayHaveEntries(of name: RecordName) -> Bool {
+        if case .loaded(let entries) = state { entries[name] != nil } else { true }
+    }
+
+    private func load(_ zone: ZoneReader) throws -> State {
+        let range =
+            switch kind {
+            case .parents: zone.keys.endedParents
+            case .children: zone.keys.endedChildren
+            case .shares: zone.keys.endedShares
+            }
+        var entries: [RecordName: [EndedSpan]] = [:]
+        var count = 0
+        try zone.store.scan(range.keyRange, .forward, limit: Self.largestCount + 1) { key, value in
+            let (name, time) = try read(key, value, zone)
+            entries[name, default: []].append(time)
+            count += 1
+            return .next
+        }
+        return count > Self.largestCount ? .large : .loaded(entries)
+    }
+
+    private func read(
+        _ key: Span<UInt8>, _ value: Span<UInt8>, _ zone: ZoneReader
+    ) throws -> (name: RecordName, time: EndedSpan) {
+        switch kind {
+        case .parents:
+            let parts = try zone.keys.readEndedParentKey(key)
+            let entry = try EndedParentEntry(decoding: value)
+            return (parts.name, EndedSpan(ended: parts.ended, began: entry.began, name: entry.parent))
+        case .children:
+            let parts = try zone.keys.readEndedChildKey(key)
+            let entry = try EndedChildEntry(decoding: value)
+            return (parts.parent, EndedSpan(ended: parts.ended, began: entry.began, name: parts.child))
+        case .shares:
+            let parts = try zone.keys.readEndedShareKey(key)
+            let entry = try EndedShareEntry(decoding: value)
+            return (parts.name, EndedSpan(ended: parts.ended, began: entry.began, name: entry.share))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+// What feeds cost, counted: the same whatever the zone holds beside what is told (W7, W8).
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("feeds: counted costs")
+struct FeedCostTests {
+    private static func bench() throws -> RecordBench {
+        try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false) { $0.feedPageLimit = 10_000 }
+    }
+
+    private static func fill(_ bench: RecordBench, _ prefix: String, count: Int, below parent: String? = nil) throws {
+        for start in stride(from: 0, to: count, by: 400) {
+            let saves = (start..<min(start + 400, count)).map { RecordSave.new("\(prefix)\($0)", parent: parent) }
+            for result in try bench.modify(saves).saves { _ = try result.get() }
+        }
+    }
+
+    /// What one page costs, and the names it tells.
+    private static func cost(
+        _ bench: RecordBench, _ token: [UInt8]?, by account: Account? = nil
+    ) throws -> (cost: StoreCost, told: [String]) {
+        let before = bench.store.statistics.cost
+        let page = try bench.page(token, limit: 10_000, by: account)
+        guard !page.isMoreComing else { throw ConformanceFailure("The page is not the last.") }
+        let names = page.changed.map(\.address.recordName) + page.deleted.map(\.address.recordName)
+        return (bench.store.statistics.cost - before, names)
+    }
+
+    @Test("[T-06] W7: an owner's changes since a token cost the same however many records the zone has")
+    func owner() async throws {
+        let found = try await TestThreads.offPool {
+            try [400, 4_000].map { count in
+                let bench = try Self.bench()
+                try Self.fill(bench, "r", count: count)
+                let token = try bench.page(limit: 10_000).token
+                for index in 0..<100 { try bench.touch("r\(index)") }
+                return try Self.cost(bench, token)
+            }
+        }
+        #expect(found.allSatisfy { $0.told.count == 100 })
+        #expect(found[0].cost == found[1].cost)
+        #expect(found[0].cost.reads <= 100 + 12)
+    }
+
+    @Test("[D-06] W8: the first pages after accepting cost what is delivered, whatever else the zone has")
+    func accepting() async throws {
+        let found = try await TestThreads.offPool {
+            try [400, 4_000].map { count in
+                let bench = try Self.bench()
+                try bench.save(.new("root"))
+                try Self.fill(bench, "in", count: 1_000, below: "root")
+                try Self.fill(bench, "out", count: count)
+                try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+                return try Self.cost(bench, nil, by: bench.bob)
+            }
+        }
+        #expect(found.allSatisfy { $0.told.count == 1_002 })
+        #expect(found[0].cost == found[1].cost)
+        #expect(found[0].cost.reads <= 1_002 + 40)
+    }
+
+    @Test("[T-06] W8: changes that a participant does not see cost at most a read each")
+    func invisible() async throws {
+        let found = try await TestThreads.offPool {
+            let bench = try Self.bench()
+            try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+            try bench.save(.new("top"), .new("deep", parent: "top"))
+            let token = try bench.page(by: bench.bob).token
+            try Self.fill(bench, "out", count: 2_000, below: "deep")
+            return try Self.cost(bench, token, by: bench.bob)
+        }
+        #expect(found.told.isEmpty)
+        #expect(found.cost.reads <= 2_000 + 60)
+        #expect(found.cost.cursorSteps <= 2_000 + 60)
+    }
+
+    @Test("[D-12] moving a folder within a shared tree does not cost what is below it")
+    func moving() async throws {
+        let found = try await TestThreads.offPool {
+            try [100, 1_000].map { count in
+                let bench = try Self.bench()
+                try bench.save(.new("root"), .new("shelf", parent: "root"), .new("folder", parent: "root"))
+                try Self.fill(bench, "in", count: count, below: "folder")
+                try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+                let token = try bench.page(limit: 10_000, by: bench.bob).token
+                try bench.move("folder", below: "shelf")
+                return try Self.cost(bench, token, by: bench.bob)
+            }
+        }
+        #expect(found.map(\.told) == [["folder"], ["folder"]])
+        #expect(found[0].cost == found[1].cost)
+        #expect(found[0].cost.reads <= 30)
+    }
+}

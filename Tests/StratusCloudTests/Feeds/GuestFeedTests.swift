@@ -1,0 +1,186 @@
+// The feed of a zone for its participants, scenario by scenario; random histories are in `FeedHistoryTests`.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("feeds: a participant's zone")
+struct GuestFeedTests {
+    /// Alice's tree: top / folder / (file / page), and a second one; the folder is shared with Bob.
+    private static func bench() throws -> RecordBench {
+        let bench = try RecordBench.forSharing()
+        _ = try bench.modify([
+            .new("top"), .new("folder", parent: "top"), .new("file", parent: "folder"), .new("page", parent: "file"),
+            .new("second", parent: "top"), .new("leaf", parent: "second"), .new("alone"),
+        ]).saves.map { try $0.get() }
+        try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
+        return bench
+    }
+
+    @Test("[SH-05][D-03][X-06][T-17][M-08] a participant is told of share, root and descendants, and of nothing else")
+    func beginning() throws {
+        let bench = try Self.bench()
+        var replica = Replica()
+        let told = try replica.pull(bench, by: bench.bob, limit: 1)
+        #expect(told.changed == ["Share", "file", "folder", "page"] && told.deleted.isEmpty)
+        #expect(replica.records["folder"]?.parent == nil)
+        #expect(replica.records["file"]?.parent?.target == bench.shared("folder"))
+        #expect(replica.records["Share"]?.type == "cloudkit.share")
+        let carol = try bench.person("carol")
+        let share = try bench.share("second", as: "Other", with: [.email("carol@example.com")])
+        #expect(try bench.pageError(by: carol).code == .zoneNotFound)
+        #expect(try replica.pull(bench, by: bench.bob).changed.isEmpty)
+        _ = try bench.accept(share, by: carol).get()
+        #expect(try Set(bench.page(by: carol).changed.map(\.address.recordName)) == ["Other", "second", "leaf"])
+        #expect(try replica.pull(bench, by: bench.bob) == Told(changed: [], deleted: [], pageCount: 1))
+    }
+
+    @Test("[D-12] what is moved into a shared tree appears with all below it, and what is moved out is deleted")
+    func moves() throws {
+        let bench = try Self.bench()
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.move("second", below: "file")
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["leaf", "second"])
+        try bench.move("file", below: "alone")
+        let told = try replica.pull(bench, by: bench.bob)
+        #expect(told == Told(changed: [], deleted: ["file", "leaf", "page", "second"], pageCount: 1))
+        try bench.move("leaf", below: "folder")
+        try bench.move("leaf", below: "alone")
+        #expect(try replica.pull(bench, by: bench.bob) == Told(changed: [], deleted: [], pageCount: 1))
+        try bench.move("leaf", below: "folder")
+        try bench.touch("page")
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["leaf"])
+        #expect(replica.names == ["Share", "folder", "leaf"])
+    }
+
+    @Test("[D-06][D-08][P-15][X-16] of several shares one that is lost takes its records along, the last one the zone")
+    func losing() throws {
+        let bench = try Self.bench()
+        try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        #expect(replica.names == ["Other", "Share", "file", "folder", "leaf", "page", "second"])
+        try bench.permit(bench.bob, nil, in: "Share")
+        let told = try replica.pull(bench, by: bench.bob)
+        #expect(told == Told(changed: [], deleted: ["Share", "file", "folder", "page"], pageCount: 1))
+        try bench.remove("Other", by: bench.bob)
+        #expect(try bench.pageError(replica.token, by: bench.bob).code == .zoneNotFound)
+        #expect(
+            try bench.pageError(by: bench.bob).description == bench.pageError(replica.token, by: bench.bob).description)
+        // Whoever comes back and has kept what they had is told the difference.
+        let again = try bench.change("Share") { $0.participants.append(.email("bob@example.com")) }.get()
+        _ = try bench.accept(again, by: bench.bob).get()
+        try replica.pull(bench, by: bench.bob)
+        #expect(replica.names == ["Share", "file", "folder", "page"])
+    }
+
+    @Test("[P-09] without a permission nothing is seen, and with one again everything")
+    func permissionNone() throws {
+        let bench = try Self.bench()
+        try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.permit(bench.bob, ParticipantPermission.none, in: "Share")
+        #expect(try replica.pull(bench, by: bench.bob).deleted == ["Share", "file", "folder", "page"])
+        try bench.permit(bench.bob, .readOnly, in: "Share")
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["Share", "file", "folder", "page"])
+        try bench.permit(bench.bob, .readWrite, in: "Share")
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["Share"])
+    }
+
+    @Test("[SH-10][X-03] a share that is stopped and made again takes its records and brings them back")
+    func stopping() throws {
+        let bench = try Self.bench()
+        try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.remove("Share")
+        #expect(try replica.pull(bench, by: bench.bob).deleted == ["Share", "file", "folder", "page"])
+        try bench.share("file", as: "Share", with: bench.bob, "bob@example.com")
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["Share", "file", "page"])
+        #expect(replica.records["file"]?.parent == nil)
+    }
+
+    @Test("[D-04][SH-09] of a zone that is shared whole everything is told, and is gone when it is not any more")
+    func zoneWide() throws {
+        let bench = try Self.bench()
+        try bench.remove("Share")
+        var replica = Replica()
+        let share = try bench.shareNotes(with: [.email("bob@example.com")])
+        _ = try bench.accept(share, by: bench.bob).get()
+        try replica.pull(bench, by: bench.bob, limit: 2)
+        #expect(replica.names == ["alone", "cloudkit.zoneshare", "file", "folder", "leaf", "page", "second", "top"])
+        try bench.remove("alone")
+        try bench.move("second", below: nil)
+        #expect(try replica.pull(bench, by: bench.bob) == Told(changed: ["second"], deleted: ["alone"], pageCount: 1))
+        try bench.remove("cloudkit.zoneshare")
+        try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
+        let told = try replica.pull(bench, by: bench.bob)
+        #expect(told.changed == ["Other", "second"])
+        #expect(told.deleted == ["cloudkit.zoneshare", "file", "folder", "page", "top"])
+        #expect(replica.names == ["Other", "leaf", "second"])
+    }
+
+    @Test("[X-09] a suspended account is told nothing, and afterwards the difference")
+    func suspended() throws {
+        let bench = try Self.bench()
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.service.setStanding(.needsVerification, of: bench.bob.id)
+        try bench.touch("page")
+        #expect(try bench.pageError(replica.token, by: bench.bob).code == .accountTemporarilyUnavailable)
+        try bench.service.setStanding(.good, of: bench.bob.id)
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["page"])
+    }
+
+    @Test("[X-15][SH-13] the share in a participant's feed shows who they may know of")
+    func shareRecord() throws {
+        let bench = try Self.bench()
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        _ = try bench.change("Share") { $0.participants.append(.email("eve@example.com")) }.get()
+        #expect(try replica.pull(bench, by: bench.bob).changed == ["Share"])
+        #expect(replica.records["Share"]?.sharing?.participants.count == 2)
+        #expect(try bench.ownShare("Share").sharing?.participants.count == 3)
+    }
+
+    @Test("[D-12] what is withheld because it is out of sight for a moment comes when it is back")
+    func withheld() throws {
+        let bench = try Self.bench()
+        var replica = Replica()
+        var step = 0
+        // The pages come between the changes: the root is told, then the file is away, then it is back.
+        try replica.pull(bench, by: bench.bob, limit: 1) {
+            step += 1
+            if step == 2 { try bench.move("file", below: "alone") }
+            if step == 3 { try bench.move("file", below: "folder") }
+        }
+        #expect(step >= 3)
+        #expect(replica.names == ["Share", "file", "folder", "page"])
+    }
+
+    @Test("a page is bounded in the work that is done for it, and says that more is coming")
+    func boundedWork() throws {
+        let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false) { $0.feedLookCount = 50 }
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        _ = try bench.modify((0..<300).map { .new("hidden\($0)") })
+        try bench.touch("root")
+        var emptyCount = 0
+        while true {
+            let page = try bench.page(replica.token, by: bench.bob)
+            replica.apply(page)
+            guard page.isMoreComing else { break }
+            #expect(page.changed.isEmpty)
+            emptyCount += 1
+        }
+        #expect(emptyCount >= 5)
+        #expect(replica.records["root"]?.fields["text"]?.value == .string("again"))
+    }
+}
