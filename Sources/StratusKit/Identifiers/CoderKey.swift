@@ -55,6 +55,12 @@ enum CoderKey {
     static let capabilities = "StratusCapabilities"
     static let encryptionScope = "StratusEncryptionScope"
 
+    // Feeds.
+    static let changeToken = "StratusChangeToken"
+    static let previousChangeToken = "StratusPreviousChangeToken"
+    static let resultsLimit = "StratusResultsLimit"
+    static let desiredKeys = "StratusDesiredKeys"
+
     // Shares, as `ArchivedShare` and its kin write them.
     static let sharing = "StratusSharing"
     static let editedSharing = "StratusEditedSharing"
