@@ -22,6 +22,8 @@ enum ArchivedClasses {
             "CKFetchRecordZoneChangesConfiguration": CKFetchRecordZoneChangesConfiguration.self,
             // The name that configurations had before.
             "CKFetchRecordZoneChangesOptions": CKFetchRecordZoneChangesConfiguration.self,
+            "CKQuery": CKQuery.self, "CKQueryCursor": CKQueryCursor.self,
+            "CKLocationSortDescriptor": CKLocationSortDescriptor.self,
         ]
     }
 

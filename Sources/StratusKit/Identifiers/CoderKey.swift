@@ -61,6 +61,16 @@ enum CoderKey {
     static let resultsLimit = "StratusResultsLimit"
     static let desiredKeys = "StratusDesiredKeys"
 
+    // Queries, as `ArchivedQuery` writes them.
+    static let predicateFormat = "StratusPredicateFormat"
+    static let predicateArguments = "StratusPredicateArguments"
+    static let predicateArgumentCount = "StratusPredicateArgumentCount"
+    static let sortOrder = "StratusSortOrder"
+    static let sortPlaces = "StratusSortPlaces"
+    static let sortKey = "StratusSortKey"
+    static let sortLocation = "StratusSortLocation"
+    static let cursor = "StratusCursor"
+
     // Shares, as `ArchivedShare` and its kin write them.
     static let sharing = "StratusSharing"
     static let editedSharing = "StratusEditedSharing"

@@ -123,9 +123,10 @@ import Testing
         let server = makeServer()
         server.onZoneChanges = { _ in throw CloudError(.zoneNotFound, inner: 2036, "Zone not found") }
         let database = server.container().privateCloudDatabase
-        await #expect(throws: CKError.zoneNotFound) {
+        let thrown = await #expect(throws: CKError.self) {
             _ = try await database.recordZoneChanges(inZoneWith: .init(zoneName: "Notes"), since: nil)
         }
+        #expect(thrown?.code == .zoneNotFound)
         let told = await withCheckedContinuation { continuation in
             database.fetchRecordZoneChanges(inZoneWith: .init(zoneName: "Notes"), since: nil) { result in
                 continuation.resume(returning: outcome(result))
