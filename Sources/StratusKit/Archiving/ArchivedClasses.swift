@@ -18,7 +18,12 @@ enum ArchivedClasses {
             "CKShareMetadata": CKShareMetadata.self, "CKShareAccessRequester": CKShareAccessRequester.self,
             "CKShareBlockedIdentity": CKShareBlockedIdentity.self,
             "CKAllowedSharingOptions": CKAllowedSharingOptions.self, "CLLocation": CLLocation.self,
-            "CKOperationGroup": CKOperationGroup.self,
+            "CKOperationGroup": CKOperationGroup.self, "CKServerChangeToken": CKServerChangeToken.self,
+            "CKFetchRecordZoneChangesConfiguration": CKFetchRecordZoneChangesConfiguration.self,
+            // The name that configurations had before.
+            "CKFetchRecordZoneChangesOptions": CKFetchRecordZoneChangesConfiguration.self,
+            "CKQuery": CKQuery.self, "CKQueryCursor": CKQueryCursor.self,
+            "CKLocationSortDescriptor": CKLocationSortDescriptor.self,
         ]
     }
 

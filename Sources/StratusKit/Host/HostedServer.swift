@@ -161,6 +161,22 @@ extension HostedServer: CloudServer {
         try withService { try $0.fetchZones(request, as: caller, in: database) }
     }
 
+    func fetchDatabaseChanges(
+        _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchDatabaseChangesResponse {
+        try withService { try $0.fetchDatabaseChanges(request, as: caller, in: database) }
+    }
+
+    func fetchZoneChanges(
+        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchZoneChangesResponse {
+        try withService { try $0.fetchZoneChanges(request, as: caller, in: database) }
+    }
+
+    func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse {
+        try withService { try $0.query(request, as: caller, in: database) }
+    }
+
     func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
 
     func isTooLarge(fileAt path: String) throws -> Bool { try withService { $0.isTooLarge(fileAt: path) } }

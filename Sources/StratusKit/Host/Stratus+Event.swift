@@ -7,7 +7,8 @@ import StratusModel
 extension Stratus {
     /// A request that has been answered, with what it cost.
     ///
-    /// An operation of a client is one request, and so is each of the convenience calls.
+    /// An operation of a client is one request, and so is each of the convenience calls; one that is answered in pages is
+    /// a request for each page.
     public struct Event: Sendable {
         /// What was asked for.
         public let operation: Operation

@@ -55,6 +55,22 @@ enum CoderKey {
     static let capabilities = "StratusCapabilities"
     static let encryptionScope = "StratusEncryptionScope"
 
+    // Feeds.
+    static let changeToken = "StratusChangeToken"
+    static let previousChangeToken = "StratusPreviousChangeToken"
+    static let resultsLimit = "StratusResultsLimit"
+    static let desiredKeys = "StratusDesiredKeys"
+
+    // Queries, as `ArchivedQuery` writes them.
+    static let predicateFormat = "StratusPredicateFormat"
+    static let predicateArguments = "StratusPredicateArguments"
+    static let predicateArgumentCount = "StratusPredicateArgumentCount"
+    static let sortOrder = "StratusSortOrder"
+    static let sortPlaces = "StratusSortPlaces"
+    static let sortKey = "StratusSortKey"
+    static let sortLocation = "StratusSortLocation"
+    static let cursor = "StratusCursor"
+
     // Shares, as `ArchivedShare` and its kin write them.
     static let sharing = "StratusSharing"
     static let editedSharing = "StratusEditedSharing"

@@ -173,6 +173,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     private let target: RecordOrigin
     private let policy: SavePolicy
     private let isAtomic: Bool
+    private let clientChangeTokenData: [UInt8]?
     private let blocks: CKModifyRecordsOperation.Blocks
     /// The request, made once, by the thread that sends it.
     private var made: ModifyRecordsRequest?
@@ -190,6 +191,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         sent = records.map { $0.beginSave() }
         policy = SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged
         isAtomic = inputs.isAtomic
+        clientChangeTokenData = inputs.clientChangeTokenData.map { [UInt8]($0) }
         self.target = target
         self.blocks = blocks
     }
@@ -198,7 +200,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         if let made { return made }
         let request = ModifyRecordsRequest(
             saves: sent.map { $0.makeSave(to: target) }, deletes: deletions.map(\.address), policy: policy,
-            isAtomic: isAtomic)
+            isAtomic: isAtomic, clientChangeTokenData: clientChangeTokenData)
         made = request
         return request
     }

@@ -8,12 +8,19 @@ import StratusCloud
 protocol OperationJob: AnyObject, Sendable {
     /// Makes the operation's request on a thread that may block, and keeps the answer.
     ///
-    /// Called again when the request failed in a way that is tried again. Throws what fails the operation as a whole.
+    /// Called again when the request failed in a way that is tried again, and for every page of an answer in pages. Throws
+    /// what fails the operation as a whole.
     func send(_ context: RequestContext) throws
+    /// Whether there is another page to send for, after `deliver`. False where an answer has no pages.
+    var isMoreToSend: Bool { get }
     /// Calls the blocks for single items, on the operation's own queue (O-03, O-04).
     func deliver()
     /// Calls the blocks that end the operation (O-04), on the same queue, after everything that was delivered.
     func conclude(_ result: Result<Void, CKError>)
+}
+
+extension OperationJob {
+    var isMoreToSend: Bool { false }
 }
 
 /// Where a file that was kept with a long-lived operation belongs. Archived.

@@ -127,14 +127,30 @@ final class OperationRunner: Sendable {
     private func work() {
         do {
             guard try answer() else { return }
-            context.deliver { [job] in job.deliver() }
             state.withLock { $0.failure = nil }
+            if job.isMoreToSend { return deliverAndGoOn() }
+            context.deliver { [job] in job.deliver() }
         } catch {
             let failure = clientError(error)
             if mayRetry(failure) { return waitAndRetry(failure) }
             state.withLock { $0.failure = failure }
         }
         end()
+    }
+
+    /// Hands a page over, and sends for the next one when its blocks have returned, so that pages do not pile up.
+    private func deliverAndGoOn() {
+        let timer = state.withLock { state in
+            (state.ticket, state.retryCount) = (nil, 0)
+            defer { state.requestTimer = nil }
+            return state.requestTimer
+        }
+        // The next page is a request of its own, and what blocks take is none of its time.
+        if let timer { session.timers.cancel(timer) }
+        context.deliver { [self] in
+            job.deliver()
+            if isStopped { end() } else { submit() }
+        }
     }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }

@@ -3,7 +3,7 @@
 package import StratusCloud
 package import StratusModel
 
-/// Requests of records, zones and people. Each blocks its thread until it is answered, and throws `CloudError` when it fails as
+/// Requests of records, zones, feeds, queries and people. Each blocks its thread until it is answered, and throws `CloudError` when it fails as
 /// a whole. `CloudService` is the server; tests put others in its place.
 package protocol CloudServer: Sendable {
     func modifyRecords(
@@ -18,6 +18,16 @@ package protocol CloudServer: Sendable {
     func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)]
+    /// One page of a database's feed.
+    func fetchDatabaseChanges(
+        _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchDatabaseChangesResponse
+    /// One page of a zone's feed.
+    func fetchZoneChanges(
+        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchZoneChangesResponse
+    /// One page of a query's results.
+    func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse
 
     /// Throws `limitExceeded` for more items than one request may have (L-01). Nothing is asked for by it.
     func checkItemCount(_ count: Int) throws
@@ -74,6 +84,18 @@ package struct RefusingServer: CloudServer {
     package func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] { throw error }
+
+    package func fetchDatabaseChanges(
+        _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchDatabaseChangesResponse { throw error }
+
+    package func fetchZoneChanges(
+        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchZoneChangesResponse { throw error }
+
+    package func query(
+        _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> QueryResponse { throw error }
 
     package func checkItemCount(_ count: Int) throws { throw error }
 

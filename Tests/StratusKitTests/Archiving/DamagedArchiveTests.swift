@@ -20,6 +20,12 @@ import Testing
             try ArchiveSamples.archive(CKUserIdentity.LookupInfo(userRecordID: ArchiveSamples.recordID)),
             AppleArchive.systemFields, AppleArchive.recordID,
         ]
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "a = %@ AND b IN {1, %d}", "ä", 2))
+        query.sortDescriptors = [
+            NSSortDescriptor(key: "a", ascending: false),
+            CKLocationSortDescriptor(key: "p", relativeLocation: CLLocation(latitude: 1, longitude: 2)),
+        ]
+        archives.append(try ArchiveSamples.archive(query))
         archives.append(try ArchiveSamples.archive([ArchiveSamples.zoneID, CKRecordZone.ID.default] as NSArray))
         return archives.map { [UInt8]($0) }
     }

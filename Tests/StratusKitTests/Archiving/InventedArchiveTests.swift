@@ -18,6 +18,9 @@ import Testing
         "kCLLocationCodingKeyCoordinateLatitude",
         "kCLLocationCodingKeyCoordinateLongitude", "kCLLocationCodingKeyTimestamp", "StratusSharing",
         "StratusEditedSharing", "StratusParticipant", "StratusShareMetadata", "StratusShareOfMetadata",
+        "StratusChangeToken", "StratusPreviousChangeToken", "StratusResultsLimit", "StratusDesiredKeys",
+        "StratusPredicateFormat", "StratusPredicateArguments", "StratusPredicateArgumentCount", "StratusSortOrder",
+        "StratusSortPlaces", "StratusSortKey", "StratusSortLocation", "StratusCursor",
     ]
 
     /// A record with values, as objects: those of the system fields, and one value of each kind behind them.
@@ -39,6 +42,9 @@ import Testing
             .className("NSArray"), .dictionary([("$class", .reference(first + 8))]), .text("asset"),
             .className("CLLocation"), .className("CKAsset"), .className("CKRecord"), .bytes([1, 2, 3]), .integer(5),
             .className("CKOperationGroup"), .className("CKShare"), .className("CKShareMetadata"),
+            .className("CKQuery"), .className("CKQueryCursor"), .className("CKLocationSortDescriptor"),
+            .className("CKServerChangeToken"), .className("CKFetchRecordZoneChangesConfiguration"),
+            .text("a = %@ AND b = 1"), .text("a = "),
             .bytes([1, 0, 0, 0, 1, 0x61, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
         ]
         return system + values

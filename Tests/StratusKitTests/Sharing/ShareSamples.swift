@@ -112,6 +112,13 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
     }
     var onAccept: ([String]) throws -> [Result<ClientRecord, CloudError>] = { _ in throw ScriptedServer.refusal }
     var onRequest: ([String]) throws -> [Result<Void, CloudError>] = { _ in throw ScriptedServer.refusal }
+    var onDatabaseChanges: (FetchDatabaseChangesRequest) throws -> FetchDatabaseChangesResponse = { _ in
+        throw ScriptedServer.refusal
+    }
+    var onZoneChanges: (FetchZoneChangesRequest) throws -> FetchZoneChangesResponse = { _ in
+        throw ScriptedServer.refusal
+    }
+    var onQuery: (QueryRequest) throws -> QueryResponse = { _ in throw ScriptedServer.refusal }
     private let count = Atomic<Int>(0)
 
     static let refusal = CloudError(.networkUnavailable, "The network is not there.")
@@ -146,6 +153,18 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
 
     func requestShareAccess(_ urls: [String], as caller: Caller) throws -> [Result<Void, CloudError>] {
         try counting { try onRequest(urls) }
+    }
+
+    func fetchDatabaseChanges(
+        _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchDatabaseChangesResponse { try counting { try onDatabaseChanges(request) } }
+
+    func fetchZoneChanges(
+        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchZoneChangesResponse { try counting { try onZoneChanges(request) } }
+
+    func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse {
+        try counting { try onQuery(request) }
     }
 
     func modifyZones(

@@ -1,0 +1,144 @@
+// Changes without making an operation: one page, with a completion handler and awaited (T-04).
+
+import Foundation
+
+extension CKDatabase {
+    /// Fetches a page of the zones that have changed.
+    /// - Parameters:
+    ///   - changeToken: How far the client has followed the database; nil to begin anew.
+    ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
+    ///   - completionHandler: Given the changes, the token up to them and whether there are more, or the error.
+    @preconcurrency
+    public func fetchDatabaseChanges(
+        since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+                        changeToken: CKServerChangeToken, moreComing: Bool
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(fetchingChanges(changeToken, resultsLimit, completionHandler))
+    }
+
+    /// Fetches a page of the zones that have changed.
+    /// - Parameters:
+    ///   - changeToken: How far the client has followed the database; nil to begin anew.
+    ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
+    /// - Returns: The changes, the token up to them, and whether there are more.
+    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old: begin anew (T-09).
+    public func databaseChanges(
+        since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
+    ) async throws -> (
+        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    ) {
+        try await scope.await { fetchingChanges(changeToken, resultsLimit, $0) }
+    }
+
+    /// Fetches a page of what has changed in a zone.
+    /// - Parameters:
+    ///   - zoneID: The zone.
+    ///   - changeToken: How far the client has followed it; nil to begin anew.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
+    ///   - completionHandler: Given the changes, the token up to them and whether there are more, or the error.
+    @preconcurrency
+    public func fetchRecordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+                        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(fetchingChanges(zoneID, changeToken, desiredKeys, resultsLimit, completionHandler))
+    }
+
+    /// Fetches a page of what has changed in a zone.
+    /// - Parameters:
+    ///   - zoneID: The zone.
+    ///   - changeToken: How far the client has followed it; nil to begin anew.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
+    /// - Returns: The changes, the token up to them, and whether there are more.
+    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old or the zone is another one: begin anew (T-09).
+    public func recordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
+    ) async throws -> (
+        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+    ) {
+        try await scope.await { fetchingChanges(zoneID, changeToken, desiredKeys, resultsLimit, $0) }
+    }
+}
+
+// MARK: Helpers
+
+extension CKDatabase {
+    private typealias DatabaseChanges = (
+        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+    private typealias ZoneChanges = (
+        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    private func fetchingChanges(
+        _ token: CKServerChangeToken?, _ limit: Int?,
+        _ completion: @escaping @Sendable (Result<DatabaseChanges, any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
+        operation.database = self
+        operation.resultsLimit = limit ?? 0
+        operation.fetchAllChanges = false
+        let changed = Gathered<[DatabaseChange.Modification]>([])
+        let deleted = Gathered<[DatabaseChange.Deletion]>([])
+        operation.recordZoneWithIDChangedBlock = { changed.value.append(.init(zoneID: $0)) }
+        operation.recordZoneWithIDWasDeletedBlock = { deleted.value.append(.init(zoneID: $0, reason: .deleted)) }
+        operation.recordZoneWithIDWasPurgedBlock = { deleted.value.append(.init(zoneID: $0, reason: .purged)) }
+        operation.recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock = {
+            deleted.value.append(.init(zoneID: $0, reason: .encryptedDataReset))
+        }
+        operation.fetchDatabaseChangesResultBlock = { result in
+            completion(result.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
+        }
+        return operation
+    }
+
+    private func fetchingChanges(
+        _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int?,
+        _ completion: @escaping @Sendable (Result<ZoneChanges, any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchRecordZoneChangesOperation(
+            recordZoneIDs: [zoneID],
+            configurationsByRecordZoneID: [
+                zoneID: .init(previousServerChangeToken: token, resultsLimit: limit, desiredKeys: desiredKeys)
+            ])
+        operation.database = self
+        operation.fetchAllChanges = false
+        let changed = Gathered<[CKRecord.ID: Result<RecordZoneChange.Modification, any Error>]>([:])
+        let deleted = Gathered<[RecordZoneChange.Deletion]>([])
+        let end = Gathered<Result<FetchedZoneChanges, any Error>?>(nil)
+        operation.recordWasChangedBlock = { changed.value[$0] = $1.map { .init(record: $0) } }
+        operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
+        operation.recordZoneFetchResultBlock = { end.value = $1 }
+        operation.fetchRecordZoneChangesResultBlock = { result in
+            // The error of the zone is that of the call.
+            let fetched = result.flatMap { _ in end.value ?? .failure(CKError(.internalError)) }
+            completion(
+                fetched.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
+        }
+        return operation
+    }
+}

@@ -1,0 +1,179 @@
+// Fetches which zones of a database have changed, page by page.
+
+import Foundation
+import StratusCloud
+
+/// Fetches which zones of the private or the shared database have changed or are gone since a token.
+///
+/// The server is asked once for every page, and for the next one when the blocks of a page have returned. Tokens that a
+/// block was given stay good whatever becomes of the operation (T-05).
+open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var token: CKServerChangeToken?
+        var resultsLimit = 0
+        var fetchesAllChanges = true
+    }
+
+    struct Blocks {
+        var changed: ((CKRecordZone.ID) -> Void)?
+        var deleted: ((CKRecordZone.ID) -> Void)?
+        var purged: ((CKRecordZone.ID) -> Void)?
+        var reset: ((CKRecordZone.ID) -> Void)?
+        var token: ((CKServerChangeToken) -> Void)?
+        var result: ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
+        var oldResult: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation that begins anew.
+    public override init() { super.init() }
+
+    /// An operation that fetches what has changed.
+    /// - Parameter previousServerChangeToken: How far the client has followed the database; nil to begin anew.
+    public convenience init(previousServerChangeToken: CKServerChangeToken?) {
+        self.init()
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    // MARK: Inputs
+
+    /// How far the client has followed the database; nil to begin anew.
+    public final var previousServerChangeToken: CKServerChangeToken? {
+        get { locked { inputs.token } }
+        set { configure(newValue) { swap(&inputs.token, &$0) } }
+    }
+
+    /// Zones in one page; 0 lets the server decide (T-14).
+    public final var resultsLimit: Int {
+        get { locked { inputs.resultsLimit } }
+        set { configure(newValue) { swap(&inputs.resultsLimit, &$0) } }
+    }
+
+    /// Whether all pages are fetched, and not one alone (T-03, T-04). By default true.
+    public final var fetchAllChanges: Bool {
+        get { locked { inputs.fetchesAllChanges } }
+        set { configure(newValue) { swap(&inputs.fetchesAllChanges, &$0) } }
+    }
+
+    // MARK: Blocks
+
+    /// Called for every zone that is new or in which something has changed.
+    public final var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
+        get { locked { blocks.changed } }
+        set { configure(newValue) { swap(&blocks.changed, &$0) } }
+    }
+
+    /// Called for every zone that is gone, whatever the reason where that has no block of its own (T-13).
+    public final var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
+        get { locked { blocks.deleted } }
+        set { configure(newValue) { swap(&blocks.deleted, &$0) } }
+    }
+
+    /// Called for every zone that was purged: ask the user before its records are uploaded again (Z-07).
+    public final var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
+        get { locked { blocks.purged } }
+        set { configure(newValue) { swap(&blocks.purged, &$0) } }
+    }
+
+    /// Called for every zone that is gone because the keys of its encrypted data were lost (Z-07).
+    public final var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
+        get { locked { blocks.reset } }
+        set { configure(newValue) { swap(&blocks.reset, &$0) } }
+    }
+
+    /// Called after every page but the last, with the token up to it (T-03).
+    public final var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
+        get { locked { blocks.token } }
+        set { configure(newValue) { swap(&blocks.token, &$0) } }
+    }
+
+    /// Called last, once, with the token to begin with the next time.
+    public final var fetchDatabaseChangesResultBlock:
+        (
+            (
+                _ operationResult: Result<
+                    (serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error
+                >
+            ) -> Void
+        )?
+    {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called last, once, with the token to begin with the next time.
+    @available(*, deprecated, message: "Use fetchDatabaseChangesResultBlock.")
+    public final var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    // MARK: Running
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        return DatabaseChangesJob(inputs, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKFetchDatabaseChangesOperation` does.
+final class DatabaseChangesJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let inputs: CKFetchDatabaseChangesOperation.Inputs
+    private let blocks: CKFetchDatabaseChangesOperation.Blocks
+    private var token: CKServerChangeToken?
+    /// The page that was fetched last.
+    private var page: FetchDatabaseChangesResponse?
+    private(set) var isMoreToSend = false
+
+    init(_ inputs: CKFetchDatabaseChangesOperation.Inputs, _ blocks: CKFetchDatabaseChangesOperation.Blocks) {
+        self.inputs = inputs
+        self.blocks = blocks
+        token = inputs.token
+    }
+
+    func send(_ context: RequestContext) throws {
+        let request = FetchDatabaseChangesRequest(token: token?.bytes, limit: max(inputs.resultsLimit, 0))
+        let response = try context.server.fetchDatabaseChanges(
+            request, as: context.caller, in: context.database)
+        token = CKServerChangeToken(response.token)
+        isMoreToSend = inputs.fetchesAllChanges && response.isMoreComing
+        page = response
+    }
+
+    func deliver() {
+        guard let page else { return }
+        for zone in page.changed { blocks.changed?(CKRecordZoneID(zone)) }
+        for deletion in page.deleted { block(for: deletion.reason)?(CKRecordZoneID(deletion.zone)) }
+        if isMoreToSend, let token { blocks.token?(token) }
+    }
+
+    private func block(for reason: ZoneDeletionReason) -> ((CKRecordZone.ID) -> Void)? {
+        switch reason {
+        case .deleted: blocks.deleted
+        case .purged: blocks.purged ?? blocks.deleted
+        case .encryptedDataReset: blocks.reset ?? blocks.deleted
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        let end = result.flatMap { () -> Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), CKError> in
+            guard let token, let page else { return .failure(CKError(.internalError)) }
+            return .success((token, page.isMoreComing))
+        }
+        blocks.result?(end.mapError { $0 })
+        switch end {
+        case .success(let end): blocks.oldResult?(end.serverChangeToken, end.moreComing, nil)
+        case .failure(let error): blocks.oldResult?(nil, false, error)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+// Asks a query, or for the page after a cursor.
+
+import Foundation
+import StratusCloud
+
+/// Fetches a page of the records that a query matches. Where there is more, the result is a cursor, with which another
+/// operation goes on.
+open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    /// Where a query's results go on.
+    public typealias Cursor = CKQueryCursor
+
+    /// The limit that lets the server decide (L-14).
+    public static let maximumResults: Int = 0
+
+    struct Inputs {
+        var query: CKQuery?
+        var cursor: Cursor?
+        var zoneID: CKRecordZone.ID?
+        var resultsLimit = CKQueryOperation.maximumResults
+        var desiredKeys: [CKRecord.FieldKey]?
+    }
+
+    struct Blocks {
+        var record: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+        var oldRecord: ((CKRecord) -> Void)?
+        var result: ((Result<Cursor?, any Error>) -> Void)?
+        var oldResult: ((Cursor?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation without a query, which fails.
+    public override init() { super.init() }
+
+    /// An operation that asks a query.
+    public convenience init(query: CKQuery) {
+        self.init()
+        self.query = query
+    }
+
+    /// An operation that goes on after a page.
+    public convenience init(cursor: CKQueryOperation.Cursor) {
+        self.init()
+        self.cursor = cursor
+    }
+
+    // MARK: Inputs
+
+    /// The query. Changes of its order after the start do not count.
+    public final var query: CKQuery? {
+        get { locked { inputs.query } }
+        set { configure(newValue) { swap(&inputs.query, &$0) } }
+    }
+
+    /// Where to go on. It goes before `query`, because it holds one.
+    public final var cursor: CKQueryOperation.Cursor? {
+        get { locked { inputs.cursor } }
+        set { configure(newValue) { swap(&inputs.cursor, &$0) } }
+    }
+
+    /// The zone to look in; nil for all of the database's. The shared database needs one (D-09). A cursor holds its
+    /// own.
+    public final var zoneID: CKRecordZone.ID? {
+        get { locked { inputs.zoneID } }
+        set { configure(newValue) { swap(&inputs.zoneID, &$0) } }
+    }
+
+    /// Records in the page; `maximumResults` lets the server decide. There may be fewer.
+    public final var resultsLimit: Int {
+        get { locked { inputs.resultsLimit } }
+        set { configure(newValue) { swap(&inputs.resultsLimit, &$0) } }
+    }
+
+    /// The fields to fetch: nil for all, none for system fields alone.
+    public final var desiredKeys: [CKRecord.FieldKey]? {
+        get { locked { inputs.desiredKeys } }
+        set { configure(newValue) { swap(&inputs.desiredKeys, &$0) } }
+    }
+
+    // MARK: Blocks
+
+    /// Called for every record of the page, in order.
+    public final var recordMatchedBlock:
+        ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    {
+        get { locked { blocks.record } }
+        set { configure(newValue) { swap(&blocks.record, &$0) } }
+    }
+
+    /// Called last, once, with the cursor to go on with; nil at the end.
+    public final var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for every record of the page that could be fetched, unless `recordMatchedBlock` is set (O-06).
+    @available(*, deprecated, message: "Use recordMatchedBlock.")
+    public final var recordFetchedBlock: ((CKRecord) -> Void)? {
+        get { locked { blocks.oldRecord } }
+        set { configure(newValue) { swap(&blocks.oldRecord, &$0) } }
+    }
+
+    /// Called last, once; records that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use queryResultBlock.")
+    public final var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    // MARK: Running
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        return QueryJob(inputs, blocks, now: context.session.clock.now)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKQueryOperation` does.
+final class QueryJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let request: Result<QueryRequest, CloudError>
+    private let blocks: CKQueryOperation.Blocks
+    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
+    private var cursor: CKQueryCursor?
+
+    init(_ inputs: CKQueryOperation.Inputs, _ blocks: CKQueryOperation.Blocks, now: Date) {
+        self.blocks = blocks
+        request = Self.start(inputs, now).map { start in
+            QueryRequest(start, limit: max(inputs.resultsLimit, 0), desiredKeys: inputs.desiredKeys.map(Set.init))
+        }
+    }
+
+    private static func start(
+        _ inputs: CKQueryOperation.Inputs, _ now: Date
+    ) -> Result<QueryRequest.Start, CloudError> {
+        if let cursor = inputs.cursor { return .success(.cursor(cursor.bytes)) }
+        guard let query = inputs.query else {
+            return .failure(
+                CloudError(.invalidArguments, "A CKQueryOperation has a query or a cursor: set one of them."))
+        }
+        do {
+            return .success(.query(try query.clientQuery(now: now), zone: inputs.zoneID?.address))
+        } catch {
+            return .failure(error.error)
+        }
+    }
+
+    func send(_ context: RequestContext) throws {
+        let response = try context.server.query(try request.get(), as: context.caller, in: context.database)
+        answers.items = response.records.map { address, result in
+            (CKRecordID(address), result.map { context.record($0) }.mapError { context.clientError($0) })
+        }
+        cursor = response.cursor.map { CKQueryCursor($0) }
+    }
+
+    func deliver() {
+        for (id, result) in answers.items {
+            if let block = blocks.record {
+                block(id, result.mapError { $0 })
+            } else if let record = try? result.get() {
+                blocks.oldRecord?(record)
+            }
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.map { cursor }.mapError { $0 })
+        let error = answers.error(result, "Failed to fetch some records")
+        blocks.oldResult?(result.error == nil ? cursor : nil, error)
+    }
+}

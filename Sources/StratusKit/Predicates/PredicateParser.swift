@@ -1,0 +1,248 @@
+// From the words of a format and its arguments to a tree.
+//
+// A parenthesis may hold a condition or a part of a side: what it held is known at its end, so nothing is ever parsed
+// twice, and time grows with the length of the format. Depth is bounded, so that no format runs out of stack.
+
+import Foundation
+import StratusCloud
+
+/// Parses a predicate's format.
+struct PredicateParser {
+    /// How deep conditions and sides may nest.
+    static let depthLimit = 40
+    /// How many functions and operators may stand in a format.
+    static let functionLimit = 200
+    /// The longest format that is looked at, in bytes.
+    static let formatByteLimit = 1 << 16
+
+    /// A condition, or a side of one.
+    enum Node {
+        case condition(PredicateSyntax)
+        case side(PredicateSide)
+    }
+
+    private let format: String
+    private let tokens: [PredicateToken]
+    private let arguments: [PredicateArgument]
+    private var place = 0
+    private var argumentPlace = 0
+    private var depth = 0
+    private var functionCount = 0
+
+    /// The tree of a format.
+    /// - Parameters:
+    ///   - format: The format.
+    ///   - arguments: The values for its places, in order. What is left over is ignored, as on Apple's systems.
+    static func parse(
+        _ format: String, arguments: [PredicateArgument] = []
+    ) throws(PredicateProblem) -> PredicateSyntax {
+        guard format.utf8.count <= formatByteLimit else {
+            throw PredicateProblem("The format string of a predicate has at most \(formatByteLimit) bytes.")
+        }
+        var parser = PredicateParser(
+            format: format, tokens: try PredicateTokenizer.tokens(of: format), arguments: arguments)
+        let syntax = try parser.condition()
+        guard parser.current.kind == .end else {
+            throw parser.unexpected("AND or the end of the format")
+        }
+        return syntax
+    }
+
+    private init(format: String, tokens: [PredicateToken], arguments: [PredicateArgument]) {
+        self.format = format
+        self.tokens = tokens
+        self.arguments = arguments
+    }
+
+    // MARK: Words
+
+    var current: PredicateToken { tokens[min(place, tokens.count - 1)] }
+
+    mutating func advance() { place = min(place + 1, tokens.count - 1) }
+
+    func problem(_ column: Int, _ message: String) -> PredicateProblem {
+        PredicateProblem(format: format, column: column, message)
+    }
+
+    /// Something else stands where something was expected.
+    func unexpected(_ expected: String) -> PredicateProblem {
+        problem(current.column, "\(expected) was expected")
+    }
+
+    mutating func takes(symbol: String) -> Bool {
+        guard current.kind == .symbol(symbol) else { return false }
+        advance()
+        return true
+    }
+
+    mutating func expect(symbol: String) throws(PredicateProblem) {
+        guard takes(symbol: symbol) else { throw unexpected(symbol) }
+    }
+
+    /// The next word in capitals, where it may be one with a meaning.
+    var keyword: String? {
+        guard case .word(let text, isLiteral: false) = current.kind else { return nil }
+        return text.uppercased()
+    }
+
+    mutating func takes(keyword: String, or symbol: String? = nil) -> Bool {
+        guard self.keyword == keyword || (symbol.map { current.kind == .symbol($0) } ?? false) else { return false }
+        advance()
+        return true
+    }
+
+    /// Goes a level deeper for as long as `body` takes.
+    mutating func nested<Value>(
+        _ body: (inout PredicateParser) throws(PredicateProblem) -> Value
+    ) throws(PredicateProblem) -> Value {
+        guard depth < Self.depthLimit else { throw problem(current.column, "the predicate nests too deep") }
+        depth += 1
+        defer { depth -= 1 }
+        return try body(&self)
+    }
+
+    /// A function of some arguments. Their number is bounded, because a chain of them is as deep as it is long.
+    mutating func function(
+        _ name: String, _ arguments: [PredicateSide]
+    ) throws(PredicateProblem) -> PredicateSide {
+        functionCount += 1
+        guard functionCount <= Self.functionLimit else {
+            throw problem(current.column, "the predicate has more than \(Self.functionLimit) functions")
+        }
+        return .function(name, arguments)
+    }
+
+    /// The value for a place that was just taken.
+    mutating func argument(_ letter: Character, column: Int) throws(PredicateProblem) -> PredicateArgument {
+        guard argumentPlace < arguments.count else {
+            throw problem(column, "there is no argument for %\(letter), which is the number \(argumentPlace + 1)")
+        }
+        defer { argumentPlace += 1 }
+        return arguments[argumentPlace]
+    }
+
+    // MARK: Conditions
+
+    private mutating func condition() throws(PredicateProblem) -> PredicateSyntax {
+        let column = current.column
+        return try Self.condition(of: try disjunction(), or: problem(column, "a comparison was expected"))
+    }
+
+    private static func condition(
+        of node: Node, or problem: @autoclosure () -> PredicateProblem
+    ) throws(PredicateProblem) -> PredicateSyntax {
+        guard case .condition(let syntax) = node else { throw problem() }
+        return syntax
+    }
+
+    /// Parts joined by OR; a side alone where nothing is joined.
+    mutating func disjunction() throws(PredicateProblem) -> Node {
+        try joined("OR", "||", PredicateSyntax.or) { parser throws(PredicateProblem) in
+            try parser.joined("AND", "&&", PredicateSyntax.and) { parser throws(PredicateProblem) in
+                try parser.negation()
+            }
+        }
+    }
+
+    private mutating func joined(
+        _ keyword: String, _ symbol: String, _ join: ([PredicateSyntax]) -> PredicateSyntax,
+        _ part: (inout PredicateParser) throws(PredicateProblem) -> Node
+    ) throws(PredicateProblem) -> Node {
+        let first = try part(&self)
+        guard self.keyword == keyword || current.kind == .symbol(symbol) else { return first }
+        var parts = [try Self.condition(of: first, or: unexpected("a comparison"))]
+        while takes(keyword: keyword, or: symbol) {
+            let column = current.column
+            parts.append(
+                try Self.condition(of: try part(&self), or: problem(column, "a comparison was expected")))
+        }
+        return .condition(join(parts))
+    }
+
+    private mutating func negation() throws(PredicateProblem) -> Node {
+        guard takes(keyword: "NOT", or: "!") else { return try comparison() }
+        let column = current.column
+        let node = try nested { parser throws(PredicateProblem) in try parser.negation() }
+        return .condition(.not(try Self.condition(of: node, or: problem(column, "a comparison was expected"))))
+    }
+
+    private mutating func comparison() throws(PredicateProblem) -> Node {
+        if takes(keyword: "TRUEPREDICATE") { return .condition(.always(true)) }
+        if takes(keyword: "FALSEPREDICATE") { return .condition(.always(false)) }
+        let quantifier = takeQuantifier()
+        let left: PredicateSide
+        switch try sum() {
+        case .condition(let syntax):
+            guard quantifier == nil else { throw unexpected("a comparison after ANY, ALL or NONE") }
+            return .condition(syntax)
+        case .side(let side): left = side
+        }
+        guard let relation = try takeRelation() else {
+            if quantifier != nil { throw unexpected("a comparison such as == or IN") }
+            return .side(left)
+        }
+        let options = try takeOptions()
+        let column = current.column
+        guard case .side(let right) = try sum() else {
+            throw problem(column, "a value or a field was expected")
+        }
+        return .condition(
+            .comparison(
+                PredicateComparison(
+                    quantifier: quantifier, left: left, relation: relation, options: options, right: right)))
+    }
+
+    private mutating func takeQuantifier() -> PredicateComparison.Quantifier? {
+        switch keyword {
+        case "ANY", "SOME": advance(); return .any
+        case "ALL": advance(); return .all
+        case "NONE": advance(); return .noneOf
+        default: return nil
+        }
+    }
+
+    private static let relations: [String: PredicateComparison.Relation] = [
+        "=": .equals, "==": .equals, "!=": .notEquals, "<>": .notEquals, "<": .lessThan, "<=": .lessThanOrEquals,
+        "=<": .lessThanOrEquals, ">": .greaterThan, ">=": .greaterThanOrEquals, "=>": .greaterThanOrEquals,
+        "BETWEEN": .between, "IN": .isIn, "CONTAINS": .contains, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
+        "LIKE": .like, "MATCHES": .matches, "TOKENMATCHES": .tokenMatches,
+    ]
+
+    /// The relation that follows; nil where a side ends without one.
+    private mutating func takeRelation() throws(PredicateProblem) -> PredicateComparison.Relation? {
+        let text: String
+        switch current.kind {
+        case .symbol(let symbol): text = symbol
+        case .word(_, isLiteral: false): text = keyword ?? ""
+        default: text = ""
+        }
+        if let relation = Self.relations[text] {
+            advance()
+            return relation
+        }
+        switch text {
+        case "NOT": throw unexpected("a comparison such as ==, with NOT before its left side: NOT (a IN b)")
+        case "IS": throw unexpected("a comparison such as == instead of IS")
+        default: break
+        }
+        switch current.kind {
+        case .end, .symbol(")"), .symbol("}"), .symbol("]"), .symbol(","), .symbol("&&"), .symbol("||"): return nil
+        case _ where text == "AND" || text == "OR": return nil
+        default: throw unexpected("a comparison such as ==, IN or BEGINSWITH")
+        }
+    }
+
+    /// The letters in brackets that follow a relation.
+    private mutating func takeOptions() throws(PredicateProblem) -> String {
+        guard takes(symbol: "[") else { return "" }
+        let column = current.column
+        guard case .word(let text, isLiteral: false) = current.kind else { throw unexpected("options such as cd") }
+        let letters = Set(text.lowercased())
+        guard letters.isSubset(of: PredicateComparison.optionLetters) else {
+            throw problem(column, "options of the letters c, d, l, n and w were expected")
+        }
+        advance()
+        try expect(symbol: "]")
+        return String(letters.sorted())
+    }
+}

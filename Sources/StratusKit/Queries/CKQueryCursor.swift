@@ -1,0 +1,44 @@
+// A place in a query's results as clients keep it: bytes that only the server reads. Top-level, because Foundation on
+// Linux cannot archive nested classes; clients say `CKQueryOperation.Cursor`.
+//
+// Invariants: immutable; made by the server's answers and by archives alone. What an archive holds is a claim, which the
+// server checks.
+
+public import Foundation
+
+/// Where a query's results go on. It holds the query; two are equal when they stand for the same place.
+public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        super.init()
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool { (object as? CKQueryCursor)?.bytes == bytes }
+
+    public override var hash: Int { bytes.hashValue }
+
+    public override var description: String { "<CKQueryCursor: \(bytes.count) bytes>" }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKQueryCursor"] }
+
+    /// Archives the cursor.
+    public func encode(with coder: NSCoder) { coder.encode(NSData(data: Data(bytes)), forKey: CoderKey.cursor) }
+
+    /// Decodes a cursor; nil where there is none, as in archives from Apple's systems, whose cursors mean nothing here.
+    public convenience init?(coder: NSCoder) {
+        guard let data = coder.decodeValue(of: NSData.self, forKey: CoderKey.cursor), data.length > 0 else {
+            return nil
+        }
+        self.init([UInt8](Data(referencing: data)))
+    }
+}
