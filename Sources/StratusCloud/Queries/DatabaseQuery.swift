@@ -7,6 +7,7 @@ import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct DatabaseQuery {
     let service: CloudService
