@@ -1,7 +1,7 @@
 // Whether a record passes: the last word on every result, whatever an index has said.
 
 import StratusLayout
-package import StratusModel
+import StratusModel
 
 extension RecordQuery {
     /// Whether the record passes all filters. It has at least the fields `testedFields`.
@@ -12,26 +12,6 @@ extension RecordQuery {
                 ?? filter.test.passes(words: { stored.record.words(of: searchedFields) })
             return passes != filter.isNegated
         }
-    }
-}
-
-extension QueryField {
-    /// The field's value in a record; nil where it has none. What is encrypted is not told (C-08).
-    package func value(in stored: StoredRecord) -> FieldValue? {
-        switch self {
-        case .field(let key): stored.record.fields[key].flatMap { $0.isEncrypted ? nil : $0.value }
-        case .recordName: Self.reference(stored.record.name)
-        case .created: .date(stored.system.created.date)
-        case .modified: .date(stored.system.modified.date)
-        case .creator: Self.reference(RecordName(stored.system.created.user.text))
-        case .modifier: Self.reference(RecordName(stored.system.modified.user.text))
-        case .parent: stored.record.parent.map(Self.reference)
-        case .share: stored.record.share.map(Self.reference)
-        }
-    }
-
-    private static func reference(_ name: RecordName) -> FieldValue {
-        .reference(RecordReference(target: name, action: .none))
     }
 }
 
@@ -93,13 +73,6 @@ extension FilterTest {
         case .allWords(let wanted): !wanted.isEmpty && words().isSuperset(of: wanted)
         default: false
         }
-    }
-}
-
-extension FieldValue {
-    /// The items of a list, or the value alone.
-    var items: [FieldValue] {
-        if case .list(let items) = self { items } else { [self] }
     }
 }
 

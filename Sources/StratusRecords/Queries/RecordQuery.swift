@@ -3,38 +3,6 @@
 
 package import StratusModel
 
-/// What of a record is tested or sorted by.
-package enum QueryField: Hashable, Sendable {
-    case field(FieldKey)
-    case recordName
-    case created
-    case modified
-    case creator
-    case modifier
-    case parent
-    case share
-
-    /// The name under which the field lies in the index of values; nil where no such index can be.
-    package var indexKey: FieldKey? {
-        switch self {
-        case .field(let key): key
-        case .created: "___createTime"
-        case .modified: "___modTime"
-        case .creator: "___createdBy"
-        case .modifier: "___modifiedBy"
-        case .recordName, .parent, .share: nil
-        }
-    }
-}
-
-extension QueryField {
-    /// The field whose index has this name.
-    package init(indexKey: FieldKey) {
-        let system: [QueryField] = [.created, .modified, .creator, .modifier]
-        self = system.first { $0.indexKey == indexKey } ?? .field(indexKey)
-    }
-}
-
 /// One end of a range of values.
 package struct ValueBound: Hashable, Sendable {
     package var value: FieldValue

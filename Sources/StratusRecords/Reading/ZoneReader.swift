@@ -42,18 +42,19 @@ package final class ZoneReader {
         return header
     }
 
-    /// What lies at a record's key: a live record's value, a tombstone, or nothing.
-    package func state(of name: RecordName) throws -> RecordState {
+    /// What lies at a record's key: a live record's value, a tombstone, or nothing. One read, with the fields or without.
+    package func state(of name: RecordName, withFields: Bool = false) throws -> RecordState {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         let state = try store.withValue(forKey: keyBuffer) { value in
-            try RecordState(decoding: value, name: name)
+            try RecordState(decoding: value, name: name, withFields: withFields)
         }
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
         let value = try wholeValue(of: name, chunkCount: live.chunkCount)
         live.facts.references = try RecordCodec.references(in: value.span)
             .map { SourceReference(field: $0.field, reference: $0.reference) }
+        if withFields { live.stored = try RecordCodec.decode(name, value.span) }
         return .live(live)
     }
 
@@ -126,6 +127,16 @@ package final class ZoneReader {
     /// What the zone has of a type's records in its indexes for queries.
     package func queryIndexes(of type: RecordType) throws -> QueryIndexesEntry {
         try store.withValue(forKey: keys.queryIndexes(of: type)) { try QueryIndexesEntry(decoding: $0) } ?? .init()
+    }
+
+    /// Whether the zone says of any type that it is in indexes for queries. One seek.
+    func hasQueryIndexes() throws -> Bool {
+        var isThere = false
+        try store.scan(keys.queryIndexes.keyRange, .forward, limit: 1) { _, _ in
+            isThere = true
+            return .stop
+        }
+        return isThere
     }
 
     /// The number of share roots at or below a record that lies under `parent`.
