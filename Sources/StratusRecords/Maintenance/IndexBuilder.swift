@@ -23,8 +23,7 @@ package struct IndexBuildProgress: Hashable, Sendable {
 }
 
 extension RecordEngine {
-    /// Records of one batch, and about how many bytes it writes at most.
-    private static let buildBatchCount = 200
+    /// About how many bytes a batch writes at most.
     private static let buildBatchByteCount = 1_000_000
 
     /// Fills and clears what is to be filled and cleared in all zones. `pause`, `rest` and `shouldContinue` are those of
@@ -45,7 +44,7 @@ extension RecordEngine {
             }
             pausesInARow = 0
             let done = try transact { transaction in
-                try transaction.carryOut(build, recordLimit: Self.buildBatchCount, Self.buildBatchByteCount)
+                try transaction.carryOut(build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
             }
             progress.commits += 1
             progress.recordsVisited += done.recordCount

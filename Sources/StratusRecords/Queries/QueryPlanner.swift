@@ -16,12 +16,16 @@ import StratusStore
 import StratusTuple
 
 struct QueryPlanner {
-    /// Entries counted of each candidate.
-    static let probeCount = 128
-
     let query: RecordQuery
     let zone: ZoneReader
     let indexes: QueryIndexesEntry
+    private var probeCount: Int { zone.limits.queryProbeCount }
+
+    init(query: RecordQuery, zone: ZoneReader, indexes: QueryIndexesEntry) {
+        self.query = query
+        self.zone = zone
+        self.indexes = indexes
+    }
 
     /// The plan. Without sort keys any order will do for a first page; a later one names the order of the first.
     func plan(order fixed: ResultOrder?) throws -> QueryPlan {
@@ -29,7 +33,7 @@ struct QueryPlanner {
         let ordered = try fixed.flatMap { try orderedSource($0) }
         let isProbed = candidates.count + (ordered == nil ? 0 : 1) > 1
         for index in candidates.indices where isProbed {
-            candidates[index].count = try candidates[index].source.count(limit: Self.probeCount, in: zone.store)
+            candidates[index].count = try candidates[index].source.count(limit: probeCount, in: zone.store)
         }
         var plan = try plan(chosen(candidates, ordered, isProbed: isProbed), fixed)
         if isProbed { plan.notes += candidates.map { "\($0.label): \(counted($0.count))" } }
@@ -40,13 +44,13 @@ struct QueryPlanner {
     private func chosen(
         _ candidates: [QueryCandidate], _ ordered: QueryCandidate?, isProbed: Bool
     ) throws -> QueryCandidate {
-        if let best = candidates.min(by: { $0.count < $1.count }), best.count < Self.probeCount, isProbed { return best }
+        if let best = candidates.min(by: { $0.count < $1.count }), best.count < probeCount, isProbed { return best }
         if let ordered { return ordered }
         let named = candidates.filter { $0.source.nameCursor(in: zone.store) != nil }
         if named.count > 1 {
             return QueryCandidate(
                 source: .met(named.map(\.source)), label: named.map(\.label).joined(separator: " and "),
-                count: Self.probeCount)
+                count: probeCount)
         }
         if let first = named.first ?? candidates.first { return first }
         return QueryCandidate(
@@ -76,7 +80,7 @@ struct QueryPlanner {
         }
         return QueryPlan(
             source: (isScan ? "reads " : "reads the index on ") + chosen.label,
-            countedEntries: chosen.count > 0 ? chosen.count : nil, isCountOpen: chosen.count >= Self.probeCount,
+            countedEntries: chosen.count > 0 ? chosen.count : nil, isCountOpen: chosen.count >= probeCount,
             isScan: isScan, isInOrder: isInOrder, order: order, way: way)
     }
 
@@ -84,7 +88,7 @@ struct QueryPlanner {
         RecordsError(.invalidRequest, "A plan reads an index that no field of this kind has.", ["field": "\(field)"])
     }
 
-    private func counted(_ count: Int) -> String { count < Self.probeCount ? "\(count)" : "\(count) or more" }
+    private func counted(_ count: Int) -> String { count < probeCount ? "\(count)" : "\(count) or more" }
 
     /// Says which indexes are not ready yet.
     private func indexNotes() -> [String] {
