@@ -5,7 +5,7 @@
 //   text         string                   place    integer: its cell (`LocationCell`)
 //   list         one entry for each different item; of more than `maximumItemCount` one entry `true` instead
 //
-// Names and texts are cut after `maximumTextByteCount` bytes. Integers beyond 2^53 share the double next to them. Such an
+// Names and texts are cut after `maximumTextByteCount` bytes, see `cut`. Integers beyond 2^53 share the double next to them. Such an
 // entry stands for several values (`isExact` is false): who reads it looks at the record. Bytes, assets and encrypted
 // values have no entries. The words of searchable texts stand in the tokens keyspace; for a field with more than
 // `maximumItemCount` of them the empty word stands there instead. These rules are on disk; they never change.
@@ -15,7 +15,7 @@ package import StratusModel
 package import StratusTuple
 
 package enum IndexedValue {
-    /// Texts and names are cut after so many bytes, at the beginning of a character.
+    /// Texts and names are cut after so many bytes.
     package static let maximumTextByteCount = 128
     /// Different items of a list, or words of a field, that are entered one by one.
     package static let maximumItemCount = 256
@@ -50,13 +50,14 @@ package enum IndexedValue {
         }
     }
 
-    /// The beginning of a text that is entered.
+    /// The beginning of a text that is entered. Where a character lies across the end, the last one of Unicode stands for
+    /// it and all that follows: it sorts behind every character that would have had room, as that one does.
     package static func cut(_ text: String) -> String {
         guard text.utf8.count > maximumTextByteCount else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: maximumTextByteCount)
-        // Back to the beginning of the scalar that the cut goes through.
+        guard text.utf8[end] & 0xC0 == 0x80 else { return String(text.unicodeScalars[..<end]) }
         while text.utf8[end] & 0xC0 == 0x80 { end = text.utf8.index(before: end) }
-        return String(text.unicodeScalars[..<end])
+        return String(text.unicodeScalars[..<end]) + "\u{10FFFF}"
     }
 
     private static func canonical(_ number: Double) -> Double { number.isNaN ? .nan : number + 0.0 }

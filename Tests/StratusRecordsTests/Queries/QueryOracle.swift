@@ -98,14 +98,15 @@ struct QueryOracle {
             }
         }
 
-        /// Exactly, for what is near an integer; else something on the right side of all of them.
+        /// Exactly, for an integer; else something on the right side of all integers.
         private static func decimal(_ number: Double) -> Decimal {
             if abs(number) >= 1e20 { return number < 0 ? Decimal(sign: .minus, exponent: 20, significand: 1) : 1e20 }
             if number == number.rounded(), abs(number) < 0x1p63 { return Decimal(Int64(number)) }
             if number == number.rounded() {
                 return number < 0 ? -Decimal(UInt64(-number)) : Decimal(UInt64(number))
             }
-            return Decimal(string: String(format: "%.30f", number)) ?? 0
+            // Between two integers, wherever.
+            return Decimal(Int64(number.rounded(.down))) + 0.5
         }
     }
 
