@@ -42,7 +42,7 @@ enum LayoutSamples {
         zone.shareToken(nil), zone.shareToken("folder"),
         zone.shareEvent(sequence: 300, index: 0), zone.shareEvent(sequence: 300, index: 1),
         zone.endedAcceptance(user: "_bob", ended: 12, share: "Share-1"),
-        zone.clientToken(of: "_bob"),
+        zone.clientToken(of: "_bob"), zone.queryIndexes(of: "Note"),
     ]
 
     private static func fieldKey(_ value: TupleElement) -> [UInt8] {
@@ -72,6 +72,7 @@ enum LayoutSamples {
         GlobalKeys.usage(of: "_alice"), GlobalKeys.zoneUsage(of: "_alice", zone: second),
         GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
         GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.tokenSecret(),
+        GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.indexReview("iCloud.com.example", "Note"),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -118,6 +119,22 @@ enum LayoutSamples {
             )
         ),
         (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), RebuildEntry(identity: first)),
+        (GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), IndexBuildEntry(identity: first)),
+        (GlobalKeys.indexReview("iCloud.com.example", "Note"), IndexReviewEntry()),
+        (
+            GlobalKeys.indexReview("iCloud.com.example", "Task"),
+            IndexReviewEntry(last: (DatabaseNumber(3), ZoneNumber(300)))
+        ),
+        (zone.queryIndexes(of: "Empty"), QueryIndexesEntry()),
+        (
+            zone.queryIndexes(of: "Note"),
+            QueryIndexesEntry(
+                fields: [
+                    "age": QueryIndexState(kinds: [.values, .missing], phase: .ready),
+                    "text": QueryIndexState(kinds: .all, phase: .filling),
+                    "old": QueryIndexState(kinds: .values, phase: .clearing),
+                ], position: "note-7")
+        ),
         (database.header(), DatabaseHeader(nextZoneNumber: 2, changeCounter: 16_384)),
         (database.zone("z"), ZoneEntry(number: ZoneNumber(700), identity: first, created: stamp)),
         (database.change(1), DatabaseChangeEntry(zone: "z", identity: first, kind: .saved)),

@@ -49,6 +49,14 @@ package struct CloudOptions: Hashable, Sendable {
     package var feedLookCount = 10_000
     /// Bytes that a client may send with a change to recognise it by (T-11).
     package var clientChangeTokenByteCount = 64 << 10
+    /// Results in one page of a query, where the client leaves it to the server (L-14).
+    package var queryPageCount = 200
+    /// The most that a client gets in one page of a query, however many it asks for (L-14).
+    package var queryPageLimit = 400
+    /// Records that are looked at for one page of a query, where it can end anywhere.
+    package var queryLookCount = 50_000
+    /// Metres in one unit of the radius of a query for places.
+    package var queryDistanceUnitMetres = 1.0
     /// Whether saving a child gives its parent a new change tag (S-10).
     package var childSaveTouchesParent = false
 

@@ -8,6 +8,7 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case fetchZones
     case fetchDatabaseChanges
     case fetchZoneChanges
+    case query
     case accountStatus
     case userRecord
     case discoverUsers

@@ -33,17 +33,18 @@ extension ZoneBatch {
         guard changes.saves.count + removed.count <= limit else {
             return Self.refused(changes.causes.values) { Cascades.tooLong($0, ["recordLimit": "\(limit)"]) }
         }
+        let schema = try judgeSchema(of: saves)
         var plan: MutationPlan?
         do {
-            let mutations = Self.mutations(changes.saves, removed)
-            let made = try transaction.plan(mutationRequest(mutations, changes.saves), in: request.zone.id)
+            var request = mutationRequest(Self.mutations(changes.saves, removed), changes.saves)
+            request.queryIndexes = schema.types.mapValues(\.queryIndexes)
+            let made = try transaction.plan(request, in: self.request.zone.id)
             failures.merge(try placementErrors(of: saves, in: made)) { own, _ in own }
             plan = made
         } catch let refused as RequestRefused {
             failures.merge(try itemErrors(refused, saves, removed: removed, changes)) { own, _ in own }
         }
         guard failures.isEmpty || request.isAtomic else { return failures }
-        let schema = try judgeSchema(of: saves)
         failures.merge(schema.errors) { own, _ in own }
         let assets = AssetChange(saves: changes.saves, removed: removed)
         failures.merge(try contentErrors(saves: saves, assets)) { own, _ in own }

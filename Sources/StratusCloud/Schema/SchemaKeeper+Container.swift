@@ -36,6 +36,10 @@ extension SchemaKeeper {
         let change = try SchemaChange(from: old, to: new, mode: mode)
         for type in change.written { try write(type, container: container, in: transaction) }
         for type in change.removed { try remove(type, container: container, in: transaction) }
+        for type in change.written.map(\.name) + change.removed {
+            // The zones' indexes follow in the background.
+            try transaction.set(GlobalKeys.indexReview(container, type), to: IndexReviewEntry().encoded())
+        }
         if change.roles != old.roles {
             let key = GlobalKeys.schemaRoles(container)
             if change.roles.isEmpty {

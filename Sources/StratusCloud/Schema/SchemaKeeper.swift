@@ -16,6 +16,8 @@ package struct SchemaJudgement: Sendable {
     package fileprivate(set) var errors: [RecordName: CloudError] = [:]
     /// The types that know more than before.
     package fileprivate(set) var learnt: [RecordType: RecordTypeSchema] = [:]
+    /// The types of the records that fit, as they will be known.
+    package fileprivate(set) var types: [RecordType: RecordTypeSchema] = [:]
 
     init(container: ContainerName) { self.container = container }
 
@@ -55,6 +57,7 @@ package final class SchemaKeeper: Sendable {
             case .refused(let error): judgement.errors[record.name] = error
             }
         }
+        judgement.types = types
         return judgement
     }
 

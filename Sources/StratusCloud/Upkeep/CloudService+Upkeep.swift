@@ -26,7 +26,8 @@ package struct UpkeepPace {
 }
 
 extension CloudService {
-    /// Does one round of upkeep: it frees what deleted zones, deleted accounts, expired history and orphaned assets take.
+    /// Does one round of upkeep: it finishes indexes, and frees what deleted zones, deleted accounts, expired history and
+    /// orphaned assets take.
     ///
     /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09).
     /// Nil leaves the history alone: looking for what has expired costs some reads for each zone of the store.
@@ -35,6 +36,7 @@ extension CloudService {
     /// else done.
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
         let release = Result { try releaseAssets(pace) }
+        try buildIndexes(pace)
         try free(historySeconds: historySeconds, pace)
         _ = try release.get()
     }

@@ -42,6 +42,7 @@ struct KeyShape {
             case .shareTokens: [.optionalText]
             case .shareEvents: [.number, .number]
             case .clientTokens: [.text]
+            case .queryIndexes: [.text]
             }
     }
 
@@ -62,13 +63,13 @@ struct KeyShape {
             switch keyspace {
             case .format, .header, .tokenSecret: []
             case .databases: [.text, .optionalText, .scope]
-            case .purges, .releases, .rebuilds: [.database, .zone]
+            case .purges, .releases, .rebuilds, .indexBuilds: [.database, .zone]
             case .receipts, .shareURLs: [.bytes]
             case .accounts: [.text]
             case .identities: [.identityKind, .text]
             case .acceptances: [.text, .uuid, .text]
             case .assets: [.text, .bytes]
-            case .schema: [.text, .text]
+            case .schema, .indexReviews: [.text, .text]
             case .usage, .departures: [.text]
             case .zoneUsage: [.text, .uuid]
             }

@@ -59,6 +59,10 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             return "\(entry.database) / \(entry.zone), identity \(entry.identity), owner \(quoted(entry.owner.text)), "
                 + progress
         case .rebuilds: return "identity \(try RebuildEntry(decoding: value).identity)"
+        case .indexBuilds: return "identity \(try IndexBuildEntry(decoding: value).identity)"
+        case .indexReviews:
+            let last = try IndexReviewEntry(decoding: value).last
+            return last.map { "reviewed up to \($0.database) / \($0.zone)" } ?? "nothing reviewed"
         case .accounts: return text(try AccountEntry(decoding: value))
         case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
         case .usage, .zoneUsage: return "\(try UsageEntry(decoding: value).byteCount) bytes"
@@ -118,6 +122,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             return "share \(quoted(entry.share.text)) began \(entry.began)"
         case .shareTokens: return "\(try ShareTokenEntry(decoding: value).token)"
         case .shareEvents: return text(try ShareEventEntry(decoding: value).event)
+        case .queryIndexes: return text(try QueryIndexesEntry(decoding: value))
         case .endedAcceptances: return "began \(try EndedAcceptanceEntry(decoding: value).began)"
         case .clientTokens:
             let entry = try ClientTokenEntry(decoding: value)
@@ -130,6 +135,17 @@ extension ValueDescription {
     private static func text(_ header: ZoneHeader) -> String {
         "identity \(header.identity), incarnation \(header.incarnation), sequence \(header.sequence), "
             + "horizon \(header.horizon), database counter \(header.databaseCounter), records \(header.recordCount)"
+            + (header.hasQueryIndexes ? ", query indexes" : "")
+    }
+
+    private static func text(_ entry: QueryIndexesEntry) -> String {
+        let kinds: [(QueryIndexKinds, String)] = [(.values, "values"), (.missing, "missing"), (.words, "words")]
+        var pieces = entry.fields.sorted { $0.key < $1.key }.map { key, state in
+            let names = kinds.filter { state.kinds.contains($0.0) }.map(\.1).joined(separator: "+")
+            return "\(quoted(key.text)) \(names) \(state.phase)"
+        }
+        if let position = entry.position { pieces.append("up to \(quoted(position.text))") }
+        return pieces.isEmpty ? "no fields" : pieces.joined(separator: ", ")
     }
 
     private static func text(_ entry: ParentEntry) -> String {

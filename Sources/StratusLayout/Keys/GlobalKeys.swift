@@ -75,6 +75,32 @@ package enum GlobalKeys {
         try readZone(key, .rebuilds)
     }
 
+    package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
+        key(.indexBuilds, database, zone)
+    }
+    package static var indexBuilds: LayoutRange { keyspace(.indexBuilds) }
+    /// The zone of a key of the index builds keyspace. Throws `.corruptKey`.
+    package static func readIndexBuildKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+        try readZone(key, .indexBuilds)
+    }
+
+    package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
+        key(.indexReviews) {
+            TupleWriter.appendString(container.text, to: &$0)
+            TupleWriter.appendString(type.text, to: &$0)
+        }
+    }
+    package static var indexReviews: LayoutRange { keyspace(.indexReviews) }
+    /// The container and the record type of a key of the index reviews keyspace. Throws `.corruptKey`.
+    package static func readIndexReviewKey(
+        _ key: Span<UInt8>
+    ) throws(LayoutError) -> (container: ContainerName, type: RecordType) {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.indexReviews))
+        let parts = (ContainerName(try reader.readText()), RecordType(try reader.readText()))
+        try reader.expectEnd()
+        return parts
+    }
+
     private static func key(
         _ keyspace: GlobalKeyspace, _ database: DatabaseNumber, _ zone: ZoneNumber
     ) -> [UInt8] {

@@ -50,6 +50,17 @@ extension ZoneKeys {
         return key
     }
 
+    /// The same for an element that nests no tuples, as those of `IndexedValue`.
+    package func fieldEntry(
+        type: RecordType, field: FieldKey, element: TupleElement, name: RecordName, into key: inout [UInt8]
+    ) {
+        do throws(LayoutError) {
+            try self.field(type: type, field: field, value: element, name: name, into: &key)
+        } catch {
+            preconditionFailure("An element of an index nests no tuples.")
+        }
+    }
+
     package func token(_ token: String, field: FieldKey, name: RecordName, into key: inout [UInt8]) {
         begin(.tokens, into: &key)
         TupleWriter.appendString(token, to: &key)

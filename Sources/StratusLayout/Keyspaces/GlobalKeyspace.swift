@@ -40,6 +40,11 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case rebuilds = 16
     /// Key: nothing more. Value: `TokenSecretEntry`. What change tokens and cursors are authenticated with.
     case tokenSecret = 17
+    /// Key: database number, zone number. Value: `IndexBuildEntry`. A zone in which indexes for queries are being filled or
+    /// cleared.
+    case indexBuilds = 18
+    /// Key: container, record type. Value: `IndexReviewEntry`. A type whose indexes changed: its zones are to be looked at.
+    case indexReviews = 19
 }
 
 /// What an identity look-up goes by. The raw values are stored: they never change.

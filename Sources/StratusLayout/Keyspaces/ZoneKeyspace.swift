@@ -40,4 +40,6 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case endedAcceptances = 17
     /// Key: user. Value: `ClientTokenEntry`. What a user's client sent with its last change of the zone.
     case clientTokens = 18
+    /// Key: type. Value: `QueryIndexesEntry`. Which fields of the type's records are in the indexes for queries.
+    case queryIndexes = 19
 }

@@ -4,7 +4,8 @@ package import FoundationEssentials
 
 /// A zone's counters and identity.
 ///
-/// Bytes: version 1 · UUID: identity · UUID: incarnation · numbers: sequence, horizon, database counter, record count.
+/// Bytes: version 1, or 2 in a zone with indexes for queries, so that software that would not keep them up refuses the
+/// zone · UUID: identity · UUID: incarnation · numbers: sequence, horizon, database counter, record count.
 package struct ZoneHeader: LayoutValue {
     /// Which zone this is; a zone deleted and created again under the same name is another.
     package var identity: UUID
@@ -18,10 +19,12 @@ package struct ZoneHeader: LayoutValue {
     package var databaseCounter: UInt64
     /// How many live records the zone has.
     package var recordCount: UInt64
+    /// Whether the zone has ever had an index for queries: only then its writers look for them.
+    package var hasQueryIndexes: Bool
 
     package init(
         identity: UUID, incarnation: UUID, sequence: UInt64 = 0, horizon: UInt64 = 0, databaseCounter: UInt64 = 0,
-        recordCount: UInt64 = 0
+        recordCount: UInt64 = 0, hasQueryIndexes: Bool = false
     ) {
         self.identity = identity
         self.incarnation = incarnation
@@ -29,10 +32,11 @@ package struct ZoneHeader: LayoutValue {
         self.horizon = horizon
         self.databaseCounter = databaseCounter
         self.recordCount = recordCount
+        self.hasQueryIndexes = hasQueryIndexes
     }
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+        bytes.append(hasQueryIndexes ? 2 : 1)
         ValueWriter.append(identity, to: &bytes)
         ValueWriter.append(incarnation, to: &bytes)
         ValueWriter.append(number: sequence, to: &bytes)
@@ -43,7 +47,8 @@ package struct ZoneHeader: LayoutValue {
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
         var reader = ValueReader(bytes, "ZoneHeader")
-        try reader.expectVersion(1)
+        hasQueryIndexes = bytes.count > 0 && bytes[0] == 2
+        try reader.expectVersion(hasQueryIndexes ? 2 : 1)
         identity = try reader.readUUID()
         incarnation = try reader.readUUID()
         sequence = try reader.readNumber()

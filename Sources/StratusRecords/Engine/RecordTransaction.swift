@@ -124,6 +124,7 @@ package final class RecordTransaction: RecordReader {
             try writer.set(GlobalKeys.purge(listing.database, number), to: purge.encoded())
         }
         try forgetRebuild(of: zone)
+        if header.hasQueryIndexes { try writer.delete(GlobalKeys.indexBuild(listing.database, listing.entry.number)) }
         forgetAncestors(of: zone)
         forgetZoneReader(id)
         publishDirectoryChange(of: id)

@@ -13,6 +13,10 @@ package struct RecordLimits: Hashable, Sendable {
     /// How often in a row a background purge waits for a store that is behind with its own work, before it tries a batch
     /// all the same.
     package var purgePauseCount = 200
+    /// Records whose entries are filled or cleared in one commit, in the background.
+    package var indexBatchCount = 200
+    /// Entries of an index that are counted before a query chooses its way.
+    package var queryProbeCount = 128
 
     /// Fields of one record (L-06).
     package static let fieldCount = 256

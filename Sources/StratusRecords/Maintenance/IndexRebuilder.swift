@@ -2,7 +2,8 @@
 //
 //   1. Mark the zone (`RebuildMark`): requests are refused from here on, for the counts are wrong in between.
 //   2. Delete entries that no record accounts for.
-//   3. Write every record's entries as they should be; a record's own value decides parent and share.
+//   3. Write every record's entries as they should be; a record's own value decides parent and share, the zone which
+//      fields are in the indexes for queries.
 //   4. Set the flags that say whether a record has children.
 //   5. Count the share roots anew, chain by chain.
 //   6. Give the zone a new incarnation and raise its horizon: what feeds remembered may be wrong, so old tokens expire.
@@ -92,10 +93,17 @@ private struct ZoneRebuilder {
                 let facts = TombstoneIndex.TombstoneFacts(name: parts.name, tombstone: tombstone)
                 try write(TombstoneIndex.self, facts, zone, transaction)
             case .live(let live):
-                let facts = try zone.record(parts.name).map { $0.facts } ?? live.facts
+                let stored = try zone.record(parts.name)
+                let facts = stored.map { $0.facts } ?? live.facts
                 try write(TypeIndex.self, facts, zone, transaction)
                 try write(ReferenceIndex.self, facts, zone, transaction)
                 try write(ChangeIndex.self, facts, zone, transaction)
+                if let stored {
+                    let indexes = try zone.queryIndexes(of: facts.type)
+                    let facts = QueryFacts(of: stored, indexes, in: QueryIndexPhase.written)
+                    try write(FieldIndex.self, facts, zone, transaction)
+                    try write(TokenIndex.self, facts, zone, transaction)
+                }
                 try writePlace(live.header, parts.name, zone, transaction)
             }
         }
@@ -187,6 +195,7 @@ private struct ZoneRebuilder {
             header.recordCount = count
             header.incarnation = incarnation
             header.horizon = header.sequence
+            header.hasQueryIndexes = try header.hasQueryIndexes || zone.hasQueryIndexes()
             try transaction.set(zone.keys.header(), to: header.encoded())
             try transaction.unmarkRebuilding(zone)
         }

@@ -56,6 +56,7 @@ extension RecordEngine {
         var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report)
         // What was found before a zone turns out to be unreadable counts too.
         defer { report = verifier.report }
+        try verifier.verifyQueryIndexes()
         try verifier.verifyRecords(progress)
         try verifier.verifyReachability()
         try verifier.verifyCounts()
@@ -76,6 +77,8 @@ struct ZoneVerifier {
     /// How many entries the records account for, by keyspace.
     var expected: [ZoneKeyspace: Int] = [:]
     var liveCount = 0
+    /// What the zone says of its indexes for queries.
+    var queryIndexes: [RecordType: QueryIndexesEntry] = [:]
     private var current: (name: RecordName, chunkCount: Int)?
     /// Whether entries of the hierarchy are known to be wrong, so that walking down it proves nothing more.
     private var isHierarchyDamaged = false
@@ -123,17 +126,24 @@ struct ZoneVerifier {
             report.recordsChecked += 1
             current = (name, live.chunkCount)
             // Reading it whole shows that every field decodes and every chunk is there.
-            let facts = try zone.record(name).map { $0.facts } ?? live.facts
+            let stored = try zone.record(name)
+            let facts = stored.map { $0.facts } ?? live.facts
             try verify(TypeIndex.self, facts)
             try verify(ReferenceIndex.self, facts)
             try verify(ChangeIndex.self, facts)
+            if let stored, let indexes = queryIndexes[facts.type] {
+                // Of an index that is being filled or cleared only what is there can be asked for its record.
+                let facts = QueryFacts(of: stored, indexes, in: [.ready])
+                try verify(FieldIndex.self, facts)
+                try verify(TokenIndex.self, facts)
+            }
             let before = report
             try verifyPlace(live.header, name)
             if report != before { isHierarchyDamaged = true }
         }
     }
 
-    private mutating func verify<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) throws {
+    mutating func verify<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) throws {
         for entry in rule.entries(of: facts, in: zone.keys) {
             expected[rule.keyspace, default: 0] += 1
             guard let value = try zone.store.value(forKey: entry.key) else {

@@ -44,11 +44,15 @@ extension RecordReader {
 
     /// A reader of a zone that is deleted. Its name is not known any more: errors say its number.
     package func zone(of release: ReleaseEntry) -> ZoneReader {
-        let database = DatabaseID(container: "", owner: release.owner, scope: .private)
+        zone(of: ZoneKeys(database: release.database, zone: release.zone), owner: release.owner)
+    }
+
+    /// A reader of a zone by its numbers alone.
+    func zone(of keys: ZoneKeys, owner: UserName? = nil) -> ZoneReader {
+        let database = DatabaseID(container: "", owner: owner, scope: .private)
         return ZoneReader(
-            id: ZoneID(database: database, name: ZoneName("\(release.database) / \(release.zone)")),
-            keys: ZoneKeys(database: release.database, zone: release.zone), store: store, transaction: nil,
-            cache: engine.ancestorCache, limits: engine.options.limits)
+            id: ZoneID(database: database, name: ZoneName("\(keys.database) / \(keys.zone)")), keys: keys,
+            store: store, transaction: nil, cache: engine.ancestorCache, limits: engine.options.limits)
     }
 
     /// The names of the first records and tombstones of a range.

@@ -159,6 +159,8 @@ extension ZoneReader {
             case .deleted(let tombstone): return tombstone.sequence == sequence
             case .live(let live): return live.facts.changeSequence == sequence
             }
+        case .fields: return try isAccountedFor(field: keys.readFieldKey(key))
+        case .tokens: return try isAccountedFor(token: keys.readTokenKey(key))
         default: return false
         }
     }

@@ -17,6 +17,7 @@ extension MutationPlanner {
                 try appendDeletion(of: live, draft, to: &plan)
             }
         }
+        appendIndexes(to: &plan)
         for change in nodes {
             appendNode(change, to: &plan)
             appendHistory(change, to: &plan)
@@ -48,6 +49,7 @@ extension MutationPlanner {
         let facts = RecordFacts(
             name: record.name, type: record.type, changeSequence: draft.sequence, references: record.references)
         appendRecordEntries(draft, new: facts, to: &plan)
+        appendQueryEntries(draft, new: stored, to: &plan)
         if case .deleted(let tombstone) = draft.old {
             let old = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
             TombstoneIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
@@ -63,6 +65,7 @@ extension MutationPlanner {
         plan.mutations.set(tombstone) { zone.keys.record(draft.name, into: &$0) }
         appendChunkRemoval(draft, from: 1, to: &plan)
         appendRecordEntries(draft, new: nil, to: &plan)
+        appendQueryEntries(draft, new: nil, to: &plan)
         let facts = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
         TombstoneIndex.appendDifference(from: nil, to: facts, in: zone.keys, to: &plan.mutations)
         guard plan.header.recordCount > 0 else {

@@ -1,7 +1,7 @@
 // How a request becomes a plan, in eight steps. Nothing is written on the way: the plan is a value, and a request with a
 // refusal has none.
 //
-//   1. Load what is stored under every name of the request.            (Draft)
+//   1. Load what is stored under every name of the request.            (Draft, MutationPlanner+Queries)
 //   2. Place all records anew at once.                                  (FinalHierarchy)
 //   3. Refuse missing parents, orphaned children, cycles, excess depth.
 //   4. Count the share roots along the chains that change.              (ShareCounts)
@@ -24,6 +24,9 @@ struct MutationPlanner {
     /// The parents that the saved records name.
     var namedParents: Set<RecordName> = []
     var header: ZoneHeader
+    /// What the zone has of the types in its indexes for queries, and what it will have.
+    var storedIndexes: [RecordType: QueryIndexesEntry] = [:]
+    var indexes: [RecordType: QueryIndexesEntry] = [:]
 
     init(zone: ZoneReader, request: MutationRequest) throws {
         self.zone = zone
@@ -37,6 +40,7 @@ struct MutationPlanner {
     /// `invalidRequest` for a request that contradicts itself or is over a limit.
     mutating func plan() throws -> MutationPlan {
         try load()
+        try loadIndexes()
         var hierarchy = FinalHierarchy(zone: zone, drafts: drafts)
         try refuse(structureRefusals(&hierarchy))
         let counts = try ShareCounts(zone: zone, drafts: drafts, items: items)
@@ -90,7 +94,7 @@ struct MutationPlanner {
         let names = request.mutations.map(\.name)
         var states = [RecordState](repeating: .absent, count: names.count)
         for index in names.indices.sorted(by: { names[$0].text < names[$1].text }) {
-            states[index] = try zone.state(of: names[index])
+            states[index] = try zone.state(of: names[index], withFields: header.hasQueryIndexes)
         }
         return states
     }

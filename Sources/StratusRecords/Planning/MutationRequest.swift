@@ -1,5 +1,6 @@
 // What a caller asks to be written into one zone, whole or not at all.
 
+package import StratusLayout
 package import StratusModel
 
 /// One item of a request.
@@ -30,6 +31,8 @@ package struct MutationRequest: Sendable {
     package var creations: [RecordName: Stamp] = [:]
     /// Whether the plan is to say in which share each saved record will lie: a walk up for each of them.
     package var asksForMemberships = false
+    /// The indexes that the saved records' types are to have. What the zone has besides is kept up too.
+    package var queryIndexes: [RecordType: [FieldKey: QueryIndexKinds]] = [:]
 
     package init(_ mutations: [RecordMutation], stamp: Stamp, tagSalt: UInt32) {
         self.mutations = mutations

@@ -1,7 +1,7 @@
 // What a single read of a record's key tells: live, deleted, or never seen.
 
 package import StratusLayout
-import StratusModel
+package import StratusModel
 
 /// What lies at a record's key.
 package enum RecordState: Sendable {
@@ -15,6 +15,8 @@ package struct LiveRecord: Sendable {
     package var header: RecordHeader
     package var facts: RecordFacts
     package var chunkCount: Int
+    /// The whole record, where it was asked for: the indexes for queries follow from its fields.
+    package var stored: StoredRecord?
 
     package init(header: RecordHeader, facts: RecordFacts, chunkCount: Int) {
         self.header = header
@@ -24,8 +26,9 @@ package struct LiveRecord: Sendable {
 }
 
 extension RecordState {
-    /// Reads the value at a record's key. The references of a record that is split into chunks are left out.
-    init(decoding value: Span<UInt8>, name: RecordName) throws {
+    /// Reads the value at a record's key. The references and fields of a record that is split into
+    /// chunks are left out.
+    init(decoding value: Span<UInt8>, name: RecordName, withFields: Bool = false) throws {
         if try RecordCodec.isTombstone(value) {
             self = .deleted(try Tombstone(decoding: value))
             return
@@ -36,6 +39,8 @@ extension RecordState {
         let facts = RecordFacts(
             name: name, type: header.type, changeSequence: header.system.changeSequence,
             references: references.map { SourceReference(field: $0.field, reference: $0.reference) })
-        self = .live(LiveRecord(header: header, facts: facts, chunkCount: chunkCount))
+        var live = LiveRecord(header: header, facts: facts, chunkCount: chunkCount)
+        if withFields, chunkCount == 1 { live.stored = try RecordCodec.decode(name, value) }
+        self = .live(live)
     }
 }

@@ -42,18 +42,19 @@ package final class ZoneReader {
         return header
     }
 
-    /// What lies at a record's key: a live record's value, a tombstone, or nothing.
-    package func state(of name: RecordName) throws -> RecordState {
+    /// What lies at a record's key: a live record's value, a tombstone, or nothing. One read, with the fields or without.
+    package func state(of name: RecordName, withFields: Bool = false) throws -> RecordState {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         let state = try store.withValue(forKey: keyBuffer) { value in
-            try RecordState(decoding: value, name: name)
+            try RecordState(decoding: value, name: name, withFields: withFields)
         }
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
         let value = try wholeValue(of: name, chunkCount: live.chunkCount)
         live.facts.references = try RecordCodec.references(in: value.span)
             .map { SourceReference(field: $0.field, reference: $0.reference) }
+        if withFields { live.stored = try RecordCodec.decode(name, value.span) }
         return .live(live)
     }
 
@@ -75,6 +76,41 @@ package final class ZoneReader {
         }
     }
 
+    /// A record that passes a test of some fields, with the fields asked for and those; nil when there is none, or it does
+    /// not pass. What does not pass is not decoded further. The test must not read.
+    package func record(
+        _ name: RecordName, testing tested: Set<FieldKey>, fields: FieldSelection, _ passes: (StoredRecord) -> Bool
+    ) throws -> StoredRecord? {
+        keyBuffer.removeAll(keepingCapacity: true)
+        keys.record(name, into: &keyBuffer)
+        var found: StoredRecord?
+        var chunkCount = 1
+        _ = try store.visitValue(forKey: keyBuffer) { value in
+            switch try RecordValueKind(of: value) {
+            case .tombstone: return
+            case .firstChunk: chunkCount = try RecordCodec.chunkCount(in: value)
+            default: found = try Self.decoded(name, value, testing: tested, fields: fields, passes)
+            }
+        }
+        guard chunkCount > 1 else { return found }
+        let value = try wholeValue(of: name, chunkCount: chunkCount)
+        return try Self.decoded(name, value.span, testing: tested, fields: fields, passes)
+    }
+
+    private static func decoded(
+        _ name: RecordName, _ value: Span<UInt8>, testing tested: Set<FieldKey>, fields: FieldSelection,
+        _ passes: (StoredRecord) -> Bool
+    ) throws -> StoredRecord? {
+        let probe = try RecordCodec.decode(name, value, fields: tested.isEmpty ? .none : .only(tested))
+        guard passes(probe) else { return nil }
+        switch fields {
+        case .none: return probe
+        case .only(let keys) where keys.isSubset(of: tested): return probe
+        case .only(let keys): return try RecordCodec.decode(name, value, fields: .only(keys.union(tested)))
+        case .all: return try RecordCodec.decode(name, value, fields: .all)
+        }
+    }
+
     /// The place of a record in the hierarchy, or nil when no live record has this name.
     package func node(_ name: RecordName) throws -> HierarchyNode? {
         keyBuffer.removeAll(keepingCapacity: true)
@@ -86,6 +122,21 @@ package final class ZoneReader {
         }
         if mayUseCache { cache.fill(zone: cacheZone, name: name, node: node, at: store.version) }
         return node
+    }
+
+    /// What the zone has of a type's records in its indexes for queries.
+    package func queryIndexes(of type: RecordType) throws -> QueryIndexesEntry {
+        try store.withValue(forKey: keys.queryIndexes(of: type)) { try QueryIndexesEntry(decoding: $0) } ?? .init()
+    }
+
+    /// Whether the zone says of any type that it is in indexes for queries. One seek.
+    func hasQueryIndexes() throws -> Bool {
+        var isThere = false
+        try store.scan(keys.queryIndexes.keyRange, .forward, limit: 1) { _, _ in
+            isThere = true
+            return .stop
+        }
+        return isThere
     }
 
     /// The number of share roots at or below a record that lies under `parent`.

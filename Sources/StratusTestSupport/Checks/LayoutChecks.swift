@@ -33,7 +33,11 @@ package enum LayoutChecks {
         _ = try? GlobalKeys.readAcceptanceKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
+        _ = try? GlobalKeys.readIndexBuildKey(key)
+        _ = try? GlobalKeys.readIndexReviewKey(key)
         _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
+        _ = try? ZoneKeys.readName(key, prefixByteCount: 6)
+        _ = try? ZoneKeys.readFieldEntry(key, prefixByteCount: 6)
         return nil
     }
 
@@ -60,6 +64,7 @@ package enum LayoutChecks {
             case .shareEvents: _ = try zone.readShareEventKey(key)
             case .endedAcceptances: _ = try zone.readEndedAcceptanceKey(key)
             case .clientTokens: _ = try zone.readClientTokenKey(key)
+            case .queryIndexes: _ = try zone.readQueryIndexesKey(key)
             }
             return true
         } catch { return false }
@@ -88,6 +93,7 @@ package enum LayoutChecks {
         UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self, ShareContentEntry.self,
         ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self, EndedAcceptanceEntry.self,
         TokenSecretEntry.self, ClientTokenEntry.self, ZoneToken.self, DatabaseToken.self, SharedDatabaseToken.self,
+        QueryIndexesEntry.self, IndexBuildEntry.self, IndexReviewEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

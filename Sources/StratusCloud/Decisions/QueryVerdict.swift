@@ -1,0 +1,249 @@
+// What a query may ask: (query, its record type, mode) → the fields it asks of, or a refusal. No input or
+// output.
+//
+// In production only what the schema marks can be asked: queryable to filter by, sortable to sort by, searchable to search.
+// In development everything can be asked that some schema could mark; what has no index is looked for record by record.
+
+import StratusModel
+import StratusRecords
+
+/// A query that may be asked, with its fields resolved.
+struct QueryVerdict {
+    /// Values in the list of one comparison (L-11).
+    static let maximumListCount = 250
+    /// Comparisons and sort keys of one query.
+    static let maximumClauseCount = 100
+
+    let query: ClientQuery
+    /// The field of each filter; nil for a search of words.
+    private(set) var filterFields: [QueryField?] = []
+    private(set) var sortFields: [QueryField] = []
+    private(set) var searchedFields: Set<FieldKey> = []
+
+    private let type: RecordTypeSchema
+    private let mode: SchemaMode
+
+    init(_ query: ClientQuery, type: RecordTypeSchema, mode: SchemaMode) throws(CloudError) {
+        self.query = query
+        self.type = type
+        self.mode = mode
+        guard query.filters.count <= Self.maximumClauseCount, query.sorts.count <= Self.maximumClauseCount else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit, "The query has too many comparisons or sort keys.",
+                ["limit": "\(Self.maximumClauseCount)"])
+        }
+        if query.filters.isEmpty, !query.matchesNothing { try check(.recordName, "recordName", .queryable) }
+        for filter in query.filters { filterFields.append(try field(of: filter)) }
+        for sort in query.sorts {
+            let field = try resolved(sort.key)
+            try check(field, sort.key, .sortable)
+            try checkSort(sort, field)
+            sortFields.append(field)
+        }
+        if query.filters.contains(where: { $0.comparator.isSearch }) { searchedFields = try searchable() }
+    }
+
+    static func typeRefusal(_ name: String) -> CloudError? {
+        guard name == SchemaNames.usersType.text else { return nil }
+        return CloudError(.invalidArguments, "Can't query system types", ["recordType": name])
+    }
+
+    static func unknownType(_ name: String) -> CloudError {
+        CloudError(
+            .unknownItem, inner: CloudError.InnerCode.unknownItem, text: "Did not find record type: \(name)",
+            ["recordType": name])
+    }
+
+    // MARK: Fields
+
+    private func field(of filter: QueryFilter) throws(CloudError) -> QueryField? {
+        if case .list(let items) = filter.operand, items.count > Self.maximumListCount {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit, "The list of a comparison has too many values.",
+                ["field": filter.key, "limit": "\(Self.maximumListCount)", "values": "\(items.count)"])
+        }
+        guard !filter.comparator.isSearch else {
+            guard case .string = filter.operand else { throw Self.mismatch(filter, "allTokens", "STRING") }
+            return nil
+        }
+        let field = try resolved(filter.key)
+        try check(field, filter.key, .queryable)
+        try checkOperand(of: filter, field)
+        return field
+    }
+
+    /// A field by its name, that of a system field in either spelling.
+    private func resolved(_ key: String) throws(CloudError) -> QueryField {
+        switch key {
+        case "___recordID", "recordID", "recordName": return .recordName
+        case "___createTime", "creationDate": return .created
+        case "___modTime", "modificationDate": return .modified
+        case "___createdBy", "creatorUserRecordID": return .creator
+        case "___modifiedBy", "lastModifiedUserRecordID": return .modifier
+        case "___parent", "parent": return .parent
+        case "___share", "share": return .share
+        default:
+            let field = FieldKey(key)
+            guard SchemaNames.isValid(field), type.fields[field] != nil || mode == .development else {
+                throw CloudError(.invalidArguments, text: "Unknown field '\(key)'", ["field": key])
+            }
+            return .field(field)
+        }
+    }
+
+    /// Whether a field may be asked for in this way.
+    private func check(_ field: QueryField, _ key: String, _ index: FieldIndexes) throws(CloudError) {
+        switch field {
+        case .field(let name):
+            guard let schema = type.fields[name] else { return }
+            let isPossible = schema.type.canHave(index)
+            guard isPossible, mode == .development || schema.indexes.contains(index) else {
+                throw Self.unmarked(key, index)
+            }
+        case .parent, .share:
+            // The hierarchy itself answers; there is no order by it.
+            if index == .sortable { throw Self.unmarked(key, index) }
+        case .recordName, .created, .modified, .creator, .modifier:
+            guard mode == .production else { return }
+            let schema = type.fields[field.indexKey ?? "___recordID"]
+            guard schema?.indexes.contains(index) == true else {
+                throw Self.unmarked(field == .recordName ? "recordName" : key, index)
+            }
+        }
+    }
+
+    private func searchable() throws(CloudError) -> Set<FieldKey> {
+        let texts = type.fields.filter { $0.value.type.scalar == .string && !$0.value.type.isEncrypted }
+        let marked = texts.filter { $0.value.indexes.contains(.searchable) }
+        guard marked.isEmpty else { return Set(marked.keys) }
+        guard mode == .development else {
+            throw CloudError(
+                .invalidArguments, text: "No field of record type '\(type.name)' is marked searchable",
+                ["recordType": type.name.text])
+        }
+        return Set(texts.keys)
+    }
+
+    private static func unmarked(_ key: String, _ index: FieldIndexes) -> CloudError {
+        let mark = index == .sortable ? "sortable" : "queryable"
+        return CloudError(.invalidArguments, text: "Field '\(key)' is not marked \(mark)", ["field": key])
+    }
+
+    // MARK: Types
+
+    /// The type of a field's values; nil where it is not known yet.
+    private func valueType(of field: QueryField) -> FieldType? {
+        switch field {
+        case .field(let key): type.fields[key]?.type
+        case .created, .modified: FieldType(.timestamp)
+        case .recordName, .creator, .modifier, .parent, .share: FieldType(.reference)
+        }
+    }
+
+    private func checkSort(_ sort: QuerySort, _ field: QueryField) throws(CloudError) {
+        guard let known = valueType(of: field) else { return }
+        guard (known.scalar == .location) == (sort.origin != nil) else {
+            throw CloudError(
+                .invalidArguments, "A place is sorted by its distance, and nothing else is: use a location sort.",
+                ["field": sort.key])
+        }
+    }
+
+    private func checkOperand(of filter: QueryFilter, _ field: QueryField) throws(CloudError) {
+        let expected = valueType(of: field)
+        let shape = filter.comparator.shape
+        let operands: [ClientValue]
+        switch (shape.takesList, filter.operand) {
+        case (true, .list(let items)): operands = items
+        case (true, _): throw Self.mismatch(filter, expected.map { "\($0)" } ?? "LIST", filter.operand.typeName)
+        case (false, .list(let items)) where filter.comparator.isEquality: operands = items
+        case (false, let value): operands = [value]
+        }
+        let isWholeList = if case .list = filter.operand { !shape.takesList } else { false }
+        if let expected, expected.isList != (shape.isOfList || isWholeList) {
+            throw Self.mismatch(filter, "\(expected)", filter.operand.typeName)
+        }
+        for operand in operands {
+            guard let scalar = operand.scalar, shape.scalars.contains(scalar),
+                expected.map({ Self.fits(scalar, $0.scalar, field) }) ?? true
+            else { throw Self.mismatch(filter, expected.map { "\($0)" } ?? "UNKNOWN", operand.typeName) }
+        }
+        if filter.comparator == .isNear, filter.radius.map({ $0.isNaN }) ?? true {
+            throw CloudError(.invalidArguments, "A circle has a radius.", ["field": filter.key])
+        }
+    }
+
+    private static func fits(_ operand: ScalarType, _ field: ScalarType, _ which: QueryField) -> Bool {
+        let numbers: Set<ScalarType> = [.int64, .double, .number]
+        if numbers.contains(operand) { return numbers.contains(field) }
+        // The name of a record is a text too.
+        return operand == field || operand == .string && which == .recordName
+    }
+
+    private static func mismatch(_ filter: QueryFilter, _ field: String, _ operand: String) -> CloudError {
+        CloudError(
+            .invalidArguments,
+            text: "Field '\(filter.key)' has a value type of \(field) and cannot be queried using filter value type "
+                + operand, ["field": filter.key])
+    }
+}
+
+extension QueryComparator {
+    /// What a comparator compares with what.
+    struct Shape {
+        /// The kinds of operands, or of the items of one that is a list.
+        var scalars: Set<ScalarType>
+        var takesList = false
+        /// Whether the field is a list.
+        var isOfList = false
+    }
+
+    var isSearch: Bool { self == .containsAnyToken || self == .containsAllTokens }
+    var isEquality: Bool { self == .equals || self == .notEquals }
+
+    var shape: Shape {
+        let identities: Set<ScalarType> = [.string, .int64, .double, .timestamp, .reference]
+        switch self {
+        case .equals, .notEquals: return Shape(scalars: identities)
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
+            return Shape(scalars: [.string, .int64, .double, .timestamp])
+        case .isIn, .isNotIn: return Shape(scalars: identities, takesList: true)
+        case .beginsWith, .doesNotBeginWith: return Shape(scalars: [.string])
+        case .listContains, .listDoesNotContain: return Shape(scalars: identities, isOfList: true)
+        case .listContainsAny, .listContainsAll, .listContainsNoneOf, .listDoesNotContainAll:
+            return Shape(scalars: identities, takesList: true, isOfList: true)
+        case .listMemberBeginsWith, .noListMemberBeginsWith: return Shape(scalars: [.string], isOfList: true)
+        case .containsAnyToken, .containsAllTokens: return Shape(scalars: [.string])
+        case .isNear: return Shape(scalars: [.location])
+        }
+    }
+}
+
+extension FieldType {
+    /// Whether some schema could mark a field of the type so. What cannot be is refused in every mode.
+    fileprivate func canHave(_ index: FieldIndexes) -> Bool {
+        if isEncrypted || scalar == .bytes || scalar == .asset { return false }
+        return index != .sortable || !isList
+    }
+}
+
+extension ClientValue {
+    fileprivate var scalar: ScalarType? {
+        switch self {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .date: .timestamp
+        case .bytes: .bytes
+        case .location: .location
+        case .reference: .reference
+        case .asset: .asset
+        case .list: nil
+        }
+    }
+
+    fileprivate var typeName: String {
+        guard case .list(let items) = self else { return scalar?.name ?? "UNKNOWN" }
+        return (items.first?.scalar?.name ?? "EMPTY") + "_LIST"
+    }
+}

@@ -1,0 +1,133 @@
+// Queries: one page, in one snapshot.
+//
+//   1. The caller's account, where the database is not the public one.           (AccountVerdict)
+//   2. The cursor, if it is one that was given to this caller for this database.   (TokenSeal, QueryCursor)
+//   3. The zones that are asked: the one named, or all of the database.           (ScopeVerdict)
+//   4. What may be asked of the record type.                                     (QueryVerdict)
+//   5. In each zone a plan and its page.                                         (QueryPlanner, QueryRun)
+//   6. What the caller may see, as the caller may see it.                         (ZoneAccess, RecordView)
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+extension CloudService {
+    /// One page of a query.
+    ///
+    /// Throws `invalidArguments` for what cannot be asked, for a query without a zone in the shared
+    /// database (D-09) and for a cursor that was not given for just this; `unknownItem` for a record type that
+    /// nobody has saved, `limitExceeded` for a list that is too long (L-11), `permissionFailure` for a type that
+    /// the caller may not read in the public database, `zoneNotFound` or `userDeletedZone`, `notAuthenticated` and the
+    /// like, a planned fault, and the store's failures.
+    package func query(
+        _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws(CloudError) -> QueryResponse {
+        try reporting(.query, caller, itemCount: 0) { event in
+            let (page, binding, query, zone) = try answer(request, caller, database)
+            event.itemCount = page.records.count
+            var response = QueryResponse(records: page.records, cursor: nil)
+            if let position = page.position, let lastZone = page.lastZone {
+                let cursor = QueryCursor(
+                    query: query, zone: zone, lastZone: lastZone, order: page.order, position: position)
+                response.cursor = try tokenKeeper.seal(of: engine, environment.identifiers)
+                    .sealed(cursor.content, .query, for: binding)
+            }
+            return response
+        }
+    }
+
+    /// How a page of a query is answered, and what it costs. The page is carried out for it.
+    ///
+    /// Throws as `query`.
+    package func explainQuery(
+        _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws(CloudError) -> QueryExplanation {
+        try answering {
+            let page = try answer(request, caller, database).page
+            return QueryExplanation(
+                zones: page.plans, resultCount: page.records.count, isMoreComing: page.position != nil)
+        }
+    }
+
+    private func answer(
+        _ request: QueryRequest, _ caller: Caller, _ database: DatabaseSelector
+    ) throws -> (page: DatabaseQuery.Page, binding: TokenBinding, query: ClientQuery, zone: ZoneAddress?) {
+        if database != .public { try requireAccount(caller) }
+        let limit = request.limit > 0 ? min(request.limit, options.queryPageLimit) : options.queryPageCount
+        let known = try caller.account.flatMap { try account($0) }
+        let binding = TokenBinding(user: known?.userName, container: caller.container, database: database)
+        let (query, zone, cursor) = try opened(request.start, binding)
+        let fault = zone.flatMap { environment.faults?.error(at: .zone($0, caller, .query)) }
+        if let fault { throw fault }
+        let page = try engine.read { reader in
+            // Public data is shown to everybody, whatever the standing of the account (S-17).
+            let found = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+            let account = AccountVerdict.status(of: found) == .available ? found : nil
+            let zones = try zones(zone, database, caller, found, in: reader)
+            let verdict = try verdict(query, caller, account, isPublic: database == .public, in: reader)
+            let run = DatabaseQuery(
+                service: self, caller: caller, account: account, database: database, verdict: verdict, zones: zones,
+                desiredKeys: request.desiredKeys, reader: reader)
+            return try run.page(after: cursor, limit: limit)
+        }
+        return (page, binding, query, zone)
+    }
+
+    private func opened(
+        _ start: QueryRequest.Start, _ binding: TokenBinding
+    ) throws -> (ClientQuery, ZoneAddress?, QueryCursor?) {
+        switch start {
+        case .query(let query, let zone): return (query, zone, nil)
+        case .cursor(let bytes):
+            let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
+            guard let content = seal.opened(bytes, .query, for: binding), let cursor = try? QueryCursor(content) else {
+                throw CloudError.foreignToken
+            }
+            return (cursor.query, cursor.zone, cursor)
+        }
+    }
+
+    /// The zones that are asked, in the order of their names.
+    private func zones(
+        _ zone: ZoneAddress?, _ database: DatabaseSelector, _ caller: Caller, _ account: Account?,
+        in reader: RecordReader
+    ) throws -> [ResolvedZone] {
+        if let zone {
+            return [
+                try ScopeVerdict.zone(zone, in: database, container: caller.container, caller: account?.userName)
+            ]
+        }
+        guard database != .shared else {
+            throw CloudError(.invalidArguments, "SharedDB does not support Zone Wide queries", ["rule": "D-09"])
+        }
+        let standard = try ScopeVerdict.zone(
+            .defaultZone, in: database, container: caller.container, caller: account?.userName)
+        guard database == .private else { return [standard] }
+        return try reader.zones(in: standard.id.database).map { listing in
+            ResolvedZone(
+                id: ZoneID(database: standard.id.database, name: listing.name),
+                address: ZoneAddress(zoneName: listing.name.text))
+        }
+    }
+
+    private func verdict(
+        _ query: ClientQuery, _ caller: Caller, _ account: Account?, isPublic: Bool, in reader: RecordReader
+    ) throws -> QueryVerdict {
+        if let refusal = QueryVerdict.typeRefusal(query.recordType) { throw refusal }
+        let name = RecordType(query.recordType)
+        guard let type = try schemaKeeper.schema(of: name, container: caller.container, in: reader) else {
+            throw QueryVerdict.unknownType(query.recordType)
+        }
+        let verdict = try QueryVerdict(query, type: type, mode: options.schemaMode)
+        if isPublic {
+            let permissions = GrantVerdict.permissions(type, hasAccount: account != nil, isCreator: true)
+            guard permissions.contains(.read) else {
+                throw CloudError(
+                    .permissionFailure, inner: CloudError.InnerCode.permission, "QUERY operation not permitted",
+                    ["recordType": query.recordType])
+            }
+        }
+        return verdict
+    }
+}

@@ -1,0 +1,210 @@
+// One page of a query over one zone or all zones of a database, in one snapshot.
+//
+// Without sort keys zones follow one another in the order of their names. With sort keys each zone gives its first rows
+// behind the position, and the first of all of them are the page: what is in memory are the rows of two pages.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct DatabaseQuery {
+    let service: CloudService
+    let caller: Caller
+    /// The caller's account as far as it may be used.
+    let account: Account?
+    let database: DatabaseSelector
+    let verdict: QueryVerdict
+    let zones: [ResolvedZone]
+    let desiredKeys: Set<String>?
+    let reader: RecordReader
+
+    /// The results, and where the query goes on; nil at the end.
+    struct Page {
+        var records: [(RecordAddress, Result<ClientRecord, CloudError>)] = []
+        var lastZone: ZoneName?
+        var order: FieldKey?
+        var position: QueryPosition?
+        /// What was done in each zone, for people.
+        var plans: [ZonePlan] = []
+    }
+
+    private struct Found {
+        var zone: ResolvedZone
+        var row: QueryRow
+    }
+
+    func page(after cursor: QueryCursor?, limit: Int) throws -> Page {
+        guard !verdict.query.matchesNothing else { return Page() }
+        return verdict.sortFields.isEmpty ? try unsorted(cursor, limit) : try sorted(cursor, limit)
+    }
+
+    // MARK: Zones one after the other
+
+    private func unsorted(_ cursor: QueryCursor?, _ limit: Int) throws -> Page {
+        var page = Page()
+        var found: [Found] = []
+        var examinedCount = service.options.queryLookCount
+        for zone in zones where cursor.map({ !(zone.id.name < $0.lastZone) }) ?? true {
+            guard let zoneReader = try visibleZone(zone) else { continue }
+            let isFirst = zone.id.name == cursor?.lastZone
+            var order: ResultOrder?
+            if isFirst, let cursor { order = ResultOrder(cursor.order.map { [RecordSort(QueryField(indexKey: $0))] } ?? []) }
+            let query = translated(zone)
+            let plan = try zoneReader.plan(query, order: order)
+            let rows = try run(
+                query, plan, zone, zoneReader, after: isFirst ? cursor?.position : nil,
+                QueryPageLimits(rowCount: limit + 1 - found.count, examinedCount: examinedCount), &page)
+            let orderKey = plan.order.keys.first?.field.indexKey
+            for row in rows.rows {
+                if found.count == limit {
+                    try answer(found, to: &page)
+                    return page
+                }
+                found.append(Found(zone: zone, row: row))
+                (page.lastZone, page.order) = (zone.id.name, orderKey)
+                page.position = QueryPosition(values: row.values, name: .name(row.stored.record.name))
+            }
+            if let stopped = rows.stopped {
+                (page.lastZone, page.order, page.position) = (zone.id.name, orderKey, stopped)
+                try answer(found, to: &page)
+                return page
+            }
+            examinedCount = max(1, examinedCount - rows.examinedCount)
+        }
+        page.position = nil
+        try answer(found, to: &page)
+        return page
+    }
+
+    // MARK: All zones in one order
+
+    private func sorted(_ cursor: QueryCursor?, _ limit: Int) throws -> Page {
+        var page = Page()
+        var found: [Found] = []
+        var order = ResultOrder([])
+        // The first place at which a zone stopped before its end: nothing behind it may be told yet.
+        var stop: (zone: ResolvedZone, position: QueryPosition)?
+        for zone in zones {
+            guard let zoneReader = try visibleZone(zone) else { continue }
+            let query = translated(zone)
+            order = ResultOrder(query.sorts)
+            let plan = try zoneReader.plan(query, order: order)
+            let rows = try run(
+                query, plan, zone, zoneReader, after: position(cursor, in: zone, order),
+                QueryPageLimits(rowCount: limit + 1, examinedCount: service.options.queryLookCount), &page)
+            found += rows.rows.map { Found(zone: zone, row: $0) }
+            found.sort { isBefore($0, $1, order) }
+            if found.count > limit + 1 { found.removeLast(found.count - limit - 1) }
+            if let stopped = rows.stopped,
+                stop.map({ isBefore((zone, stopped), $0, order) }) ?? true
+            {
+                stop = (zone, stopped)
+            }
+        }
+        var isMore = found.count > limit
+        if isMore { found.removeLast() }
+        if let stop {
+            let isPast = found.last.map { isBefore(stop, ($0.zone, QueryPosition($0.row)), order) } ?? false
+            if !isMore || isPast {
+                found.removeAll { isBefore(stop, ($0.zone, QueryPosition($0.row)), order) }
+                (page.lastZone, page.position) = (stop.zone.id.name, stop.position)
+                try answer(found, to: &page)
+                return page
+            }
+            isMore = true
+        }
+        if isMore, let last = found.last {
+            (page.lastZone, page.position) = (last.zone.id.name, QueryPosition(last.row))
+        }
+        try answer(found, to: &page)
+        return page
+    }
+
+    /// The position as one zone sees it: among equal values the zones stand in the order of their names.
+    private func position(_ cursor: QueryCursor?, in zone: ResolvedZone, _ order: ResultOrder) -> QueryPosition? {
+        guard let cursor else { return nil }
+        let difference = order.compare(names: zone.id.name, cursor.lastZone)
+        guard difference != 0 else { return cursor.position }
+        return QueryPosition(values: cursor.position.values, name: difference < 0 ? .afterAll : .beforeAll)
+    }
+
+    private func isBefore(_ left: Found, _ right: Found, _ order: ResultOrder) -> Bool {
+        isBefore((left.zone, QueryPosition(left.row)), (right.zone, QueryPosition(right.row)), order)
+    }
+
+    private func isBefore(
+        _ left: (zone: ResolvedZone, position: QueryPosition), _ right: (zone: ResolvedZone, position: QueryPosition),
+        _ order: ResultOrder
+    ) -> Bool {
+        let values = order.compare(values: left.position.values, right.position.values)
+        guard values == 0 else { return values < 0 }
+        let zones = order.compare(names: left.zone.id.name, right.zone.id.name)
+        guard zones == 0, case .name(let one) = left.position.name, case .name(let other) = right.position.name else {
+            return zones < 0
+        }
+        return order.compare(names: one, other) < 0
+    }
+
+    // MARK: One zone
+
+    private func translated(_ zone: ResolvedZone) -> RecordQuery {
+        QueryTranslation(
+            verdict: verdict, zone: zone, caller: account?.userName,
+            metresPerUnit: service.options.queryDistanceUnitMetres
+        ).query()
+    }
+
+    /// Nil for a default zone in which nothing has been saved yet.
+    private func visibleZone(_ zone: ResolvedZone) throws -> ZoneReader? {
+        guard let zoneReader = try reader.zone(zone.id) else {
+            if zone.isDefault { return nil }
+            throw try ZoneFacts.missing(zone, in: reader)
+        }
+        guard try access(to: zone).isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
+        return zoneReader
+    }
+
+    private func access(to zone: ResolvedZone) throws -> ZoneAccess {
+        try ZoneAccess(service, to: zone, caller: account?.userName, in: reader)
+    }
+
+    private func run(
+        _ query: RecordQuery, _ plan: QueryPlan, _ zone: ResolvedZone, _ zoneReader: ZoneReader,
+        after position: QueryPosition?, _ limits: QueryPageLimits, _ page: inout Page
+    ) throws -> QueryPage {
+        let access = try access(to: zone)
+        let before = reader.store.cost
+        // Who takes part in a share is no field of it, and always told.
+        let fields =
+            desiredKeys.map { keys in
+                FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
+            } ?? .all
+        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { stored in
+            // Everything of one's own may be read.
+            try !zone.isShared && !zone.isPublic || access.permissions(for: stored).contains(.read)
+        }
+        page.plans.append(
+            ZonePlan(
+                zone: zone.address, plan: plan, rowCount: rows.rows.count, examinedCount: rows.examinedCount,
+                cost: reader.store.cost - before))
+        return rows
+    }
+
+    private func answer(_ found: [Found], to page: inout Page) throws {
+        for found in found {
+            let view = RecordView(service: service, zone: found.zone, viewer: account, reader: reader)
+            var record = try view.shown(found.row.stored)
+            // What was only compared is not told.
+            if let desiredKeys { record.fields = record.fields.filter { desiredKeys.contains($0.key) } }
+            page.records.append((record.address, .success(record)))
+        }
+    }
+}
+
+extension QueryPosition {
+    fileprivate init(_ row: QueryRow) {
+        self.init(values: row.values, name: .name(row.stored.record.name))
+    }
+}

@@ -1,0 +1,32 @@
+// What a host is told of how a query is answered.
+
+package import StratusRecords
+package import StratusStore
+
+/// What a page of a query did in one zone.
+package struct ZonePlan: Sendable, CustomStringConvertible {
+    package var zone: ZoneAddress
+    package var plan: QueryPlan
+    package var rowCount: Int
+    /// Records looked at.
+    package var examinedCount: Int
+    package var cost: StoreCost
+
+    package var description: String {
+        "\(zone.zoneName): \(plan); \(examinedCount) records looked at, \(rowCount) found, \(cost.reads) reads, "
+            + "\(cost.cursorSteps) entries"
+    }
+}
+
+/// How a page of a query was answered.
+package struct QueryExplanation: Sendable, CustomStringConvertible {
+    package var zones: [ZonePlan]
+    package var resultCount: Int
+    /// Whether there are further pages.
+    package var isMoreComing: Bool
+
+    package var description: String {
+        let end = isMoreComing ? "\(resultCount) results, more to come" : "\(resultCount) results"
+        return (zones.map(\.description) + [end]).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,93 @@
+// Distances on a sphere of the Earth's mean radius, which errs by at most half a per cent.
+//
+// Results of queries, their order and the cells of indexes depend on these numbers, so they are made of additions,
+// multiplications and divisions alone: the same bits on every machine, whatever its library of mathematics.
+
+/// Angles and distances between places.
+package enum GreatCircle {
+    package static let earthRadiusMetres = 6_371_008.8
+    private static let radiansPerDegree = Double.pi / 180
+
+    /// A number that grows with the distance between two places, 0 to 1: the haversine of the angle between them.
+    /// Nil when one of them is no place on Earth.
+    package static func haversine(from one: Location, to other: Location) -> Double? {
+        guard one.isOnEarth, other.isOnEarth else { return nil }
+        let northward = sine((other.latitudeDegrees - one.latitudeDegrees) / 2 * radiansPerDegree)
+        let eastward = sine((other.longitudeDegrees - one.longitudeDegrees) / 2 * radiansPerDegree)
+        let latitudes =
+            cosine(one.latitudeDegrees * radiansPerDegree) * cosine(other.latitudeDegrees * radiansPerDegree)
+        return min(1, northward * northward + latitudes * eastward * eastward)
+    }
+
+    /// The haversine of a distance; more than 1 for what is farther than the other side of the Earth, less than 0 for
+    /// what is nearer than nowhere.
+    package static func haversine(ofMetres metres: Double) -> Double {
+        guard metres > 0 else { return metres == 0 ? 0 : -1 }
+        let half = metres / earthRadiusMetres / 2
+        guard half <= .pi / 2 else { return 2 }
+        let sine = sine(half)
+        return sine * sine
+    }
+
+    /// How many degrees of latitude a distance is.
+    package static func degrees(ofMetres metres: Double) -> Double { metres / earthRadiusMetres / radiansPerDegree }
+
+    /// How far a circle reaches to the east and west of its centre, in degrees: 180 where it holds a pole.
+    package static func longitudeReachDegrees(latitudeDegrees: Double, radiusDegrees: Double) -> Double {
+        guard abs(latitudeDegrees) + radiusDegrees < 89.999 else { return 180 }
+        let ratio = sine(radiusDegrees * radiansPerDegree) / cosine(latitudeDegrees * radiansPerDegree)
+        guard ratio < 1 else { return 180 }
+        // The angle of this sine, from above: halving the interval in which it lies.
+        var (low, high) = (0.0, Double.pi / 2)
+        for _ in 0..<50 {
+            let middle = (low + high) / 2
+            if sine(middle) < ratio { low = middle } else { high = middle }
+        }
+        return high / radiansPerDegree
+    }
+
+    /// The sine of an angle of at most some turns.
+    static func sine(_ radians: Double) -> Double {
+        let (quarter, rest) = quarters(radians)
+        switch quarter {
+        case 0: return sineSeries(rest)
+        case 1: return cosineSeries(rest)
+        case 2: return -sineSeries(rest)
+        default: return -cosineSeries(rest)
+        }
+    }
+
+    static func cosine(_ radians: Double) -> Double { sine(radians + .pi / 2) }
+
+    /// The nearest multiple of a quarter turn, and what is left of the angle: at most an eighth of a turn.
+    private static func quarters(_ radians: Double) -> (quarter: Int, rest: Double) {
+        let count = (radians / (.pi / 2)).rounded()
+        let turns = count - (count / 4).rounded(.down) * 4
+        return (Int(turns) & 3, radians - count * (.pi / 2))
+    }
+
+    private static func sineSeries(_ angle: Double) -> Double {
+        let square = angle * angle
+        var (term, sum) = (angle, angle)
+        for index in stride(from: 2.0, through: 18, by: 2) {
+            term *= -square / (index * (index + 1))
+            sum += term
+        }
+        return sum
+    }
+
+    private static func cosineSeries(_ angle: Double) -> Double {
+        let square = angle * angle
+        var (term, sum) = (1.0, 1.0)
+        for index in stride(from: 1.0, through: 19, by: 2) {
+            term *= -square / (index * (index + 1))
+            sum += term
+        }
+        return sum
+    }
+}
+
+extension Location {
+    /// Whether latitude and longitude are those of a place.
+    package var isOnEarth: Bool { abs(latitudeDegrees) <= 90 && abs(longitudeDegrees) <= 180 }
+}

@@ -1,0 +1,127 @@
+// The indexes for queries: the values of fields, and the words of texts. Which fields are in them is kept in the zone, by
+// record type (`QueryIndexesEntry`), and read in the transaction that writes a record, so that a save and a change of the
+// indexes cannot miss each other.
+//
+// Invariants: of a field that is not named there, there are no entries. Of a `ready` one every record has its entries. Of
+// a `filling` one every record up to the position has them, and every one that was written since. Of a `clearing` one no
+// record up to the position has any, nor one that was written since. So a writer sets the entries of ready and filling
+// fields, and removes those of all.
+
+package import StratusLayout
+package import StratusModel
+package import StratusTuple
+
+/// What a live record contributes to the indexes for queries.
+package struct QueryFacts: Hashable, Sendable {
+    package var name: RecordName
+    package var type: RecordType
+    package var values: [FieldKey: Set<TupleElement>] = [:]
+    package var words: [FieldKey: Set<String>] = [:]
+
+    /// The contribution to the indexes that are in one of these phases.
+    package init(
+        of stored: StoredRecord, _ indexes: QueryIndexesEntry, in phases: Set<QueryIndexPhase>
+    ) {
+        name = stored.record.name
+        type = stored.record.type
+        for (key, state) in indexes.fields where phases.contains(state.phase) {
+            let value = QueryField(indexKey: key).value(in: stored)
+            let elements = Self.elements(of: value, state.kinds)
+            if !elements.isEmpty { values[key] = elements }
+            guard state.kinds.contains(.words), let value else { continue }
+            let found = Self.words(of: value)
+            if !found.isEmpty { words[key] = found }
+        }
+    }
+
+    private static func elements(of value: FieldValue?, _ kinds: QueryIndexKinds) -> Set<TupleElement> {
+        var elements: Set<TupleElement> = []
+        if kinds.contains(.values), let value {
+            elements = Set(value.items.compactMap { IndexedValue.element(of: $0) })
+            if elements.count > IndexedValue.maximumItemCount { elements = [IndexedValue.tooMany] }
+        }
+        if kinds.contains(.missing), !(value?.hasOrder ?? false) { elements.insert(IndexedValue.missing) }
+        return elements
+    }
+
+    private static func words(of value: FieldValue) -> Set<String> {
+        var words: Set<String> = []
+        for case .string(let text) in value.items { words.formUnion(SearchWords.words(of: text)) }
+        return words.count > IndexedValue.maximumItemCount ? [IndexedValue.tooManyWords] : words
+    }
+}
+
+extension QueryIndexPhase {
+    /// The indexes that a writer sets entries in.
+    package static let written: Set<QueryIndexPhase> = [.ready, .filling]
+    /// The indexes in which there may be entries.
+    package static let all: Set<QueryIndexPhase> = [.ready, .filling, .clearing]
+}
+
+extension FieldValue {
+    /// Whether records can be sorted by the value.
+    package var hasOrder: Bool {
+        switch self {
+        case .string, .int64, .double, .date, .reference: true
+        case .bytes, .location, .asset, .list: false
+        }
+    }
+}
+
+/// (Type, field, value, record): the records of a type in the order of a field's values.
+package enum FieldIndex: IndexRule {
+    package static let keyspace = ZoneKeyspace.fields
+
+    package static func append(_ facts: QueryFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        for (key, elements) in facts.values {
+            for element in elements {
+                mutations.set(EmptyEntry()) {
+                    zone.fieldEntry(type: facts.type, field: key, element: element, name: facts.name, into: &$0)
+                }
+            }
+        }
+    }
+}
+
+/// (Word, field, record): the records with a word in a field.
+package enum TokenIndex: IndexRule {
+    package static let keyspace = ZoneKeyspace.tokens
+
+    package static func append(_ facts: QueryFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        for (key, words) in facts.words {
+            for word in words {
+                mutations.set(EmptyEntry()) { zone.token(word, field: key, name: facts.name, into: &$0) }
+            }
+        }
+    }
+}
+
+extension QueryIndexesEntry {
+    /// Adds what is wanted and is not there. Indexes that change begin anew, and are filled unless the zone has no records
+    /// of the type; the others stay.
+    ///
+    /// Returns whether something changed.
+    mutating func add(_ wanted: [FieldKey: QueryIndexKinds], isEmpty: () throws -> Bool) rethrows -> Bool {
+        var changed: [FieldKey: QueryIndexKinds] = [:]
+        for (key, kinds) in wanted where !kinds.isEmpty {
+            let state = fields[key]
+            guard let state, state.phase != .clearing, state.kinds.isSuperset(of: kinds) else {
+                changed[key] = kinds.union(state?.kinds ?? [])
+                continue
+            }
+        }
+        guard !changed.isEmpty else { return false }
+        let phase: QueryIndexPhase = try isEmpty() ? .ready : .filling
+        for (key, kinds) in changed { fields[key] = QueryIndexState(kinds: kinds, phase: phase) }
+        if phase == .filling { position = nil }
+        return true
+    }
+
+    /// Begins to clear what is not wanted any more. Returns whether something changed.
+    mutating func drop(allBut wanted: [FieldKey: QueryIndexKinds]) -> Bool {
+        let dropped = fields.filter { $0.value.phase != .clearing && wanted[$0.key]?.isEmpty != false }
+        for (key, state) in dropped { fields[key] = QueryIndexState(kinds: state.kinds, phase: .clearing) }
+        if !dropped.isEmpty { position = nil }
+        return !dropped.isEmpty
+    }
+}

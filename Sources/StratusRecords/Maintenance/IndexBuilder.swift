@@ -1,0 +1,165 @@
+// Fills and clears indexes for queries in the background, a batch of records to a transaction, while others write.
+//
+// A batch goes over the records of a type in the order of their names, sets the entries of filling fields and removes
+// those of clearing ones, and moves the position that stands with the fields. Whoever writes a record keeps up both sides
+// of the position (`QueryFacts`), so that the order of batches and saves does not matter, and a crash between two batches
+// loses nothing. With the last batch what was filled is ready, and what was cleared is forgotten. An index that is added
+// or dropped meanwhile puts the position back.
+
+import FoundationEssentials
+package import StratusLayout
+package import StratusModel
+import StratusStore
+
+/// What the work on indexes has done.
+package struct IndexBuildProgress: Hashable, Sendable {
+    package var zonesFinished = 0
+    package var recordsVisited = 0
+    package var commits = 0
+    /// Times the work waited for the store.
+    package var pauses = 0
+
+    package init() {}
+}
+
+extension RecordEngine {
+    /// About how many bytes a batch writes at most.
+    private static let buildBatchByteCount = 1_000_000
+
+    /// Fills and clears what is to be filled and cleared in all zones. `pause`, `rest` and `shouldContinue` are those of
+    /// `purgeDeletedZones`; what is left is done by another call.
+    @discardableResult
+    package func buildIndexes(
+        pause: () -> Void, rest: () -> Void = {}, shouldContinue: (IndexBuildProgress) -> Bool = { _ in true }
+    ) throws -> IndexBuildProgress {
+        var progress = IndexBuildProgress()
+        var pausesInARow = 0
+        while let build = try nextBuild() {
+            guard shouldContinue(progress) else { return progress }
+            if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
+                pausesInARow += 1
+                progress.pauses += 1
+                pause()
+                continue
+            }
+            pausesInARow = 0
+            let done = try transact { transaction in
+                try transaction.carryOut(build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
+            }
+            progress.commits += 1
+            progress.recordsVisited += done.recordCount
+            if done.isFinished { progress.zonesFinished += 1 }
+            rest()
+        }
+        return progress
+    }
+
+    private func nextBuild() throws -> IndexBuild? {
+        try read { reader in
+            var next: IndexBuild?
+            try reader.store.scan(GlobalKeys.indexBuilds.keyRange, .forward, limit: 1) { key, value in
+                let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
+                next = IndexBuild(
+                    keys: ZoneKeys(database: database, zone: zone), entry: try IndexBuildEntry(decoding: value))
+                return .stop
+            }
+            return next
+        }
+    }
+}
+
+private struct IndexBuild {
+    var keys: ZoneKeys
+    var entry: IndexBuildEntry
+    var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
+}
+
+extension RecordTransaction {
+    /// Makes the zone's indexes over a type what is wanted: what is missing is filled, what is not wanted cleared, both in
+    /// the background.
+    ///
+    /// Returns whether something changed.
+    @discardableResult
+    package func setQueryIndexes(
+        _ wanted: [FieldKey: QueryIndexKinds], of type: RecordType, in zone: ZoneReader
+    ) throws -> Bool {
+        var entry = try zone.queryIndexes(of: type)
+        let isDropped = entry.drop(allBut: wanted)
+        // A type without records gets its indexes with the first one.
+        let isAdded = try zone.isEmpty(ofType: type) ? false : entry.add(wanted) { false }
+        guard isDropped || isAdded else { return false }
+        var header = try zone.header()
+        try set(zone.keys.queryIndexes(of: type), to: entry.encoded())
+        if !header.hasQueryIndexes {
+            header.hasQueryIndexes = true
+            try set(zone.keys.header(), to: header.encoded())
+        }
+        if entry.isUnfinished {
+            let build = IndexBuildEntry(identity: header.identity)
+            try set(GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone), to: build.encoded())
+        }
+        return true
+    }
+
+    fileprivate func carryOut(
+        _ build: IndexBuild, recordLimit: Int, _ byteLimit: Int
+    ) throws -> (isFinished: Bool, recordCount: Int) {
+        let zone = zone(of: build.keys)
+        let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
+        // A zone that was deleted has nothing to be filled.
+        guard header?.identity == build.entry.identity, let unfinished = try firstUnfinished(in: zone)
+        else {
+            try delete(build.key)
+            return (true, 0)
+        }
+        let type = unfinished.type
+        var entry = unfinished.indexes
+        let whole = build.keys.types(of: type)
+        let range = entry.position.map { build.keys.types(of: type, after: $0) } ?? whole
+        var names: [RecordName] = []
+        try store.scan(range.keyRange, .forward, limit: recordLimit) { key, _ in
+            names.append(try ZoneKeys.readName(key, prefixByteCount: whole.lower.count))
+            return .next
+        }
+        let startByteCount = store.cost.bytesWritten
+        var count = 0
+        for name in names where store.cost.bytesWritten - startByteCount < byteLimit {
+            count += 1
+            entry.position = name
+            guard let stored = try zone.record(name) else { continue }
+            let filled = QueryFacts(of: stored, entry, in: [.filling])
+            try write(filled, cleared: QueryFacts(of: stored, entry, in: [.clearing]), zone)
+        }
+        if count == names.count, names.count < recordLimit {
+            entry.position = nil
+            entry.fields = entry.fields.filter { $0.value.phase != .clearing }
+                .mapValues { QueryIndexState(kinds: $0.kinds, phase: .ready) }
+        }
+        if entry.fields.isEmpty {
+            try delete(build.keys.queryIndexes(of: type))
+        } else {
+            try set(build.keys.queryIndexes(of: type), to: entry.encoded())
+        }
+        return (false, count)
+    }
+
+    private func write(_ filled: QueryFacts, cleared: QueryFacts, _ zone: ZoneReader) throws {
+        let set = FieldIndex.entries(of: filled, in: zone.keys) + TokenIndex.entries(of: filled, in: zone.keys)
+        for entry in set { try self.set(entry.key, to: entry.value) }
+        let gone = FieldIndex.entries(of: cleared, in: zone.keys) + TokenIndex.entries(of: cleared, in: zone.keys)
+        for entry in gone { try delete(entry.key) }
+    }
+
+    private func firstUnfinished(
+        in zone: ZoneReader
+    ) throws -> (type: RecordType, indexes: QueryIndexesEntry)? {
+        var found: (type: RecordType, indexes: QueryIndexesEntry)?
+        try store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+            let entry = try QueryIndexesEntry(decoding: value)
+            guard entry.isUnfinished else { return .next }
+            found = (try zone.keys.readQueryIndexesKey(key), entry)
+            return .stop
+        }
+        return found
+    }
+}

@@ -1,0 +1,46 @@
+// What a zone says of its indexes for queries: it can be read, its writers know that there are some, and somebody will
+// finish what is unfinished.
+
+import StratusLayout
+import StratusModel
+import StratusStore
+
+extension ZoneVerifier {
+    mutating func verifyQueryIndexes() throws {
+        var isUnfinished = false
+        try zone.store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+            report.entriesChecked += 1
+            guard let entry = try? QueryIndexesEntry(decoding: value) else {
+                report.note(.wrong, key: [UInt8](copying: key), "what is indexed of the type cannot be read")
+                return .next
+            }
+            queryIndexes[try zone.keys.readQueryIndexesKey(key)] = entry
+            isUnfinished = isUnfinished || entry.isUnfinished
+            return .next
+        }
+        if !queryIndexes.isEmpty, !header.hasQueryIndexes {
+            report.note(.wrong, key: zone.keys.header(), "says that the zone has no indexes for queries")
+        }
+        let build = GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone)
+        if isUnfinished, try !zone.store.contains(build) {
+            report.note(.missing, key: build, "an index is unfinished, and nobody will finish it")
+        }
+    }
+}
+
+extension ZoneReader {
+    /// Whether a record accounts for an entry of an index for queries, whatever the phase of the index.
+    func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
+        guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
+        return facts.values[parts.field]?.contains(parts.value) ?? false
+    }
+
+    func isAccountedFor(token parts: TokenKeyParts) throws -> Bool {
+        try queryFacts(of: parts.name)?.words[parts.field]?.contains(parts.token) ?? false
+    }
+
+    private func queryFacts(of name: RecordName) throws -> QueryFacts? {
+        guard let stored = try record(name) else { return nil }
+        return QueryFacts(of: stored, try queryIndexes(of: stored.record.type), in: QueryIndexPhase.all)
+    }
+}

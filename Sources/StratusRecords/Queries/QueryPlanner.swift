@@ -1,0 +1,284 @@
+// Which way a query takes in one zone.
+//
+//   1. Every filter that an index can answer is a candidate; bounds of one field are one range.
+//   2. Of each candidate's entries the first `probeCount` are counted, when there is a choice.
+//   3. A candidate with fewer entries than that is taken, the one with the fewest: its records are few, whatever is asked
+//      of their order.
+//   4. Else, where the first sort key has an index, its order is read, and what does not pass is left out.
+//   5. Else candidates whose names are in order are met; else the first candidate is read; else all records of the type.
+//
+// There are no kept statistics: they would be written with every save, and say nothing of filters together. Counting a
+// few entries costs two seeks and is never out of date. Only an index that is `ready` is ever read.
+
+import StratusLayout
+import StratusModel
+import StratusStore
+import StratusTuple
+
+struct QueryPlanner {
+    let query: RecordQuery
+    let zone: ZoneReader
+    let indexes: QueryIndexesEntry
+    private var probeCount: Int { zone.limits.queryProbeCount }
+
+    init(query: RecordQuery, zone: ZoneReader, indexes: QueryIndexesEntry) {
+        self.query = query
+        self.zone = zone
+        self.indexes = indexes
+    }
+
+    /// The plan. Without sort keys any order will do for a first page; a later one names the order of the first.
+    func plan(order fixed: ResultOrder?) throws -> QueryPlan {
+        var candidates = try candidates()
+        let ordered = try fixed.flatMap { try orderedSource($0) }
+        let isProbed = candidates.count + (ordered == nil ? 0 : 1) > 1
+        for index in candidates.indices where isProbed {
+            candidates[index].count = try candidates[index].source.count(limit: probeCount, in: zone.store)
+        }
+        var plan = try plan(chosen(candidates, ordered, isProbed: isProbed), fixed)
+        if isProbed { plan.notes += candidates.map { "\($0.label): \(counted($0.count))" } }
+        plan.notes += indexNotes()
+        return plan
+    }
+
+    private func chosen(
+        _ candidates: [QueryCandidate], _ ordered: QueryCandidate?, isProbed: Bool
+    ) throws -> QueryCandidate {
+        if let best = candidates.min(by: { $0.count < $1.count }), best.count < probeCount, isProbed { return best }
+        if let ordered { return ordered }
+        let named = candidates.filter { $0.source.nameCursor(in: zone.store) != nil }
+        if named.count > 1 {
+            return QueryCandidate(
+                source: .met(named.map(\.source)), label: named.map(\.label).joined(separator: " and "),
+                count: probeCount)
+        }
+        if let first = named.first ?? candidates.first { return first }
+        return QueryCandidate(
+            source: .names([zone.keys.types(of: query.type)]), label: "all records of type \(query.type)")
+    }
+
+    private func plan(_ chosen: QueryCandidate, _ fixed: ResultOrder?) throws -> QueryPlan {
+        let isScan = chosen.label.hasPrefix("all records of type")
+        let way: QueryWay
+        let order: ResultOrder
+        let isInOrder: Bool
+        switch chosen.source {
+        case .names, .given, .met:
+            way = QueryWay(kind: .names, source: chosen.source)
+            order = fixed ?? ResultOrder([])
+            isInOrder = order.isByName
+        case .scattered(let field, _):
+            guard let key = field.indexKey else { throw Self.unindexed(field) }
+            way = QueryWay(kind: .scattered(key), source: chosen.source)
+            order = fixed ?? ResultOrder([])
+            isInOrder = false
+        case .values(let field, _):
+            guard let key = field.indexKey else { throw Self.unindexed(field) }
+            order = fixed ?? ResultOrder([RecordSort(field)])
+            isInOrder = order.keys.first.map { $0.field == field && $0.origin == nil } ?? false
+            way = QueryWay(kind: .values(key, isForward: order.isAscending), source: chosen.source)
+        }
+        return QueryPlan(
+            source: (isScan ? "reads " : "reads the index on ") + chosen.label,
+            countedEntries: chosen.count > 0 ? chosen.count : nil, isCountOpen: chosen.count >= probeCount,
+            isScan: isScan, isInOrder: isInOrder, order: order, way: way)
+    }
+
+    private static func unindexed(_ field: QueryField) -> RecordsError {
+        RecordsError(.invalidRequest, "A plan reads an index that no field of this kind has.", ["field": "\(field)"])
+    }
+
+    private func counted(_ count: Int) -> String { count < probeCount ? "\(count)" : "\(count) or more" }
+
+    /// Says which indexes are not ready yet.
+    private func indexNotes() -> [String] {
+        var keys: Set<FieldKey> = []
+        for field in query.filters.map(\.field) + query.sorts.map({ Optional($0.field) }) {
+            if let key = field?.indexKey { keys.insert(key) }
+        }
+        return keys.sorted().compactMap { key in
+            guard let state = indexes.fields[key], state.phase != .ready else { return nil }
+            return "the index on \(key) is \(state.phase)"
+        }
+    }
+
+    // MARK: Candidates
+
+    private func isReady(_ field: QueryField, _ kinds: QueryIndexKinds) -> Bool {
+        guard let key = field.indexKey, let state = indexes.fields[key] else { return false }
+        return state.phase == .ready && state.kinds.isSuperset(of: kinds)
+    }
+
+    private func candidates() throws -> [QueryCandidate] {
+        var candidates: [QueryCandidate] = []
+        var bounds: [QueryField: LayoutRange] = [:]
+        var bounded: [QueryField] = []
+        for filter in query.filters where !filter.isNegated {
+            guard let field = filter.field else {
+                if let words = wordsCandidate(filter.test) { candidates.append(words) }
+                continue
+            }
+            if let place = placeCandidate(field, filter.test) {
+                candidates.append(place)
+            } else if isReady(field, .values) {
+                if let exact = try exactCandidate(field, filter.test) { candidates.append(exact) }
+                if let range = try range(field, filter.test) {
+                    if bounds[field] == nil { bounded.append(field) }
+                    bounds[field] = bounds[field].map { $0.met(range) } ?? range
+                }
+            }
+        }
+        for field in bounded {
+            guard let range = bounds[field], let key = field.indexKey else { continue }
+            candidates.append(QueryCandidate(source: .values(field, [range]), label: "\(query.type).\(key), a range"))
+        }
+        return candidates
+    }
+
+    /// The order's first key as a source, bounded by the filters of its field.
+    private func orderedSource(_ order: ResultOrder) throws -> QueryCandidate? {
+        guard let first = order.keys.first, first.origin == nil, isReady(first.field, .values),
+            let key = first.field.indexKey
+        else { return nil }
+        var range = try zone.keys.fieldEntries(type: query.type, field: key)
+        var isBounded = false
+        for filter in query.filters where filter.field == first.field && !filter.isNegated {
+            guard let bound = try self.range(first.field, filter.test) else { continue }
+            range = range.met(bound)
+            isBounded = true
+        }
+        // Records without a value pass no bound; without one they must be there too.
+        guard isBounded || isReady(first.field, .missing) else { return nil }
+        return QueryCandidate(source: .values(first.field, [range]), label: "\(query.type).\(key), for its order")
+    }
+
+    /// A part of a field's entries in which all passing records lie, with their only value.
+    private func range(_ field: QueryField, _ test: FilterTest) throws -> LayoutRange? {
+        guard let key = field.indexKey else { return nil }
+        func entries(_ lower: FieldEdge, _ upper: FieldEdge) throws -> LayoutRange {
+            try zone.keys.fieldEntries(type: query.type, field: key, from: lower, to: upper)
+        }
+        switch test {
+        case .above(let bound):
+            guard let element = IndexedValue.element(of: bound.value) else { return nil }
+            let isIncluded = bound.isInclusive || !IndexedValue.isExact(element)
+            return try entries(isIncluded ? .before(element) : .after(element), .afterKind(of: element))
+        case .below(let bound):
+            guard let element = IndexedValue.element(of: bound.value) else { return nil }
+            let isIncluded = bound.isInclusive || !IndexedValue.isExact(element)
+            return try entries(.beforeKind(of: element), isIncluded ? .after(element) : .before(element))
+        case .beginsWith(let text):
+            let beginning = IndexedValue.cut(text)
+            return try entries(.beforeTexts(beginning: beginning), .afterTexts(beginning: beginning))
+        case .equals(let value):
+            guard let element = IndexedValue.element(of: value) else { return nil }
+            return try entries(.before(element), .after(element))
+        default: return nil
+        }
+    }
+
+    /// Entries of single values, or of a list's items.
+    private func exactCandidate(_ field: QueryField, _ test: FilterTest) throws -> QueryCandidate? {
+        guard let key = field.indexKey else { return nil }
+        func ranges(_ values: [FieldValue], listed: Bool) throws -> [LayoutRange]? {
+            var elements = Set<TupleElement>()
+            for value in values {
+                guard let element = IndexedValue.element(of: value), !value.isPlace else { return nil }
+                elements.insert(element)
+            }
+            if listed { elements.insert(IndexedValue.tooMany) }
+            return try elements.map { try zone.keys.fieldEntries(type: query.type, field: key, element: $0) }
+        }
+        let found: [LayoutRange]?
+        switch test {
+        case .equals(let value): found = try ranges([value], listed: false)
+        case .isIn(let values): found = try ranges(values, listed: false)
+        case .listContainsAny(let values): found = try ranges(values, listed: true)
+        case .listContainsAll(let values):
+            guard let first = values.first else { return nil }
+            found = try ranges([first], listed: true)
+        case .listMemberBeginsWith(let text):
+            let beginning = IndexedValue.cut(text)
+            let items = try zone.keys.fieldEntries(
+                type: query.type, field: key, from: .beforeTexts(beginning: beginning),
+                to: .afterTexts(beginning: beginning))
+            let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
+            return QueryCandidate(
+                source: .scattered(field, [items, many]), label: "\(query.type).\(key), items that begin with a text")
+        case .isNear(let place, let radiusMetres):
+            let cells = LocationCover.ranges(around: place, radiusMetres: radiusMetres)
+            let covered = try cells.map { cells in
+                try zone.keys.fieldEntries(
+                    type: query.type, field: key, from: .before(.integer(Int64(cells.lowerBound))),
+                    to: .after(.integer(Int64(cells.upperBound))))
+            }
+            let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
+            return QueryCandidate(
+                source: .scattered(field, covered + [many]), label: "\(query.type).\(key), \(cells.count) ranges of cells")
+        default: return nil
+        }
+        return found.map { QueryCandidate(source: .names($0), label: "\(query.type).\(key)") }
+    }
+
+    /// What the hierarchy and the records' own names answer.
+    private func placeCandidate(_ field: QueryField, _ test: FilterTest) -> QueryCandidate? {
+        let targets: [FieldValue]
+        switch test {
+        case .equals(let value): targets = [value]
+        case .isIn(let values): targets = values
+        default: return nil
+        }
+        let names = targets.compactMap { value -> RecordName? in
+            if case .reference(let reference) = value { reference.target } else { nil }
+        }
+        switch field {
+        case .recordName: return QueryCandidate(source: .given(names), label: "names of records")
+        case .parent:
+            return QueryCandidate(source: .names(names.map { zone.keys.children(of: $0) }), label: "parents")
+        case .share: return QueryCandidate(source: .names([zone.keys.shareRoots]), label: "share roots")
+        default: return nil
+        }
+    }
+
+    private func wordsCandidate(_ test: FilterTest) -> QueryCandidate? {
+        let fields = query.searchedFields.sorted()
+        guard !fields.isEmpty, fields.allSatisfy({ isReady(.field($0), .words) }) else { return nil }
+        func ranges(_ words: some Sequence<String>) -> [LayoutRange] {
+            fields.flatMap { field in
+                (Array(words) + [IndexedValue.tooManyWords]).map { zone.keys.tokens($0, field: field) }
+            }
+        }
+        switch test {
+        case .anyWord(let words):
+            return QueryCandidate(source: .names(ranges(words.sorted())), label: "words")
+        case .allWords(let words):
+            // Every word gives a superset; the longest is the rarest, as words go.
+            guard let word = words.max(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) }) else { return nil }
+            return QueryCandidate(source: .names(ranges([word])), label: "the word \"\(word)\"")
+        default: return nil
+        }
+    }
+}
+
+extension ResultOrder {
+    /// Whether results are in the order of names alone.
+    var isByName: Bool {
+        guard let first = keys.first else { return true }
+        return first.field == .recordName && first.isAscending
+    }
+}
+
+extension FieldValue {
+    fileprivate var isPlace: Bool {
+        if case .location = self { true } else { false }
+    }
+}
+
+extension LayoutRange {
+    /// What lies in both.
+    func met(_ other: LayoutRange) -> LayoutRange {
+        LayoutRange(
+            lower: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,
+            upper: upper.lexicographicallyPrecedes(other.upper) ? upper : other.upper)
+    }
+}

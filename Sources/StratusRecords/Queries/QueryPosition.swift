@@ -1,0 +1,115 @@
+// Where a record stands in the order of results, and what a page is given and gives.
+//
+// The order is total: the values of the sort keys, then the zone, then the name; zone and name in the direction of the
+// first key, so that an index read backwards gives it too. A position is relative: records that come to lie before it are
+// not seen any more, records behind it are.
+
+package import StratusModel
+
+/// What results are ordered by: keys, then names.
+package struct ResultOrder: Hashable, Sendable {
+    package var keys: [RecordSort]
+
+    package init(_ keys: [RecordSort]) { self.keys = keys }
+
+    /// The direction of names.
+    package var isAscending: Bool { keys.first?.isAscending ?? true }
+
+    func values(of stored: StoredRecord) -> [FieldValue?] { keys.map { $0.value(of: stored) } }
+
+    /// -1, 0 or 1.
+    package func compare(values left: [FieldValue?], _ right: [FieldValue?]) -> Int {
+        for (index, key) in keys.enumerated() {
+            let order = ValueOrder.compare(sorted: left[index], right[index])
+            if order != 0 { return key.isAscending ? order : -order }
+        }
+        return 0
+    }
+
+    /// -1, 0 or 1, for zones or for names of records.
+    package func compare<Name: ByteComparedName>(names left: Name, _ right: Name) -> Int {
+        guard left != right else { return 0 }
+        return (left < right) == isAscending ? -1 : 1
+    }
+}
+
+/// A place in the order of one zone's results, after which a page begins.
+package struct QueryPosition: Hashable, Sendable {
+    package enum Name: Hashable, Sendable {
+        /// Before all records with these values.
+        case beforeAll
+        case name(RecordName)
+        /// Behind all records with these values.
+        case afterAll
+    }
+
+    package var values: [FieldValue?]
+    package var name: Name
+
+    package init(values: [FieldValue?], name: Name) {
+        self.values = values
+        self.name = name
+    }
+}
+
+/// One result.
+package struct QueryRow: Sendable {
+    package var values: [FieldValue?]
+    package var stored: StoredRecord
+
+    package init(values: [FieldValue?], stored: StoredRecord) {
+        self.values = values
+        self.stored = stored
+    }
+}
+
+extension ResultOrder {
+    /// Whether a record stands behind a position.
+    func isBehind(_ position: QueryPosition?, values: [FieldValue?], name: RecordName) -> Bool {
+        guard let position else { return true }
+        let order = compare(values: values, position.values)
+        guard order == 0 else { return order > 0 }
+        switch position.name {
+        case .beforeAll: return true
+        case .afterAll: return false
+        case .name(let last): return compare(names: name, last) > 0
+        }
+    }
+
+    func isBefore(_ left: QueryRow, _ right: QueryRow) -> Bool {
+        let order = compare(values: left.values, right.values)
+        guard order == 0 else { return order < 0 }
+        return compare(names: left.stored.record.name, right.stored.record.name) < 0
+    }
+}
+
+/// The first rows of an order, whatever comes in which order: never more than there may be.
+struct FirstRows {
+    let order: ResultOrder
+    let limit: Int
+    private(set) var rows: [QueryRow] = []
+
+    init(_ order: ResultOrder, limit: Int) {
+        self.order = order
+        self.limit = limit
+    }
+
+    /// Whether a record with these values would be among the first.
+    func takes(values: [FieldValue?], name: RecordName) -> Bool {
+        guard rows.count >= limit, let last = rows.last else { return limit > 0 }
+        let difference = order.compare(values: values, last.values)
+        return difference < 0 || difference == 0 && order.compare(names: name, last.stored.record.name) < 0
+    }
+
+    /// Takes a row in; one that is there already stays once.
+    mutating func insert(_ row: QueryRow) {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if order.isBefore(rows[middle], row) { low = middle + 1 } else { high = middle }
+        }
+        if low < rows.count, rows[low].stored.record.name == row.stored.record.name { return }
+        rows.insert(row, at: low)
+        if rows.count > limit { rows.removeLast() }
+    }
+}

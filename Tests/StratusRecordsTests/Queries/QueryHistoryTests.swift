@@ -1,0 +1,180 @@
+// Random queries over random records, against the oracle, while records and indexes change between them.
+
+import Foundation
+import StratusLayout
+import StratusLevelDB
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("Queries over random histories")
+struct QueryHistoryTests {
+    @Test("[Q-13][Q-14] every query gives what looking at every record gives, in memory")
+    func inMemory() async throws {
+        let random = SplitMix64.announced("query histories")
+        try await TestThreads.offPool {
+            for index in 0..<40 {
+                var history = try QueryHistory(random.generator(forCase: index), MemoryStore())
+                try history.run(steps: 25, queriesPerStep: 10)
+            }
+        }
+    }
+
+    @Test("[Q-13][Q-14] every query gives what looking at every record gives, on disk")
+    func onDisk() async throws {
+        let random = SplitMix64.announced("query histories on disk")
+        try await TestThreads.offPool {
+            for index in 0..<4 {
+                let path = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)").path
+                defer { try? FileManager.default.removeItem(atPath: path) }
+                let store = try LevelDBStore.open(at: path)
+                defer { store.close() }
+                var history = try QueryHistory(random.generator(forCase: index), store)
+                try history.run(steps: 10, queriesPerStep: 10)
+            }
+        }
+    }
+}
+
+struct QueryMismatch: Error, CustomStringConvertible {
+    var description: String
+}
+
+/// A zone, what is known to be in it, and the dice.
+struct QueryHistory {
+    let engine: RecordEngine
+    let id = ZoneID(database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "zone")
+    var dice: QueryDice
+    var records: [RecordName: StoredRecord] = [:]
+    var tick = 0.0
+    private(set) var queryCount = 0
+    private(set) var sources: [String: Int] = [:]
+
+    init(_ random: SplitMix64, _ store: any OrderedStore) throws {
+        dice = QueryDice(random: random)
+        var options = RecordEngineOptions()
+        options.limits.indexBatchCount = 3
+        options.limits.queryProbeCount = dice.random.element(of: [0, 2, 8, 128])
+        engine = try RecordEngine(store: store, options: options, incarnation: dice.random.uuid())
+        let birth = ZoneBirth(
+            identity: dice.random.uuid(), incarnation: dice.random.uuid(),
+            stamp: Stamp(date: Date(timeIntervalSinceReferenceDate: 0), user: "alice"),
+            databaseIdentity: dice.random.uuid())
+        try engine.transact { [id] in try $0.createZone(id, birth) }
+    }
+
+    mutating func run(steps: Int, queriesPerStep: Int) throws {
+        for step in 0..<steps {
+            try write()
+            if dice.random.isOne(in: 4) { try changeIndexes() }
+            if dice.random.isOne(in: 2) { try build(commits: dice.random.below(12)) }
+            for _ in 0..<queriesPerStep { try ask() }
+            if step % 8 == 7 { try verify() }
+        }
+        try build(commits: .max)
+        try verify()
+        for _ in 0..<queriesPerStep { try ask() }
+    }
+
+    func verify() throws {
+        let report = try engine.verify()
+        guard report.isClean else { throw QueryMismatch(description: "verify: \(report.findings)") }
+    }
+
+    private mutating func write() throws {
+        tick += 1
+        let user: UserName = dice.random.element(of: ["alice", "bob"])
+        var request = MutationRequest(
+            [], stamp: Stamp(date: Date(timeIntervalSinceReferenceDate: tick), user: user), tagSalt: 7)
+        var names: Set<RecordName> = []
+        for _ in 0..<(1 + dice.random.below(10)) {
+            let name = dice.name(below: 60)
+            guard names.insert(name).inserted else { continue }
+            if dice.random.isOne(in: 5) {
+                request.mutations.append(.delete(name))
+            } else {
+                var record = dice.record(name)
+                // A record keeps its type: nothing else is asked for here.
+                if let known = records[name] { record.type = known.record.type }
+                // Parents are r0 to r9, which have none and stay.
+                if let number = Int(name.text.dropFirst()), number >= 10, records["r0"] != nil, dice.random.isOne(in: 2) {
+                    record.parent = "r0"
+                }
+                request.mutations.append(.save(record))
+            }
+        }
+        request.mutations.removeAll { mutation in
+            if case .delete(let name) = mutation { return name == "r0" }
+            return false
+        }
+        if dice.random.isOne(in: 3) { request.queryIndexes = ["Thing": dice.indexes(), "Other": dice.indexes()] }
+        let sent = request
+        let plan = try engine.transact { [id] in try $0.apply(sent, in: id) }
+        for stored in plan.saved { records[stored.record.name] = stored }
+        for name in plan.deleted { records[name] = nil }
+    }
+
+    private mutating func changeIndexes() throws {
+        let wanted = dice.indexes()
+        let type: RecordType = dice.random.isOne(in: 3) ? "Other" : "Thing"
+        try engine.transact { [id] transaction in
+            try transaction.setQueryIndexes(wanted, of: type, in: transaction.existingZone(id))
+        }
+    }
+
+    private func build(commits: Int) throws {
+        try engine.buildIndexes(pause: {}, shouldContinue: { $0.commits < commits })
+    }
+
+    private mutating func ask() throws {
+        queryCount += 1
+        let query = dice.query()
+        let expected = QueryOracle(query: query).names(of: Array(records.values))
+        var found: [RecordName] = []
+        var position: QueryPosition?
+        var order: ResultOrder? = query.sorts.isEmpty ? nil : ResultOrder(query.sorts)
+        var plans: [String] = []
+        while true {
+            let limit = 1 + dice.random.below(dice.random.isOne(in: 8) ? 5 : 100)
+            let looks = dice.random.isOne(in: 8) ? 1 + dice.random.below(10) : 1_000
+            let selection: FieldSelection = dice.random.element(of: [.all, .none, .only(["int", "text"])])
+            let page = try engine.read { [id] reader in
+                let zone = try reader.existingZone(id)
+                let plan = try zone.plan(query, order: order)
+                order = plan.order
+                plans.append(plan.description)
+                return try zone.page(
+                    of: query, plan, after: position, QueryPageLimits(rowCount: limit, examinedCount: looks),
+                    fields: selection)
+            }
+            found += page.rows.map(\.stored.record.name)
+            if let stopped = page.stopped {
+                position = stopped
+            } else if page.rows.count == limit, let last = page.rows.last {
+                position = QueryPosition(values: last.values, name: .name(last.stored.record.name))
+            } else {
+                break
+            }
+            guard plans.count < 500 else { break }
+        }
+        if isRight(found, expected, query) { return }
+        throw QueryMismatch(
+            description: "\(query)\nfound \(found)\nexpected \(expected)\nplans \(plans.joined(separator: "\n"))")
+    }
+
+    /// Without an order only what is found counts. Where it is measured, the two ways to measure may differ a little.
+    private func isRight(_ found: [RecordName], _ expected: [RecordName], _ query: RecordQuery) -> Bool {
+        guard let first = query.sorts.first else { return found.sorted() == expected.sorted() }
+        guard query.sorts.contains(where: { $0.origin != nil }) else { return found == expected }
+        guard found.sorted() == expected.sorted() else { return false }
+        guard let origin = first.origin, case .field(let key) = first.field else { return true }
+        let metres = found.map { name -> Double in
+            guard case .location(let place)? = records[name]?.record.fields[key]?.value else { return .infinity }
+            return QueryOracle.metres(origin, place) ?? .infinity
+        }
+        let ascending = first.isAscending ? metres : metres.reversed()
+        return zip(ascending, ascending.dropFirst()).allSatisfy { $0 <= $1 + 1 }
+    }
+}
