@@ -48,6 +48,40 @@ struct VerbTests {
         #expect(user.hasPrefix("_"))
     }
 
+    @Test("query finds records of a type by a predicate, in order, as many as asked for")
+    func query() async throws {
+        let files = try await run("query File --sort=-name --json").objects()
+        #expect(files.map { $0["name"] as? String } == ["two", "one", "deep"])
+        #expect(files.last?["record"] as? String == "tree/a/b/c/deep")
+        let some = try await run("query File --where \"name BEGINSWITH 'o' AND size > 3\" --json").objects()
+        #expect(some.map { $0["record"] as? String } == ["tree/a/one"])
+        #expect(try await run("query File --sort name --limit 1").lines.count == 1)
+        #expect(try await run("query File --sort name --limit 1").output.hasSuffix("tree/a/b/c/deep\n"))
+        #expect(try await run("query File --where \"name == 'none'\"").lines.isEmpty)
+    }
+
+    @Test("query --explain shows the plan and its counted costs")
+    func queryPlan() async throws {
+        let people = try await run("query File --where \"name == 'one'\" --explain")
+        #expect(people.status == 0)
+        #expect(people.output.contains("the index on File.name"))
+        #expect(people.lines.last == "1 results")
+        let plan = try await run("query File --where \"name == 'one'\" --explain --json").object()
+        let zone = try #require((plan["zones"] as? [[String: Any]])?.first)
+        #expect(zone["examinedCount"] as? Int == 1)
+        #expect(plan["resultCount"] as? Int == 1 && plan["isMoreComing"] as? Bool == false)
+    }
+
+    @Test("query says what CloudKit does not take, and where a predicate goes wrong")
+    func badQuery() async throws {
+        let either = try await run("query File --where \"size > 1 OR size < 3\"")
+        #expect(either.status == 1 && either.errors.contains("CloudKit takes no OR"))
+        let broken = try await run("query File --where \"size >\" --explain")
+        #expect(broken.status == 1 && broken.errors.contains("at column 7"))
+        #expect(try await run("query Nothing").errors.contains("Did not find record type: Nothing"))
+        #expect(try await run("query File --limit=-1").status == 2)
+    }
+
     @Test("path shows the chain and the share")
     func path() async throws {
         #expect(try await run("path /tree/a/one").lines == ["tree", "  a", "    one", "in no share"])

@@ -12,6 +12,13 @@ package struct ZonePlan: Sendable, CustomStringConvertible {
     package var examinedCount: Int
     package var cost: StoreCost
 
+    /// The plan in words.
+    package var planText: String { plan.description }
+    /// Point reads and seeks.
+    package var readCount: Int { cost.reads }
+    /// Entries that a cursor came to.
+    package var cursorStepCount: Int { cost.cursorSteps }
+
     package var description: String {
         "\(zone.zoneName): \(plan); \(examinedCount) records looked at, \(rowCount) found, \(cost.reads) reads, "
             + "\(cost.cursorSteps) entries"

@@ -23,15 +23,20 @@ public final class CKDatabase: NSObject, Sendable {
     }
 
     /// The same database in the server's words.
+    var selector: DatabaseSelector { databaseScope.selector }
+
+    public override var description: String {
+        "<CKDatabase: \(databaseScope) of \(scope.identifier ?? "the default container")>"
+    }
+}
+
+extension CKDatabase.Scope {
+    /// The same in the server's words.
     var selector: DatabaseSelector {
-        switch databaseScope {
+        switch self {
         case .public: .public
         case .private: .private
         case .shared: .shared
         }
-    }
-
-    public override var description: String {
-        "<CKDatabase: \(databaseScope) of \(scope.identifier ?? "the default container")>"
     }
 }

@@ -166,6 +166,18 @@ final class StoreSession {
         return client
     }
 
+    /// How the owner's query is answered.
+    ///
+    /// Throws `notFound` where the database's owner has no account.
+    func explainQuery(_ query: CKQuery, in zone: ZoneID, limit: Int) throws -> Stratus.QueryExplanation {
+        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else {
+            throw choice.noAccount
+        }
+        return try stratus.explainQuery(
+            query, inZoneWith: CKRecordZone.ID(zoneName: zone.name.text), inContainer: zone.database.container.text,
+            as: found, resultsLimit: limit)
+    }
+
     // MARK: People
 
     /// The database's owner with CloudKit's face, for what only clients do.

@@ -45,6 +45,34 @@ final class ZoneClient {
         try outcome.wait()
     }
 
+    // MARK: Queries
+
+    /// Visits the names of the records that a query finds in the zone, in order, `limit` of them at most; 0 is all.
+    ///
+    /// Throws `CKError` where the query is refused.
+    func visitResults(of query: CKQuery, limit: Int, _ visit: (RecordName) throws -> Void) throws {
+        let (database, zoneID) = (database, zoneID)
+        var remaining = limit == 0 ? Int.max : limit
+        var cursor: CKQueryOperation.Cursor?
+        repeat {
+            let (count, start) = (remaining == Int.max ? 0 : remaining, cursor)
+            let page = try Answer.wait {
+                if let start {
+                    return try await database.records(
+                        continuingMatchFrom: start, desiredKeys: [], resultsLimit: count)
+                }
+                return try await database.records(
+                    matching: query, inZoneWith: zoneID, desiredKeys: [], resultsLimit: count)
+            }
+            for (id, result) in page.matchResults {
+                _ = try result.get()
+                try visit(RecordName(id.recordName))
+            }
+            remaining -= page.matchResults.count
+            cursor = page.queryCursor
+        } while cursor != nil && remaining > 0
+    }
+
     // MARK: Records
 
     /// Begins to save records, all or none, once the request before has ended. Changed keys are written, whatever the

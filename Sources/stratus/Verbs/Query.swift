@@ -1,0 +1,109 @@
+// stratus query: the records of a type for which a predicate holds, and how they are found.
+
+import ArgumentParser
+import Foundation
+import StratusKit
+import StratusModel
+import StratusRecords
+
+struct Query: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Finds the records of a type for which a predicate holds.",
+        discussion: """
+            The predicate is written as in NSPredicate(format:), as far as CloudKit takes it: name BEGINSWITH 'a' AND \
+            size > 1000000. With --explain the plan and what it costs are shown instead of the \
+            records.
+
+            --json: one line a record, as ls gives it; with --explain {"zones":[{"zone","plan","resultCount",\
+            "examinedCount","readCount","cursorStepCount"}],"resultCount","isMoreComing"}
+
+            Example: stratus query File --where "size > 1000000 AND name BEGINSWITH 'lib'" --sort -size --store ./store
+            """)
+
+    @Argument(help: "The record type.")
+    var type: String
+
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp("What must hold; all records without it.", valueName: "predicate"))
+    var predicate: String?
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "A field to sort by, the largest first where '-' stands before it; may be given again.",
+            valueName: "field"))
+    var sort: [String] = []
+
+    @Option(help: ArgumentHelp("The most records to show; 0 for all.", valueName: "count"))
+    var limit = 50
+
+    @Flag(help: "Show how the first page is found, and what that costs.")
+    var explain = false
+
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+
+    func validate() throws {
+        guard limit >= 0 else { throw ValidationError("--limit is a number of records, or 0 for all of them.") }
+        guard !sort.contains(where: { $0.isEmpty || $0 == "-" }) else {
+            throw ValidationError("--sort takes the name of a field.")
+        }
+    }
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store, .existingAsClient) { session in
+            let zone = try session.zone(zone)
+            if explain {
+                try show(session.explainQuery(query, in: zone, limit: limit), console)
+            } else {
+                try session.existingClient(of: zone).visitResults(of: query, limit: limit) { name in
+                    try show(name, in: zone, session, console)
+                }
+            }
+        }
+        try console.flush()
+    }
+
+    private var query: CKQuery {
+        let query = CKQuery(
+            recordType: type,
+            predicate: predicate.map { NSPredicate(format: $0, argumentArray: []) } ?? NSPredicate(value: true))
+        query.sortDescriptors = sort.map { key in
+            key.hasPrefix("-")
+                ? NSSortDescriptor(key: String(key.dropFirst()), ascending: false)
+                : NSSortDescriptor(key: key, ascending: true)
+        }
+        return query
+    }
+
+    /// A record as a listing shows it, by its record name; nothing where it has gone meanwhile.
+    private func show(_ name: RecordName, in zone: ZoneID, _ session: StoreSession, _ console: Console) throws {
+        let line = try session.read(zone) { zone -> RecordLine? in
+            guard let node = try zone.node(name) else { return nil }
+            return try RecordLine(Child(name: name, hasChildren: node.hasChildren), zone)
+        }
+        guard let line else { return }
+        try console.line(line.columns(console) + VisibleText.of(name.text))
+        try console.object(line.object)
+    }
+
+    private func show(_ explanation: Stratus.QueryExplanation, _ console: Console) throws {
+        for line in explanation.description.split(separator: "\n") { try console.line(VisibleText.of(String(line))) }
+        try console.object([
+            "zones": .array(
+                explanation.zones.map { zone in
+                    .object([
+                        "zone": .string(zone.zone), "plan": .string(zone.plan),
+                        "resultCount": .integer(Int64(zone.resultCount)),
+                        "examinedCount": .integer(Int64(zone.examinedCount)),
+                        "readCount": .integer(Int64(zone.readCount)),
+                        "cursorStepCount": .integer(Int64(zone.cursorStepCount)),
+                    ])
+                }),
+            "resultCount": .integer(Int64(explanation.resultCount)),
+            "isMoreComing": .boolean(explanation.isMoreComing),
+        ])
+    }
+}
