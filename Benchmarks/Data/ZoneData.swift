@@ -70,7 +70,7 @@ extension RecordContent {
 }
 
 /// The clock of the data sets, which stands still.
-enum DataClock {
+struct DataClock: Sendable {
     static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 700_000_000), user: "_5f1a9c3b7d2e4a60")
 }
 
@@ -113,6 +113,23 @@ struct TreeZoneData: Sendable {
         let above = forest.appendChainDown(Self.topDepth)
         top = Int(forest.appendFileTree(count - Self.topDepth, below: above, seed: UInt64(count)))
         zone = ZoneData(seed: UInt64(count), forest)
+    }
+}
+
+/// A chain, and below its end many leaves at the same depth.
+struct FanZoneData: Sendable {
+    static let name = "fan"
+    let zone: ZoneData
+    /// The first of the chain.
+    let top: Int
+    let leaves: [Int]
+
+    init(depth: Int, leafCount: Int) {
+        var forest = Forest()
+        let end = forest.appendChainDown(depth)
+        top = Int(end) - depth + 1
+        leaves = (0..<leafCount).map { _ in Int(forest.append(below: end)) }
+        zone = ZoneData(seed: 12, forest)
     }
 }
 

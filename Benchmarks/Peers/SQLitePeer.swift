@@ -171,7 +171,7 @@ final class SQLitePeer: Sendable {
             return found
         }
 
-        private static func decode(_ row: Row) -> Int {
+        static func decode(_ row: Row) -> Int {
             let content: (String, String?, String?, Int) = (row[0], row[1], row[2], row[3])
             let stamp: (Double, Double, String) = (row[4], row[5], row[6])
             let fields: (String, Int64, Int64, Data) = (row[7], row[8], row[9], row[10])

@@ -86,7 +86,7 @@ protocol Workload: Sendable {
 enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self,
-        MoveWorkload.self,
+        MoveWorkload.self, ZoneFeedWorkload.self, SharedFeedWorkload.self, PermissionWorkload.self,
         ConcurrentSaveWorkload.self, OperationWorkload.self, OpenWorkload.self, ZoneDeletionWorkload.self,
     ]
 }

@@ -24,8 +24,8 @@ struct StratusCommand: ParsableCommand {
             Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
             """,
         subcommands: [
-            ImportTree.self, Tree.self, List.self, Get.self, Path.self, Query.self, Move.self, Remove.self, ShareRoot.self,
-            Shares.self, Explain.self, Zones.self, Verify.self, Rebuild.self,
+            ImportTree.self, Tree.self, List.self, Get.self, Path.self, Query.self, Move.self, Remove.self,
+            ShareRoot.self, Shares.self, Explain.self, Zones.self, Verify.self, Rebuild.self,
             Stats.self, Keys.self, Compact.self, Backup.self, RepairLosingDamagedData.self, Demo.self,
         ])
 
