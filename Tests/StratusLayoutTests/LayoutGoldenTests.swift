@@ -65,7 +65,8 @@ struct LayoutGoldenTests {
         #expect(declared.count >= 35)
         #expect(Set(LayoutChecks.valueTypes.map { "\($0)" }) == declared)
         let sampled = LayoutSamples.typedValues.map { "\(type(of: $0.value))" }
-        #expect(Set(sampled).union(LayoutSamples.shareContents.map { "\(type(of: $0))" }) == declared)
+        let tokens = LayoutSamples.tokens.map { "\(type(of: $0))" }
+        #expect(Set(sampled + tokens).union(LayoutSamples.shareContents.map { "\(type(of: $0))" }) == declared)
     }
 
     // This file is written once per format and never recorded anew: it stands for other people's disks.

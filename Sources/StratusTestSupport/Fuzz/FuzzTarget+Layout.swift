@@ -7,7 +7,7 @@ extension FuzzTarget {
     package static let key = FuzzTarget(
         name: "key",
         // Type codes, small numbers such as tags, the beginnings of zone, database and global keys, escapes.
-        dictionary: (UInt8(0)...0x40).map { [$0] } + (UInt8(1)...17).map { [0x11, $0] } + [
+        dictionary: (UInt8(0)...0x40).map { [$0] } + (UInt8(1)...18).map { [0x11, $0] } + [
             [0x11, 0x01, 0x11, 0x01], [0x11, 0x01, 0x10], [0x10, 0x10], [0x01, 0x01], [0x01, 0x02], [0x03, 0x61, 0x00],
             [0x12, 0x01, 0x00],
         ],
@@ -15,7 +15,7 @@ extension FuzzTarget {
             let zone = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(UInt64(1 + random.below(2) * 300)))
             let (a, b) = (RecordGenerator.name(&random), RecordGenerator.name(&random))
             let number = RecordGenerator.number(&random)
-            switch random.below(17) {
+            switch random.below(18) {
             case 0: return zone.recordChunk(a, index: 1 + random.below(300))
             case 1: return zone.child(parent: a, name: b)
             case 2: return zone.shareCount(parent: random.isOne(in: 2) ? nil : a, name: b)
@@ -32,6 +32,7 @@ extension FuzzTarget {
             case 13: return zone.shareToken(random.isOne(in: 2) ? nil : a)
             case 14: return zone.shareEvent(sequence: number, index: RecordGenerator.number(&random))
             case 15: return zone.endedAcceptance(user: UserName(a.text), ended: number, share: b)
+            case 16: return zone.clientToken(of: UserName(a.text))
             default:
                 // Generated elements are far from the depth limit, so writing them cannot fail.
                 return (try? zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)) ?? []

@@ -176,47 +176,4 @@ struct FeedTokenTests {
         let page = try service.fetchZoneChanges(request, as: bench.caller(bench.alice), in: .private)
         #expect(page.changed.map(\.address.recordName) == ["page"])
     }
-
-    @Test("[T-01] what tokens hold reads back as it was written, and damaged bytes never trap")
-    func contents() throws {
-        let (first, second) = (UUID(), UUID())
-        var round = GuestRound(end: 300)
-        var tokens: [any LayoutValue] = [
-            ZoneToken(
-                identity: first, incarnation: second, progress: .owner(OwnerProgress(position: 5, beginning: 300))),
-            ZoneToken(identity: first, incarnation: second, progress: .guest(GuestProgress(base: 7, redelivers: true))),
-            ZoneToken(identity: first, incarnation: second, progress: .guest(GuestProgress(base: 7, round: round))),
-        ]
-        round.willRedeliver = true
-        round.phase = .laterChanges
-        round.sequence = 200
-        round.share = "Share"
-        for walk in [GuestWalk(top: nil), GuestWalk(top: nil, last: "a"), GuestWalk(top: "b", last: "c")] {
-            round.walk = walk
-            tokens.append(
-                ZoneToken(identity: first, incarnation: second, progress: .guest(GuestProgress(base: 7, round: round))))
-        }
-        let zone = KnownZone(owner: "_a", name: "Notes", identity: first, sequence: 9)
-        tokens += [
-            DatabaseToken(incarnation: first, identity: nil, progress: OwnerProgress(position: 0, beginning: 0)),
-            DatabaseToken(incarnation: first, identity: second, progress: OwnerProgress(position: 300, beginning: 1)),
-            SharedDatabaseToken(incarnation: first, zones: []),
-            SharedDatabaseToken(incarnation: first, zones: [zone, zone], last: .init(owner: "_a", name: "Notes")),
-        ]
-        func check(_ token: some LayoutValue) throws {
-            let bytes = token.encoded()
-            #expect(try type(of: token).init(decoding: bytes.span) == token)
-            for index in bytes.indices {
-                #expect(throws: LayoutError.self) { try type(of: token).init(decoding: Array(bytes[..<index]).span) }
-                for value in [0, 1, 0x7F, 0x80, 0xFF] as [UInt8] {
-                    var damaged = bytes
-                    damaged[index] = value
-                    if let read = try? type(of: token).init(decoding: damaged.span) {
-                        #expect(read.encoded() == damaged)
-                    }
-                }
-            }
-        }
-        for token in tokens { try check(token) }
-    }
 }

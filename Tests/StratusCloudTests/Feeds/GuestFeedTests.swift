@@ -183,4 +183,51 @@ struct GuestFeedTests {
         #expect(emptyCount >= 5)
         #expect(replica.records["root"]?.fields["text"]?.value == .string("again"))
     }
+
+    /// Bob's folder with a file, its page and three notes, whole in a replica; a second folder lies outside.
+    private static func settled() throws -> (RecordBench, Replica) {
+        let bench = try Self.bench()
+        for name in ["a", "b", "c"] { try bench.save(.new(name, parent: "folder")) }
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        return (bench, replica)
+    }
+
+    @Test("[D-12] what was moved out and is written while the pages are read is gone with all below it")
+    func writtenMeanwhile() throws {
+        let (bench, whole) = try Self.settled()
+        var replica = whole
+        try bench.touch("a")
+        try bench.move("file", below: "alone")
+        try bench.save(.new("leaf2", parent: "file"))
+        var isFirst = true
+        // The entry of the move is behind the end of the round when it is its turn, and what lay below has changed.
+        let told = try replica.pull(bench, by: bench.bob, limit: 1) {
+            guard isFirst else { return }
+            isFirst = false
+            try bench.touch("file")
+            try bench.save(.new("secret", parent: "file"))
+            try bench.move("page", below: "alone")
+        }
+        #expect(told.deleted == ["file", "page"], "what was never seen is not named")
+        #expect(replica.names == ["Share", "a", "b", "c", "folder"])
+    }
+
+    @Test("[D-12] what was out of sight when it was its turn, and is back before the round ends, is told")
+    func outOfSight() throws {
+        let (bench, whole) = try Self.settled()
+        var replica = whole
+        try bench.touch("a")
+        try bench.move("second", below: "file")
+        try bench.touch("b")
+        try bench.touch("c")
+        var step = 0
+        try replica.pull(bench, by: bench.bob, limit: 1) {
+            step += 1
+            if step == 1 { try bench.move("file", below: "alone") }
+            if step == 2 { try bench.move("file", below: "folder") }
+        }
+        #expect(replica.names == ["Share", "a", "b", "c", "file", "folder", "leaf", "page", "second"])
+        #expect(try replica.pull(bench, by: bench.bob) == Told(changed: [], deleted: [], pageCount: 1))
+    }
 }
