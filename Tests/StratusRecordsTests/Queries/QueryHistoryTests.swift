@@ -90,7 +90,7 @@ struct QueryHistory {
             [], stamp: Stamp(date: Date(timeIntervalSinceReferenceDate: tick), user: user), tagSalt: 7)
         var names: Set<RecordName> = []
         for _ in 0..<(1 + dice.random.below(10)) {
-            let name = dice.name(below: 60)
+            let name = dice.name(below: 40)
             guard names.insert(name).inserted else { continue }
             if dice.random.isOne(in: 5) {
                 request.mutations.append(.delete(name))
