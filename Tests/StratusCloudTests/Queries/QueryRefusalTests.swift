@@ -4,6 +4,7 @@ import Foundation
 import StratusCloud
 import StratusModel
 import StratusRecords
+import StratusStore
 import Testing
 
 @Suite("Queries that are refused")
@@ -42,14 +43,19 @@ struct QueryRefusalTests {
         try bench.save(
             .new("a", ["age": .int64(1), "title": .string("x"), "text": .string("some words"), "plain": .string("p")]))
         #expect(try bench.names(.all("Note")) == ["a"])
-        #expect(try bench.names(.all("Note", .where("age", .equals, .int64(1)), sorted: [QuerySort(key: "title")])) == ["a"])
+        #expect(
+            try bench.names(.all("Note", .where("age", .equals, .int64(1)), sorted: [QuerySort(key: "title")])) == ["a"]
+        )
         #expect(try bench.names(.all("Note", .where("", .containsAnyToken, .string("words")))) == ["a"])
         let refused: [(ClientQuery, String)] = [
             (.all("Other"), "Field 'recordName' is not marked queryable"),
             (.all("Note", .where("title", .equals, .string("x"))), "Field 'title' is not marked queryable"),
             (.all("Note", .where("plain", .equals, .string("x"))), "Field 'plain' is not marked queryable"),
             (.all("Note", sorted: [QuerySort(key: "age")]), "Field 'age' is not marked sortable"),
-            (.all("Note", .where("creationDate", .lessThan, .date(Date()))), "Field 'creationDate' is not marked queryable"),
+            (
+                .all("Note", .where("creationDate", .lessThan, .date(Date()))),
+                "Field 'creationDate' is not marked queryable"
+            ),
             (
                 .all("Other", .where("", .containsAnyToken, .string("x"))),
                 "No field of record type 'Other' is marked searchable"
@@ -114,10 +120,16 @@ struct QueryRefusalTests {
         let world = try bench.service.query(
             QueryRequest(.query(.all("Note"), zone: nil)), as: bench.caller(nil), in: .public)
         #expect(world.records.count == 2)
-        let nobody = try bench.service.query(QueryRequest(.query(diaries, zone: nil)), as: bench.caller(nil), in: .public)
-        #expect(nobody.records.isEmpty)
-        #expect(try thrown { _ = try bench.service.query(
-            QueryRequest(.query(.all("Note"), zone: nil)), as: bench.caller(nil), in: .private) }.code == .notAuthenticated)
+        let nobody = try thrown {
+            _ = try bench.service.query(
+                QueryRequest(.query(diaries, zone: nil)), as: bench.caller(nil), in: .public)
+        }
+        #expect(nobody.code == .permissionFailure && nobody.message == "QUERY operation not permitted")
+        #expect(
+            try thrown {
+                _ = try bench.service.query(
+                    QueryRequest(.query(.all("Note"), zone: nil)), as: bench.caller(nil), in: .private)
+            }.code == .notAuthenticated)
     }
 
     @Test("[X-24][Q-14] a cursor is opened for its own account, container and database, unchanged, and for no other")

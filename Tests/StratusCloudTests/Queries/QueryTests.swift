@@ -14,7 +14,9 @@ struct QueryTests {
         try bench.makeNotes()
         let date = Date(timeIntervalSinceReferenceDate: 5)
         try bench.save(
-            .new("a", ["title": .string("Apple pie"), "age": .int64(1), "tags": .texts("red", "round"), "at": .place(0, 0)]),
+            .new(
+                "a",
+                ["title": .string("Apple pie"), "age": .int64(1), "tags": .texts("red", "round"), "at": .place(0, 0)]),
             .new("b", ["title": .string("apple tart"), "age": .int64(2), "tags": .texts("red"), "at": .place(0, 1)]),
             .new("c", ["title": .string("Bread"), "age": .int64(3), "when": .date(date), "at": .place(50, 179.9)]),
             .new("d", ["title": .string("Crème brûlée for Bob"), "age": .int64(4), "link": .link("a")]),
@@ -142,7 +144,8 @@ struct QueryTests {
         try bench.save(
             .new("a"), .new("b", ["link": .link("a")]), .new("c", ["link": .owned(by: "a")]),
             .new("d", ["link": .link("b")]))
-        try bench.save(.new("far", in: ZoneAddress(zoneName: "Else"), ["link": .link("a", in: ZoneAddress(zoneName: "Else"))]))
+        try bench.save(
+            .new("far", in: ZoneAddress(zoneName: "Else"), ["link": .link("a", in: ZoneAddress(zoneName: "Else"))]))
         #expect(try bench.names(.all("Note", .where("link", .equals, .owned(by: "a")))).sorted() == ["b", "c"])
         // A record of the same name in another zone is another record.
         #expect(try bench.names(.all("Note", .where("link", .equals, .link("a"))), zone: nil).sorted() == ["b", "c"])

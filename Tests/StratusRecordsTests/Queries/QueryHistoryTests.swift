@@ -99,7 +99,8 @@ struct QueryHistory {
                 // A record keeps its type: nothing else is asked for here.
                 if let known = records[name] { record.type = known.record.type }
                 // Parents are r0 to r9, which have none and stay.
-                if let number = Int(name.text.dropFirst()), number >= 10, records["r0"] != nil, dice.random.isOne(in: 2) {
+                if let number = Int(name.text.dropFirst()), number >= 10, records["r0"] != nil, dice.random.isOne(in: 2)
+                {
                     record.parent = "r0"
                 }
                 request.mutations.append(.save(record))

@@ -232,7 +232,9 @@ struct QueryOracle {
             var texts: [FieldValue] = [field.value]
             if case .list(let items) = field.value { texts = items }
             for case .string(let text) in texts {
-                let folded = text.utf8.count > 500 ? text : text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+                let folded =
+                    text.utf8.count > 500
+                    ? text : text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
                 words.formUnion(folded.components(separatedBy: CharacterSet.alphanumerics.inverted))
             }
         }
