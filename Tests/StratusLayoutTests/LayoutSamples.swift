@@ -73,6 +73,7 @@ enum LayoutSamples {
         GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
         GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.tokenSecret(),
         GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.indexReview("iCloud.com.example", "Note"),
+        GlobalKeys.indexing(),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -121,6 +122,7 @@ enum LayoutSamples {
         (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), RebuildEntry(identity: first)),
         (GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), IndexBuildEntry(identity: first)),
         (GlobalKeys.indexReview("iCloud.com.example", "Note"), IndexReviewEntry()),
+        (GlobalKeys.indexing(), IndexingEntry()),
         (
             GlobalKeys.indexReview("iCloud.com.example", "Task"),
             IndexReviewEntry(last: (DatabaseNumber(3), ZoneNumber(300)))

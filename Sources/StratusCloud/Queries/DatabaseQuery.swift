@@ -50,7 +50,9 @@ struct DatabaseQuery {
             guard let zoneReader = try visibleZone(zone) else { continue }
             let isFirst = zone.id.name == cursor?.lastZone
             var order: ResultOrder?
-            if isFirst, let cursor { order = ResultOrder(cursor.order.map { [RecordSort(QueryField(indexKey: $0))] } ?? []) }
+            if isFirst, let cursor {
+                order = ResultOrder(cursor.order.map { [RecordSort(QueryField(indexKey: $0))] } ?? [])
+            }
             let query = translated(zone)
             let plan = try zoneReader.plan(query, order: order)
             let rows = try run(

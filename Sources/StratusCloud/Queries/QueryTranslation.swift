@@ -94,7 +94,8 @@ struct QueryTranslation {
         case .date(let date): .date(date)
         case .bytes(let data): .bytes([UInt8](data))
         case .location(let place): .location(place)
-        case .reference(let reference): target(reference, field).map { .reference(RecordReference(target: $0, action: .none)) }
+        case .reference(let reference):
+            target(reference, field).map { .reference(RecordReference(target: $0, action: .none)) }
         case .asset, .list: nil
         }
     }

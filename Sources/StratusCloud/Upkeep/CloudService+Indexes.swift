@@ -13,9 +13,33 @@ extension CloudService {
     /// Fills and clears indexes until all are what their schemas want.
     @discardableResult
     package func buildIndexes(_ pace: UpkeepPace) throws -> IndexBuildProgress {
+        try putUpOldTypes()
         try reviewIndexes(pace)
         return try engine.buildIndexes(
             pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
+    }
+
+    /// Puts up for review what a store knew before it had indexes for queries: once in the life of a store.
+    private func putUpOldTypes() throws {
+        let types = try engine.read { reader in
+            var types: [(ContainerName, RecordType)] = []
+            if try reader.store.contains(GlobalKeys.indexing()) { return types }
+            try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
+                let parts = try GlobalKeys.readSchemaKey(key)
+                if let type = parts.type { types.append((parts.container, type)) }
+                return .next
+            }
+            return types
+        }
+        guard !types.isEmpty else { return }
+        try engine.transact { transaction in
+            for (container, type) in types {
+                let key = GlobalKeys.indexReview(container, type)
+                guard try !transaction.store.contains(key) else { continue }
+                try transaction.set(key, to: IndexReviewEntry().encoded())
+            }
+            try transaction.set(GlobalKeys.indexing(), to: IndexingEntry().encoded())
+        }
     }
 
     private func reviewIndexes(_ pace: UpkeepPace) throws {
@@ -74,7 +98,7 @@ extension CloudService {
         try reader.store.withValue(forKey: review.key) { try IndexReviewEntry(decoding: $0) }
     }
 
-    /// The zones that are still to be told: those with records of the type, or with something of it in their indexes.
+    /// The zones that are still to be told, in the order of their numbers.
     private func zones(of review: Review) throws -> [ZoneID] {
         try engine.read { reader in
             var found: [(database: DatabaseNumber, zone: ZoneNumber, id: ZoneID)] = []

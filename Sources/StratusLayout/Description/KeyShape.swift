@@ -61,7 +61,7 @@ struct KeyShape {
         name = "\(keyspace)"
         parts =
             switch keyspace {
-            case .format, .header, .tokenSecret: []
+            case .format, .header, .tokenSecret, .indexing: []
             case .databases: [.text, .optionalText, .scope]
             case .purges, .releases, .rebuilds, .indexBuilds: [.database, .zone]
             case .receipts, .shareURLs: [.bytes]

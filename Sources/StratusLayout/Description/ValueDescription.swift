@@ -60,6 +60,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
                 + progress
         case .rebuilds: return "identity \(try RebuildEntry(decoding: value).identity)"
         case .indexBuilds: return "identity \(try IndexBuildEntry(decoding: value).identity)"
+        case .indexing:
+            _ = try EmptyEntry(decoding: value)
+            return "entry"
         case .indexReviews:
             let last = try IndexReviewEntry(decoding: value).last
             return last.map { "reviewed up to \($0.database) / \($0.zone)" } ?? "nothing reviewed"

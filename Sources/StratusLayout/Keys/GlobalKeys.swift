@@ -90,6 +90,7 @@ package enum GlobalKeys {
             TupleWriter.appendString(type.text, to: &$0)
         }
     }
+    package static func indexing() -> [UInt8] { key(.indexing) }
     package static var indexReviews: LayoutRange { keyspace(.indexReviews) }
     /// The container and the record type of a key of the index reviews keyspace. Throws `.corruptKey`.
     package static func readIndexReviewKey(

@@ -33,7 +33,8 @@ package enum IndexedValue {
         case .string(let text): .string(cut(text))
         case .int64(let number): .double(Double(number))
         case .double(let number): .double(canonical(number))
-        case .date(let date): .date(.init(timeIntervalSinceReferenceDate: canonical(date.timeIntervalSinceReferenceDate)))
+        case .date(let date):
+            .date(.init(timeIntervalSinceReferenceDate: canonical(date.timeIntervalSinceReferenceDate)))
         case .location(let place): LocationCell(place).map { .integer(Int64($0.number)) }
         case .bytes, .asset, .list: nil
         }
@@ -81,7 +82,8 @@ package struct LocationCell: Hashable, Sendable {
     package init?(_ place: Location) {
         guard place.isOnEarth else { return nil }
         self.init(
-            x: Self.column(longitudeDegrees: place.longitudeDegrees), y: Self.row(latitudeDegrees: place.latitudeDegrees))
+            x: Self.column(longitudeDegrees: place.longitudeDegrees),
+            y: Self.row(latitudeDegrees: place.latitudeDegrees))
     }
 
     package static func column(longitudeDegrees: Double) -> UInt32 { step((longitudeDegrees + 180) / 360) }

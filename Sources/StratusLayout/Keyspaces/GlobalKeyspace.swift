@@ -45,6 +45,9 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case indexBuilds = 18
     /// Key: container, record type. Value: `IndexReviewEntry`. A type whose indexes changed: its zones are to be looked at.
     case indexReviews = 19
+    /// Key: nothing more. Value: a version byte. All types that were there before there were indexes for queries have been put
+    /// up for review.
+    case indexing = 20
 }
 
 /// What an identity look-up goes by. The raw values are stored: they never change.

@@ -63,6 +63,8 @@ package struct EmptyEntry: LayoutValue {
 
 /// The entry of the references keyspace.
 package typealias ReferenceEntry = EmptyEntry
+/// The entry of the indexing keyspace.
+package typealias IndexingEntry = EmptyEntry
 /// The entry of the types keyspace.
 package typealias TypeEntry = EmptyEntry
 

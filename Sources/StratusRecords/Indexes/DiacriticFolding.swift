@@ -63,7 +63,8 @@ enum DiacriticFolding {
     ]
 
     private static let bases: [Unicode.Scalar: Unicode.Scalar] = Dictionary(
-        groups.flatMap { group in group.marked.unicodeScalars.map { ($0, group.base) } }) { first, _ in first }
+        groups.flatMap { group in group.marked.unicodeScalars.map { ($0, group.base) } }
+    ) { first, _ in first }
 
     /// The letter without its marks; itself where it has none.
     static func base(of letter: Unicode.Scalar) -> Unicode.Scalar {

@@ -8,8 +8,10 @@
 package enum SearchWords {
     /// Words that are never searched for.
     static let ignored: Set<String> = [
-        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
+        "of",
+        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+        "with",
     ]
 
     /// Of a longer word so many bytes count: its beginning stands for it.

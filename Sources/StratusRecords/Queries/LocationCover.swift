@@ -34,7 +34,8 @@ enum LocationCover {
         var rows: ClosedRange<UInt32>
 
         func touches(_ square: Square) -> Bool {
-            columns.overlaps(square.x...square.x + square.size - 1) && rows.overlaps(square.y...square.y + square.size - 1)
+            columns.overlaps(square.x...square.x + square.size - 1)
+                && rows.overlaps(square.y...square.y + square.size - 1)
         }
 
         func holds(_ square: Square) -> Bool {
@@ -71,7 +72,8 @@ enum LocationCover {
             GreatCircle.longitudeReachDegrees(latitudeDegrees: centre.latitudeDegrees, radiusDegrees: radius)
             * (1 + 1e-9) + 1e-6
         let rows =
-            LocationCell.row(latitudeDegrees: max(-90, centre.latitudeDegrees - radius))...LocationCell.row(
+            LocationCell.row(
+                latitudeDegrees: max(-90, centre.latitudeDegrees - radius))...LocationCell.row(
                 latitudeDegrees: min(90, centre.latitudeDegrees + radius))
         let (west, east) = (centre.longitudeDegrees - reach, centre.longitudeDegrees + reach)
         var spans = [(max(-180, west), min(180, east))]
@@ -83,7 +85,8 @@ enum LocationCover {
         }
         return spans.map { span in
             let columns =
-                LocationCell.column(longitudeDegrees: span.0)...LocationCell.column(longitudeDegrees: max(span.0, span.1))
+                LocationCell.column(
+                    longitudeDegrees: span.0)...LocationCell.column(longitudeDegrees: max(span.0, span.1))
             return Box(columns: columns, rows: rows)
         }
     }

@@ -214,7 +214,8 @@ struct QueryPlanner {
             }
             let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
             return QueryCandidate(
-                source: .scattered(field, covered + [many]), label: "\(query.type).\(key), \(cells.count) ranges of cells")
+                source: .scattered(field, covered + [many]),
+                label: "\(query.type).\(key), \(cells.count) ranges of cells")
         default: return nil
         }
         return found.map { QueryCandidate(source: .names($0), label: "\(query.type).\(key)") }

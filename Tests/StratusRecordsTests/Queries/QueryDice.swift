@@ -19,7 +19,8 @@ struct QueryDice {
     static let texts: [String] = {
         let long = String(repeating: "long", count: 31)
         return [
-            "", "a", "ab", "abc", "ab\u{0}", "ab\u{1}c", "A", "b", "é", "e\u{301}", "\u{10FFFF}", "\u{7F}", "ß", long, long + "l",
+            "", "a", "ab", "abc", "ab\u{0}", "ab\u{1}c", "A", "b", "é", "e\u{301}", "\u{10FFFF}", "\u{7F}", "ß", long,
+            long + "l",
             long + "lon", long + "long", long + "longé", long + "lonéx", long + "long1", long + "long2",
             String(repeating: "é", count: 70), String(repeating: "é", count: 71) + "z",
         ]
@@ -28,13 +29,15 @@ struct QueryDice {
         0, 1, -1, 2, 3, 7, .max, .min, .max - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2, -(1 << 53) - 1, .min + 1,
     ]
     static let reals: [Double] = [
-        0, -0.0, 1, 1.5, -1, 2.5, .nan, -.nan, .infinity, -.infinity, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63, 1e300, -1e300,
+        0, -0.0, 1, 1.5, -1, 2.5, .nan, -.nan, .infinity, -.infinity, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63, 1e300,
+        -1e300,
         .leastNonzeroMagnitude, 6.999999999,
     ]
     static let latitudes: [Double] = [0, 90, -90, 89.9999, -89.99, 45, 45.001, -33.3]
     static let longitudes: [Double] = [0, 180, -180, 179.9999, -179.9999, 90, -90, 12.5, 12.501]
     static let wordTexts = [
-        "the red fox", "Red FOX jumps", "a café in Zürich", "CAFÉ", "straße und haus", "fox", "and the of", "señor rojo 42",
+        "the red fox", "Red FOX jumps", "a café in Zürich", "CAFÉ", "straße und haus", "fox", "and the of",
+        "señor rojo 42",
         "αβγ ΑΒΓ", "haus-boot", "",
     ]
     static let searched = ["fox", "red", "cafe", "zurich", "haus", "42", "senor", "missing"]
@@ -45,7 +48,8 @@ struct QueryDice {
 
     mutating func reference(_ names: Int = 12) -> FieldValue {
         let long = String(repeating: "n", count: 125)
-        let target = random.isOne(in: 5) ? RecordName(long + random.element(of: ["", "aaaa", "aaab"])) : name(below: names)
+        let target =
+            random.isOne(in: 5) ? RecordName(long + random.element(of: ["", "aaaa", "aaab"])) : name(below: names)
         return .reference(RecordReference(target: target, action: random.isOne(in: 2) ? .none : .deleteSelf))
     }
 
@@ -121,7 +125,8 @@ struct QueryDice {
 
     mutating func indexes() -> [FieldKey: QueryIndexKinds] {
         var wanted: [FieldKey: QueryIndexKinds] = [:]
-        for key in Self.fields + ["___createTime", "___modTime", "___createdBy", "___modifiedBy"] where !random.isOne(in: 3) {
+        for key in Self.fields + ["___createTime", "___modTime", "___createdBy", "___modifiedBy"]
+        where !random.isOne(in: 3) {
             wanted[key] = random.element(of: [.values, [.values, .missing], .all, [.values, .words], .words])
         }
         return wanted
@@ -194,7 +199,8 @@ struct QueryDice {
             // A range with two ends.
             let field = QueryField.field(random.element(of: ["int", "real", "number", "text", "date", "mixed"]))
             query.filters.append(RecordFilter(field, .above(ValueBound(operand(field), isInclusive: true))))
-            query.filters.append(RecordFilter(field, .below(ValueBound(operand(field), isInclusive: random.isOne(in: 2)))))
+            query.filters.append(
+                RecordFilter(field, .below(ValueBound(operand(field), isInclusive: random.isOne(in: 2)))))
         }
         for _ in 0..<random.below(3) {
             let field = field()

@@ -90,7 +90,7 @@ struct QueryHistory {
             [], stamp: Stamp(date: Date(timeIntervalSinceReferenceDate: tick), user: user), tagSalt: 7)
         var names: Set<RecordName> = []
         for _ in 0..<(1 + dice.random.below(10)) {
-            let name = dice.name(below: 60)
+            let name = dice.name(below: 40)
             guard names.insert(name).inserted else { continue }
             if dice.random.isOne(in: 5) {
                 request.mutations.append(.delete(name))
@@ -99,7 +99,8 @@ struct QueryHistory {
                 // A record keeps its type: nothing else is asked for here.
                 if let known = records[name] { record.type = known.record.type }
                 // Parents are r0 to r9, which have none and stay.
-                if let number = Int(name.text.dropFirst()), number >= 10, records["r0"] != nil, dice.random.isOne(in: 2) {
+                if let number = Int(name.text.dropFirst()), number >= 10, records["r0"] != nil, dice.random.isOne(in: 2)
+                {
                     record.parent = "r0"
                 }
                 request.mutations.append(.save(record))

@@ -92,9 +92,17 @@ struct QueryOracle {
             case (.whole(let one), .whole(let two)): one < two
             case (.part(let one), .part(let two)): Self.isLess(one, two)
             case (.whole(let one), .part(let two)):
-                two.isNaN || two == .infinity || two != -.infinity && Decimal(one) < Self.decimal(two)
+                if one.magnitude < 1 << 50, abs(two) < 0x1p50 {
+                    Double(one) < two
+                } else {
+                    two.isNaN || two == .infinity || two != -.infinity && Decimal(one) < Self.decimal(two)
+                }
             case (.part(let one), .whole(let two)):
-                !one.isNaN && one != .infinity && (one == -.infinity || Self.decimal(one) < Decimal(two))
+                if two.magnitude < 1 << 50, abs(one) < 0x1p50 {
+                    one < Double(two)
+                } else {
+                    !one.isNaN && one != .infinity && (one == -.infinity || Self.decimal(one) < Decimal(two))
+                }
             }
         }
 
@@ -224,7 +232,9 @@ struct QueryOracle {
             var texts: [FieldValue] = [field.value]
             if case .list(let items) = field.value { texts = items }
             for case .string(let text) in texts {
-                let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+                let folded =
+                    text.utf8.count > 500
+                    ? text : text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
                 words.formUnion(folded.components(separatedBy: CharacterSet.alphanumerics.inverted))
             }
         }

@@ -1,0 +1,129 @@
+// The server over the engine that is measured, so that its requests meet the very records that the engine's figures are of.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import Synchronization
+
+/// A server whose accounts are the owner of the benchmarks' zones and guests.
+final class ServerSide {
+    let service: CloudService
+    let owner: Caller
+    private let stratus: StratusSide
+
+    init(_ stratus: StratusSide) throws {
+        self.stratus = stratus
+        let identifiers = SeededIdentifiers()
+        service = CloudService(
+            engine: stratus.engine, environment: CloudEnvironment(clock: DataClock(), identifiers: identifiers))
+        var birth = AccountBirth(
+            identifier: identifiers.makeUUID(), user: identifiers.makeUUID(), created: DataClock.stamp.date)
+        guard let name = StratusSide.database.owner else { throw PeerError("The benchmarks' database has no owner.") }
+        birth.userName = name
+        let (service, wanted) = (service, birth)
+        let known = try service.account(userName: name)
+        let account =
+            try known ?? stratus.engine.transact { try service.accountDirectory.create(AccountDraft(), wanted, in: $0) }
+        owner = Caller(container: StratusSide.database.container, account: account.id)
+    }
+
+    /// Somebody with an address.
+    func guest(_ name: String) throws -> Guest {
+        let email = "\(name)@example.com"
+        let account = try service.account(
+            externalID: name, createIfMissing: AccountDraft(handles: [Handle.email(email)]))
+        return Guest(account: account, caller: Caller(container: owner.container, account: account.id), email: email)
+    }
+
+    /// Shares a record that is there with guests, who have not accepted yet. Returns the share's URL.
+    func share(_ root: RecordName, in zone: ZoneAddress, with guests: [Guest]) throws -> String {
+        let address = RecordAddress(recordName: root.text, zone: zone)
+        let fetched = try service.fetchRecords(
+            FetchRecordsRequest(addresses: [address], desiredKeys: []), as: owner, in: .private)
+        let stored = try fetched.records[0].get()
+        var share = RecordSave(
+            address: RecordAddress(recordName: "share of \(root.text)", zone: zone), type: "cloudkit.share")
+        share.sharing = ShareClaim(
+            root: address, publicPermission: .none,
+            participants: guests.map(\.claim))
+        let root = RecordSave(
+            address: address, type: stored.type, baseTag: stored.changeTag, parent: stored.parent)
+        let answers = try service.modifyRecords(
+            ModifyRecordsRequest(saves: [root, share]), as: owner, in: .private)
+        guard let url = try answers.saves[1].get().sharing?.url else { throw PeerError("A share has no URL.") }
+        return url
+    }
+
+    func accept(_ url: String, by guest: Guest) throws {
+        _ = try service.acceptShares([url], as: guest.caller)[0].get()
+    }
+
+    /// Reads a zone's feed to its end.
+    func readFeed(
+        of zone: ZoneAddress, after token: [UInt8]? = nil, as caller: Caller? = nil, keys: Set<String>? = nil
+    ) throws -> FeedReading {
+        var reading = FeedReading(token: token)
+        repeat {
+            let request = FetchZoneChangesRequest(zone: zone, token: reading.token, limit: 1_000, desiredKeys: keys)
+            let page = try service.fetchZoneChanges(
+                request, as: caller ?? owner, in: caller == nil ? .private : .shared)
+            reading.toldCount += page.changed.count + page.deleted.count
+            reading.pageCount += 1
+            reading.token = page.token
+            reading.isMoreComing = page.isMoreComing
+        } while reading.isMoreComing
+        return reading
+    }
+
+    /// A zone of the benchmarks as a guest names it.
+    static func shared(_ zone: ZoneID) -> ZoneAddress {
+        ZoneAddress(zoneName: zone.name.text, ownerName: zone.database.owner?.text ?? "")
+    }
+}
+
+/// Somebody who is invited.
+struct Guest {
+    let account: Account
+    let caller: Caller
+    let email: String
+
+    /// The invitation of the guest.
+    var claim: ParticipantClaim {
+        ParticipantClaim(
+            id: "new-\(email)", lookup: .email(email), role: .privateUser, permission: .readWrite, isAdded: true)
+    }
+}
+
+/// How far a feed was read.
+struct FeedReading {
+    var token: [UInt8]?
+    var toldCount = 0
+    var pageCount = 0
+    var isMoreComing = false
+}
+
+extension DataClock: CloudClock {
+    var now: Date { Self.stamp.date }
+    var uptimeSeconds: Double { ProcessInfo.processInfo.systemUptime }
+}
+
+/// The same identifiers in every run.
+private final class SeededIdentifiers: IdentifierSource {
+    private let numbers = Mutex(SeededNumbers(seed: 12))
+
+    func makeUUID() -> UUID {
+        let bytes = makeSecret(byteCount: 16)
+        return UUID(
+            uuid: (
+                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
+                bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+            ))
+    }
+
+    func makeSalt() -> UInt32 { numbers.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
+
+    func makeSecret(byteCount: Int) -> [UInt8] {
+        numbers.withLock { numbers in (0..<byteCount).map { _ in UInt8(truncatingIfNeeded: numbers.next()) } }
+    }
+}
