@@ -23,7 +23,7 @@ import Testing
                 "a = -5 AND b = - 2.5e3 AND c = 0x1F AND d = 0b101 AND e = 0o17",
                 "a == -5 AND b == -2500.0 AND c == 31 AND d == 5 AND e == 15"
             ),
-            ("flag == YES && other == false && none != NULL", "flag == 1 AND other == 0 AND none != nil"),
+            ("flag == YES && other == false && missing != NULL", "flag == 1 AND other == 0 AND missing != nil"),
             ("'it\\'s' = \"a\\tb\\u00e9\\x41\"", "\"it's\" == \"a\\tbéA\""),
             ("#in == 1 AND #or.#and == 2", "#in == 1 AND #or.#and == 2"),
             ("a + 1 * 2 ** 3 < (b - 1) / 4", "(a + (1 * (2 ** 3))) < ((b - 1) / 4)"),
@@ -53,7 +53,7 @@ import Testing
             ("a = 'x", 5, "the string that begins here does not end: ' was expected"),
             ("a = 1 AND", 10, "a value or a field was expected"),
             ("a = 1 AND b", 11, "a comparison was expected"),
-            ("a ==[x] 1", 5, "options of the letters c, d, l, n and w were expected"),
+            ("a ==[x] 1", 6, "options of the letters c, d, l, n and w were expected"),
             ("a NOT IN {1}", 3, "a comparison such as ==, with NOT before its left side: NOT (a IN b) was expected"),
             ("a IS nil", 3, "a comparison such as == instead of IS was expected"),
             ("a IN {1, 2", 11, ", or } was expected"),
