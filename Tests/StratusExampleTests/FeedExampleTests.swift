@@ -9,6 +9,8 @@ import Testing
 
 @Suite("Examples of feeds and queries", .stratus)
 struct FeedExampleTests {
+    private typealias Note = CloudKitExamples.SyncedNotes.Note
+
     private var database: CKDatabase { CKContainer.default().privateCloudDatabase }
 
     private func makeZone(_ name: String) async throws -> CKRecordZone.ID {
@@ -32,8 +34,8 @@ struct FeedExampleTests {
 
         let copy = CloudKitExamples.SyncedNotes(file: file)
         #expect(await synced(copy) == nil)
-        #expect(copy.notes(in: "Home") == ["1": .init(text: "milk"), "3": .init(text: "eggs")])
-        #expect(copy.notes(in: "Work") == ["2": .init(text: "call")])
+        #expect(copy.notes(in: "Home") == ["1": Note(text: "milk"), "3": Note(text: "eggs")])
+        #expect(copy.notes(in: "Work") == ["2": Note(text: "call")])
 
         first["text"] = "bread"
         _ = try await database.modifyRecords(
@@ -42,7 +44,7 @@ struct FeedExampleTests {
         let next = CloudKitExamples.SyncedNotes(file: file)
         #expect(next.notes(in: "Work")?.count == 1)
         #expect(await synced(next) == nil)
-        #expect(next.notes(in: "Home") == ["1": .init(text: "bread")])
+        #expect(next.notes(in: "Home") == ["1": Note(text: "bread")])
         #expect(next.notes(in: "Work") == nil)
 
         // A zone of the same name is another one, so that its old token has expired (T-09).
@@ -50,7 +52,7 @@ struct FeedExampleTests {
         let again = try await makeZone("Home")
         try await database.save(note("4", "tea", in: again))
         #expect(await synced(next) == nil)
-        #expect(next.notes(in: "Home") == ["4": .init(text: "tea")])
+        #expect(next.notes(in: "Home") == ["4": Note(text: "tea")])
     }
 
     private func synced(_ copy: CloudKitExamples.SyncedNotes) async -> (any Error)? {
