@@ -154,9 +154,12 @@ import Testing
                 "\r\n",
             ]
             var count = 0
-            var base: (format: String, arguments: [Any?]) = ("", [])
+            var base: (format: String, arguments: [PredicateArgument]) = ("", [])
             for number in 0..<100_000 {
-                if number % 50 == 0 { base = generator.format(generator.syntax(depth: 2)) }
+                if number % 50 == 0 {
+                    let (format, arguments) = generator.format(generator.syntax(depth: number / 50 % 2))
+                    base = (format, arguments.map { PredicateArgument($0) })
+                }
                 var characters = Array(base.format)
                 for _ in 0..<1 + generator.random.below(3) {
                     let place = generator.random.below(characters.count + 1)
@@ -167,11 +170,11 @@ import Testing
                     default: characters.insert(contentsOf: generator.random.element(of: pieces), at: place)
                     }
                 }
-                let predicate = FormatPredicate(format: String(characters), arguments: base.arguments)
-                if case .success(let syntax) = predicate.content {
-                    count += 1
-                    _ = try? PredicateLowering.lower(syntax, now: PredicateSamples.now)
+                guard let syntax = try? PredicateParser.parse(String(characters), arguments: base.arguments) else {
+                    continue
                 }
+                count += 1
+                _ = try? PredicateLowering.lower(syntax, now: PredicateSamples.now)
             }
             return count
         }
