@@ -11,6 +11,9 @@ public final class SyncedNotes: @unchecked Sendable {
     public struct Note: Codable, Equatable, Sendable {
         /// What it says.
         public var text: String
+
+        /// A note.
+        public init(text: String) { self.text = text }
     }
 
     /// What is on disk.

@@ -29,6 +29,12 @@ extension Stratus {
         public static let modifyZones = Operation(.modifyZones)
         /// Fetching zones.
         public static let fetchZones = Operation(.fetchZones)
+        /// Fetching a page of the zones of a database that have changed.
+        public static let fetchDatabaseChanges = Operation(.fetchDatabaseChanges)
+        /// Fetching a page of what has changed in a zone.
+        public static let fetchZoneChanges = Operation(.fetchZoneChanges)
+        /// Asking for a page of a query's results.
+        public static let query = Operation(.query)
         /// Asking for the account's status.
         public static let accountStatus = Operation(.accountStatus)
         /// Asking for the user's record ID.

@@ -20,6 +20,7 @@ struct PredicateLowering {
     /// - Parameters:
     ///   - syntax: The predicate.
     ///   - now: What `now()` is in it.
+    /// - Returns: All of which must hold.
     /// - Throws: What CloudKit does not take.
     static func lower(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) -> LoweredPredicate {
         var lowered = LoweredPredicate()

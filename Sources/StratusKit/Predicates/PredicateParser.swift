@@ -33,6 +33,8 @@ struct PredicateParser {
     /// - Parameters:
     ///   - format: The format.
     ///   - arguments: The values for its places, in order. What is left over is ignored, as on Apple's systems.
+    /// - Returns: What the format says.
+    /// - Throws: Where it goes wrong, and what was expected there.
     static func parse(
         _ format: String, arguments: [PredicateArgument] = []
     ) throws(PredicateProblem) -> PredicateSyntax {

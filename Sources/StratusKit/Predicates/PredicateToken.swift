@@ -22,19 +22,19 @@ struct PredicateToken: Equatable, Sendable {
     }
 
     var kind: Kind
-    /// The number of its first character, from 1.
+    /// The number of its first Unicode scalar, from 1.
     var column: Int
 }
 
 /// Cuts a format into words.
 struct PredicateTokenizer {
     private let format: String
-    private let characters: [Character]
+    private let scalars: [Unicode.Scalar]
     private var place = 0
 
-    init(_ format: String) {
+    private init(_ format: String) {
         self.format = format
-        characters = Array(format)
+        scalars = Array(format.unicodeScalars)
     }
 
     /// All words, the last of which is the end.
@@ -52,20 +52,30 @@ struct PredicateTokenizer {
         PredicateProblem(format: format, column: column, message)
     }
 
-    private var current: Character? { place < characters.count ? characters[place] : nil }
+    private var current: Unicode.Scalar? { scalar(after: 0) }
 
-    private func character(after distance: Int) -> Character? {
-        place + distance < characters.count ? characters[place + distance] : nil
+    private func scalar(after distance: Int) -> Unicode.Scalar? {
+        place + distance < scalars.count ? scalars[place + distance] : nil
     }
 
-    private mutating func take(while fits: (Character) -> Bool) -> String {
+    private mutating func skip(while fits: (Unicode.Scalar) -> Bool) {
+        while place < scalars.count, fits(scalars[place]) { place += 1 }
+    }
+
+    private mutating func take(while fits: (Unicode.Scalar) -> Bool) -> String {
         let start = place
-        while let next = current, fits(next) { place += 1 }
-        return String(characters[start..<place])
+        skip(while: fits)
+        return text(start..<place)
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: scalars[range])
+        return String(text)
     }
 
     private mutating func next() throws(PredicateProblem) -> PredicateToken {
-        _ = take(while: \.isWhitespace)
+        skip(while: \.isSpace)
         let column = place + 1
         guard let first = current else { return PredicateToken(kind: .end, column: column) }
         let kind: PredicateToken.Kind =
@@ -75,10 +85,10 @@ struct PredicateTokenizer {
             case "$": try variable()
             case "#": try literalWord()
             case "@": .word(wordAfterSign(), isLiteral: true)
-            case _ where first.isASCIIDigit: try number()
-            case "." where character(after: 1)?.isASCIIDigit == true: try number()
+            case _ where first.isDigit: try number()
+            case "." where scalar(after: 1)?.isDigit == true: try number()
             case _ where first.isNameStart: word()
-            default: try symbol()
+            default: try symbol(first)
             }
         return PredicateToken(kind: kind, column: column)
     }
@@ -87,12 +97,15 @@ struct PredicateTokenizer {
 
     private mutating func name() -> String { take(while: \.isNamePart) }
 
+    private var isBeforeSelectorPart: Bool {
+        guard current == ":", let next = scalar(after: 1) else { return false }
+        return next.isNameStart || next == "("
+    }
+
     private mutating func word() -> PredicateToken.Kind {
         var text = name()
-        guard current == ":", character(after: 1)?.isNameStart == true || character(after: 1) == "(" else {
-            return .word(text, isLiteral: false)
-        }
-        while current == ":", character(after: 1)?.isNameStart == true || character(after: 1) == "(" {
+        guard isBeforeSelectorPart else { return .word(text, isLiteral: false) }
+        while isBeforeSelectorPart {
             place += 1
             text += ":" + name()
         }
@@ -120,12 +133,15 @@ struct PredicateTokenizer {
 
     // MARK: Arguments
 
+    private static let lengths = Set("hlqLjzt".unicodeScalars)
+    private static let letters = Set("@KdDiuUxXoOcCfFeEgGaA".unicodeScalars)
+
     private mutating func argument() throws(PredicateProblem) -> PredicateToken.Kind {
         let column = place + 1
         place += 1
-        _ = take { "hlqLjzt".contains($0) }
+        skip(while: Self.lengths.contains)
         guard let letter = current else { throw problem(column, "a kind of argument was expected after %, such as %@") }
-        guard "@KdDiuUxXoOcCfFeEgGaA".contains(letter) else {
+        guard Self.letters.contains(letter) else {
             throw problem(
                 column,
                 letter == "%"
@@ -133,24 +149,24 @@ struct PredicateTokenizer {
                     : "%\(letter) is no kind of argument: write %@ for a value and %K for a field")
         }
         place += 1
-        return .argument(letter)
+        return .argument(Character(letter))
     }
 
     // MARK: Strings
 
-    private mutating func string(endingWith mark: Character) throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func string(endingWith mark: Unicode.Scalar) throws(PredicateProblem) -> PredicateToken.Kind {
         let column = place + 1
         place += 1
-        var text = ""
+        var text = String.UnicodeScalarView()
         while let next = current {
             place += 1
-            if next == mark { return .string(text) }
-            text += next == "\\" ? String(try escaped()) : String(next)
+            if next == mark { return .string(String(text)) }
+            text.append(next == "\\" ? try escaped() : next)
         }
         throw problem(column, "the string that begins here does not end: \(mark) was expected")
     }
 
-    private mutating func escaped() throws(PredicateProblem) -> Character {
+    private mutating func escaped() throws(PredicateProblem) -> Unicode.Scalar {
         guard let next = current else { throw problem(place + 1, "a character was expected after \\") }
         place += 1
         switch next {
@@ -163,86 +179,92 @@ struct PredicateTokenizer {
         }
     }
 
-    private mutating func scalar(digitCount: Int) throws(PredicateProblem) -> Character {
+    private mutating func scalar(digitCount: Int) throws(PredicateProblem) -> Unicode.Scalar {
         let column = place + 1
-        let digits = characters[place..<min(place + digitCount, characters.count)]
-        guard digits.count == digitCount, digits.allSatisfy(\.isASCIIHexDigit),
-            let number = UInt32(String(digits), radix: 16),
-            let scalar = Unicode.Scalar(number)
+        let end = min(place + digitCount, scalars.count)
+        guard end - place == digitCount, scalars[place..<end].allSatisfy(\.isHexDigit),
+            let number = UInt32(text(place..<end), radix: 16), let scalar = Unicode.Scalar(number)
         else { throw problem(column, "\(digitCount) hexadecimal digits of a character were expected") }
-        place += digitCount
-        return Character(scalar)
+        place = end
+        return scalar
     }
 
     // MARK: Numbers
 
+    private static let radixes: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
+
     private mutating func number() throws(PredicateProblem) -> PredicateToken.Kind {
         let column = place + 1
-        if current == "0", let letter = character(after: 1), let radix = Self.radixes[letter] {
+        if current == "0", let letter = scalar(after: 1), let radix = Self.radixes[letter] {
             place += 2
-            let digits = take(while: \.isNamePart)
-            guard let number = Int64(digits, radix: radix) else {
+            guard let number = Int64(take(while: \.isNamePart), radix: radix) else {
                 throw problem(column, "an integer of the base \(radix) that fits 64 bits was expected")
             }
             return .integer(number)
         }
-        var text = take(while: \.isASCIIDigit)
+        let start = place
+        skip(while: \.isDigit)
         var isInteger = true
-        if current == ".", character(after: 1)?.isASCIIDigit == true {
+        if current == ".", scalar(after: 1)?.isDigit == true {
             place += 1
-            text += "." + take(while: \.isASCIIDigit)
+            skip(while: \.isDigit)
             isInteger = false
         }
-        if let letter = current, letter == "e" || letter == "E", let exponent = exponent() {
-            text += exponent
-            isInteger = false
-        }
+        if takesExponent() { isInteger = false }
         guard current?.isNameStart != true else { throw problem(column, "a number was expected") }
+        let text = text(start..<place)
         if isInteger, let number = Int64(text) { return .integer(number) }
-        guard let number = Double(text), number.isFinite else { throw problem(column, "a number was expected") }
+        guard let number = Double(text.hasPrefix(".") ? "0" + text : text), number.isFinite else {
+            throw problem(column, "a number was expected")
+        }
         return .double(number)
     }
 
-    private static let radixes: [Character: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
-
-    /// The exponent that follows, if one does.
-    private mutating func exponent() -> String? {
-        let start = place
-        place += 1
-        var text = "e"
-        if let sign = current, sign == "+" || sign == "-" {
-            text.append(sign)
-            place += 1
-        }
-        let digits = take(while: \.isASCIIDigit)
-        if digits.isEmpty {
-            place = start
-            return nil
-        }
-        return text + digits
+    /// Steps over the exponent that follows, if one does.
+    private mutating func takesExponent() -> Bool {
+        guard current == "e" || current == "E" else { return false }
+        let hasSign = scalar(after: 1) == "+" || scalar(after: 1) == "-"
+        guard scalar(after: hasSign ? 2 : 1)?.isDigit == true else { return false }
+        place += hasSign ? 2 : 1
+        skip(while: \.isDigit)
+        return true
     }
 
     // MARK: Symbols
 
-    private static let symbols = [
-        "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", ":=", "=", "<", ">", "!", "+", "-", "*", "/", "(",
-        ")", "{", "}", "[", "]", ",", ".",
-    ]
+    private static let pairs: Set = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", ":="]
+    private static let singles = Set("=<>!+-*/(){}[],.".unicodeScalars)
 
-    private mutating func symbol() throws(PredicateProblem) -> PredicateToken.Kind {
-        for symbol in Self.symbols
-        where place + symbol.count <= characters.count && characters[place..<place + symbol.count].elementsEqual(symbol)
-        {
-            place += symbol.count
-            return .symbol(symbol)
+    private mutating func symbol(_ first: Unicode.Scalar) throws(PredicateProblem) -> PredicateToken.Kind {
+        if place + 1 < scalars.count, first.isASCII {
+            let pair = text(place..<place + 2)
+            if Self.pairs.contains(pair) {
+                place += 2
+                return .symbol(pair)
+            }
         }
-        throw problem(place + 1, "\(characters[place]) has no meaning here")
+        guard Self.singles.contains(first) else { throw problem(place + 1, "\(first) has no meaning here") }
+        place += 1
+        return .symbol(String(first))
     }
 }
 
-extension Character {
-    fileprivate var isASCIIDigit: Bool { isASCII && isWholeNumber }
-    fileprivate var isASCIIHexDigit: Bool { isASCII && isHexDigit }
-    fileprivate var isNameStart: Bool { self == "_" || isLetter }
-    fileprivate var isNamePart: Bool { self == "_" || self == "$" || isLetter || isASCIIDigit }
+extension Unicode.Scalar {
+    fileprivate var isSpace: Bool { isASCII ? value == 0x20 || (0x09...0x0D).contains(value) : properties.isWhitespace }
+
+    fileprivate var isDigit: Bool { (0x30...0x39).contains(value) }
+
+    fileprivate var isHexDigit: Bool {
+        isDigit || (0x41...0x46).contains(value) || (0x61...0x66).contains(value)
+    }
+
+    fileprivate var isNameStart: Bool {
+        guard isASCII else { return properties.isAlphabetic }
+        return (0x41...0x5A).contains(value) || (0x61...0x7A).contains(value) || value == 0x5F
+    }
+
+    /// Marks that combine belong to the letter before them.
+    fileprivate var isNamePart: Bool {
+        isNameStart || isDigit || value == 0x24 || (!isASCII && properties.isGraphemeExtend)
+    }
 }

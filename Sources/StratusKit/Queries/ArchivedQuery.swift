@@ -49,9 +49,9 @@ enum ArchivedQuery {
             let block = coder.decodeValue(of: NSData.self, forKey: CoderKey.predicateArguments),
             let values = ArchivedFields.fields(in: Data(referencing: block))
         else { return nil }
-        // Each argument takes at least two characters of the format.
+        // Each argument takes at least two characters of the format, whose length is bounded.
         let count = coder.decodeNumber(forKey: CoderKey.predicateArgumentCount)
-        guard count >= 0, count <= format.utf8.count else { return nil }
+        guard (0...Int64(PredicateParser.formatByteLimit)).contains(count) else { return nil }
         let arguments = (0..<Int(count)).map { number -> PredicateArgument in
             if let value = values["v\(number)"]?.value {
                 return .single(.value(value.clientValue(at: place, isChanged: false)))

@@ -67,6 +67,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 
     /// The query in the server's words.
     /// - Parameter now: What `now()` is in the predicate.
+    /// - Returns: The query.
     /// - Throws: What CloudKit does not take.
     func clientQuery(now: Date) throws(PredicateProblem) -> ClientQuery {
         guard !recordType.isEmpty else { throw PredicateProblem(Self.missingType) }

@@ -112,7 +112,7 @@ import Testing
             ])
         #expect(lowered("%@ = parent", CKRecord(recordType: "T", recordID: id)) == ["parent equals →x in Notes"])
         #expect(lowered("%K CONTAINS %@", "friends", id) == ["friends listContains →x in Notes"])
-        #expect(lowered("a BETWEEN %@", [1, 2.5]) == ["a greaterThanOrEquals 1", "a lessThanOrEquals 2.5"])
+        #expect(lowered("a BETWEEN %@", [1, 2.5]) == ["a greaterThanOrEquals 1.0", "a lessThanOrEquals 2.5"])
     }
 
     @Test(

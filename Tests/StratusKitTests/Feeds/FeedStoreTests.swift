@@ -1,0 +1,157 @@
+// Feeds and queries of the face against a store.
+
+import Foundation
+import StratusKit
+import StratusStore
+import Testing
+
+/// The operation of before, reachable without a warning.
+private protocol LegacyFetchChanges: CKDatabaseOperation {
+    var resultsLimit: Int { get set }
+    var desiredKeys: [CKRecord.FieldKey]? { get set }
+    var moreComing: Bool { get }
+    var recordChangedBlock: ((CKRecord) -> Void)? { get set }
+    var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)? { get set }
+    var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? { get set }
+}
+
+@Suite struct FeedStoreTests {
+    private func makeStore() async throws -> (store: Stratus, database: CKDatabase, zoneID: CKRecordZone.ID) {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.com.example.app", signedInAs: account).privateCloudDatabase
+        return (store, database, try await database.save(CKRecordZone(zoneName: "Notes")).zoneID)
+    }
+
+    private func run(_ operation: CKDatabaseOperation, in database: CKDatabase) async {
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            database.add(operation)
+        }
+    }
+
+    @Test("[T-11] what a client sent with its change comes back with the changes of the zone")
+    func clientData() async throws {
+        let (store, database, zoneID) = try await makeStore()
+        defer { store.close() }
+        let save = CKModifyRecordsOperation(recordsToSave: [note("a", in: "Notes")])
+        save.clientChangeTokenData = Data([7, 8])
+        await run(save, in: database)
+        let told = Locked<[Data?]>([])
+        let fetch = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID])
+        fetch.recordZoneFetchResultBlock = { _, result in
+            told.withLock { $0.append((try? result.get())?.clientChangeTokenData) }
+        }
+        await run(fetch, in: database)
+        #expect(told.value == [Data([7, 8])])
+    }
+
+    @Test("[T-01][X-24] a token of the database is refused by a zone, and one of a zone by another")
+    func foreignTokens() async throws {
+        let (store, database, zoneID) = try await makeStore()
+        defer { store.close() }
+        let other = try await database.save(CKRecordZone(zoneName: "Other")).zoneID
+        let ofDatabase = try await database.databaseChanges(since: nil).changeToken
+        let ofZone = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
+        for (zoneID, token) in [(zoneID, ofDatabase), (other, ofZone)] {
+            await #expect(throws: CKError.self) {
+                _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+            }
+        }
+        await #expect(throws: CKError.self) { _ = try await database.databaseChanges(since: ofZone) }
+        _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: ofZone)
+    }
+
+    @Test("faults can be planned for feeds and queries")
+    func faults() async throws {
+        let (store, database, zoneID) = try await makeStore()
+        defer { store.close() }
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text = 'x'"))
+        store.faults.fail(.operation(.fetchDatabaseChanges), with: .zoneBusy)
+        store.faults.fail(.operation(.fetchZoneChanges), with: .requestRateLimited)
+        store.faults.fail(.operation(.query), with: .quotaExceeded)
+        func code(_ body: () async throws -> Void) async -> CKError.Code? {
+            do {
+                try await body()
+                return nil
+            } catch {
+                return (error as? CKError)?.code
+            }
+        }
+        #expect(await code { _ = try await database.databaseChanges(since: nil) } == .zoneBusy)
+        #expect(
+            await code { _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil) }
+                == .requestRateLimited)
+        #expect(await code { _ = try await database.records(matching: query, inZoneWith: zoneID) } == .quotaExceeded)
+        #expect(store.faults.count == 0)
+    }
+
+    @Test("[Q-06][Q-08][Q-09][Q-16] predicates reach the records: texts, references, identifiers, lists and words")
+    func predicates() async throws {
+        let (store, database, zoneID) = try await makeStore()
+        defer { store.close() }
+        let (first, second) = (note("a", in: "Notes", text: "Bread and milk"), note("b", in: "Notes", text: "bread"))
+        first["owner"] = CKRecord.Reference(record: second, action: .none)
+        first["tags"] = ["x", "yz"]
+        first["count"] = 5
+        second["count"] = 7
+        _ = try await database.modifyRecords(saving: [first, second], deleting: [])
+        func found(_ format: String, _ arguments: Any...) async throws -> [String] {
+            let query = CKQuery(
+                recordType: "Note", predicate: NSPredicate(format: format, argumentArray: arguments))
+            query.sortDescriptors = [NSSortDescriptor(key: "count", ascending: false)]
+            let page = try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: ["count"])
+            #expect(page.matchResults.allSatisfy { (try? $0.1.get())?["text"] == nil })
+            return page.matchResults.map(\.0.recordName)
+        }
+        #expect(try await found("text = %@", "bread") == ["b"])
+        #expect(try await found("text BEGINSWITH 'Bread'") == ["a"])
+        #expect(try await found("count BETWEEN {5, 7}") == ["b", "a"])
+        #expect(try await found("NOT count = 7") == ["a"])
+        #expect(try await found("owner = %@", second.recordID) == ["a"])
+        #expect(try await found("recordID = %@", first.recordID) == ["a"])
+        #expect(try await found("tags CONTAINS 'x' AND ANY tags BEGINSWITH 'y'") == ["a"])
+        #expect(try await found("self CONTAINS 'milk'") == ["a"])
+        #expect(try await found("modificationDate > %@", Date(timeIntervalSince1970: 0)) == ["b", "a"])
+        #expect(try await found("FALSEPREDICATE").isEmpty)
+    }
+
+    @Test("the operation of before fetches a page of a zone, and says whether there is another")
+    func oldOperation() async throws {
+        let (store, database, zoneID) = try await makeStore()
+        defer { store.close() }
+        _ = try await database.modifyRecords(
+            saving: (0..<3).map { note("n\($0)", in: "Notes") }, deleting: [])
+        let names = Locked<[String]>([])
+        let token = Locked<CKServerChangeToken?>(nil)
+        var isMoreComing: [Bool] = []
+        for _ in 0..<2 {
+            let operation = (OldOperations() as any OldOperationMaker).make(zoneID, token.value)
+            operation.resultsLimit = 2
+            operation.desiredKeys = []
+            operation.recordChangedBlock = { record in names.withLock { $0.append(record.recordID.recordName) } }
+            operation.fetchRecordChangesCompletionBlock = { new, _, error in
+                token.withLock { $0 = error == nil ? new : nil }
+            }
+            await run(operation, in: database)
+            isMoreComing.append(operation.moreComing)
+        }
+        #expect(names.value.sorted() == ["n0", "n1", "n2"])
+        #expect(isMoreComing == [true, false] && token.value != nil)
+    }
+}
+
+private protocol OldOperationMaker {
+    func make(_ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?) -> any LegacyFetchChanges
+}
+
+private struct OldOperations {}
+
+@available(*, deprecated)
+extension CKFetchRecordChangesOperation: LegacyFetchChanges {}
+
+extension OldOperations: OldOperationMaker {
+    @available(*, deprecated)
+    func make(_ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?) -> any LegacyFetchChanges {
+        CKFetchRecordChangesOperation(recordZoneID: zoneID, previousServerChangeToken: token)
+    }
+}
