@@ -81,6 +81,11 @@ let package = Package(
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
             ]),
 
+        // Tests only: people who share, what they do, and what each of them may see.
+        .target(
+            name: "StratusSharingSupport",
+            dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"]),
+
         // Tests only: faults below the engine, by LevelDB's C++ environment.
         .target(name: "CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),
         .target(name: "StratusEngineFaults", dependencies: ["CLevelDBFaults", "StratusLevelDB"]),
@@ -123,7 +128,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "StratusSharingTests",
-            dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"],
+            dependencies: [
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusSharingSupport",
+                "StratusTestSupport",
+            ],
             exclude: ["Authorization"]),
         .testTarget(
             name: "StratusExampleTests",
