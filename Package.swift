@@ -134,6 +134,9 @@ let package = Package(
             ],
             exclude: ["Authorization"]),
         .testTarget(
+            name: "StratusFeedTests",
+            dependencies: ["StratusKit", "StratusStore", "StratusSharingSupport", "StratusTestSupport"]),
+        .testTarget(
             name: "StratusExampleTests",
             dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
         .testTarget(
