@@ -81,6 +81,11 @@ let package = Package(
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
             ]),
 
+        // Tests only: people who share, what they do, and what each of them may see.
+        .target(
+            name: "StratusSharingSupport",
+            dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"]),
+
         // Tests only: faults below the engine, by LevelDB's C++ environment.
         .target(name: "CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),
         .target(name: "StratusEngineFaults", dependencies: ["CLevelDBFaults", "StratusLevelDB"]),
@@ -123,8 +128,14 @@ let package = Package(
             ]),
         .testTarget(
             name: "StratusSharingTests",
-            dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"],
+            dependencies: [
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusSharingSupport",
+                "StratusTestSupport",
+            ],
             exclude: ["Authorization"]),
+        .testTarget(
+            name: "StratusFeedTests",
+            dependencies: ["StratusKit", "StratusStore", "StratusSharingSupport", "StratusTestSupport"]),
         .testTarget(
             name: "StratusExampleTests",
             dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),

@@ -6,6 +6,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 import Testing
 
 @Suite("Edited archives of shares")

@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 import Testing
 
 @Suite("Shares in each other's way")

@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 import StratusTestSupport
 import Testing
 

@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusKit
+import StratusSharingSupport
 import StratusStore
 import Testing
 

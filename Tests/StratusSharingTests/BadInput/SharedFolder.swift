@@ -3,6 +3,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 
 /// A town with a shared folder.
 struct SharedFolder: Sendable {

@@ -8,6 +8,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 import Testing
 
 private enum Settings {
@@ -77,7 +78,7 @@ struct SharingHistoryTests {
     }
 
     @Test(
-        "a line that says nothing known is refused", arguments: ["0 dance A b", "9 accept A s1", "create C", "0 save"])
+        "a line that says nothing known is refused", arguments: ["0 dance A b", "9 accept A s1", "create D", "0 save"])
     func badText(line: String) {
         #expect(throws: SharingTextError.self) { try SharingHistory(text: line) }
     }
@@ -92,7 +93,8 @@ struct SharingCheckerTests {
         let candidates = (1...400 as ClosedRange<UInt64>).lazy
             .map { SharingGenerator.history(seed: $0, stepCount: 60) }.filter(differs)
         let history = try #require(candidates.first, "no history of 400 shows the fault")
-        let shortest = try await SharingShrinker.shortest(history) { differs($0) }
+        let shortest = SharingHistory(
+            steps: try await StepShrinker.shortest(history.steps) { differs(SharingHistory(steps: $0)) })
         #expect(shortest.steps.count <= 12, "\(shortest)")
         #expect(try await SharingRunner.failure(of: shortest, fault: fault) != nil, "\(shortest)")
         #expect(try await SharingRunner.failure(of: shortest)?.description == nil)

@@ -4,6 +4,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 import Testing
 
 @Suite("Authorization")

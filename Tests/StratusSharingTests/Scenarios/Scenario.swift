@@ -15,6 +15,7 @@
 // zone named last, so that one can try what is not there.
 
 import StratusKit
+import StratusSharingSupport
 
 /// One thing that somebody does or tries.
 enum Deed: Hashable, Sendable {

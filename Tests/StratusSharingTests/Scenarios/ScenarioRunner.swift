@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 
 /// What was expected on a line of a scenario, and what happened.
 struct ScenarioTrial: Sendable, CustomStringConvertible {

@@ -1,6 +1,7 @@
 // The rules, naively, for a world in which nothing changes: each line is one sentence of the specification.
 
 import StratusKit
+import StratusSharingSupport
 
 /// A rule that is told wrong, to show that trying finds it.
 enum SmallFault: CaseIterable, Sendable {

@@ -2,6 +2,7 @@
 // is plain values, so that every combination can be listed.
 
 import StratusKit
+import StratusSharingSupport
 
 /// How one person stands to one share.
 struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
@@ -47,18 +48,6 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
 
     var description: String {
         "\(kind) share, public \(publicPermission.words), \(role), \(status), \(permission.words)"
-    }
-}
-
-extension CKShare.ParticipantPermission {
-    /// The word of scenarios and histories.
-    var words: String {
-        switch self {
-        case .none: "nothing"
-        case .readOnly: "read-only"
-        case .readWrite: "read-write"
-        default: "unknown"
-        }
     }
 }
 

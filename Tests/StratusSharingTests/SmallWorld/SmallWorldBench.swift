@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 
 /// What was tried, and how it ended.
 struct SmallTrial: Sendable, CustomStringConvertible {

@@ -5,6 +5,7 @@
 
 import Foundation
 import StratusKit
+import StratusSharingSupport
 import StratusTestSupport
 import Testing
 

@@ -4,7 +4,7 @@
 import StratusKit
 
 /// A rule that is told wrong, to show that the checker of histories finds it.
-enum SharingFault: String, CaseIterable, Sendable {
+package enum SharingFault: String, CaseIterable, Sendable {
     case pendingSees, permissionNoneSees, readOnlyWrites, looseCreation, participantsDeleteRoots, parentsCanBeDeleted
     case nestedShares, zoneWideBesideOthers, anybodyChangesShares, administratorsChangeNothing, leavingEndsAll
     case removedStays, stoppingEndsNothing, rootKeepsShare, pendingOutlastsPublishing, publicPermissionIsKept
@@ -12,62 +12,66 @@ enum SharingFault: String, CaseIterable, Sendable {
     case everybodySeesPending, movedOutStays, zoneOutlivesLastShare, acceptingTwiceFails, unseenDeletionFails
 }
 
-struct OracleMember: Hashable, Sendable {
-    var user: Int
-    var role: Role
-    var permission: Permission
-    var hasAccepted = false
+/// Somebody in a share.
+package struct OracleMember: Hashable, Sendable {
+    package var user: Int
+    package var role: Role
+    package var permission: Permission
+    package var hasAccepted = false
 }
 
-struct OracleShare: Hashable, Sendable {
+/// A share, of a record or of the whole zone.
+package struct OracleShare: Hashable, Sendable {
     /// Nil for the whole zone.
-    var root: String?
-    var publicPermission = Permission.none
-    var title: Int?
+    package var root: String?
+    package var publicPermission = Permission.none
+    package var title: Int?
     /// All but the owner.
-    var members: [OracleMember] = []
+    package var members: [OracleMember] = []
 
-    func member(_ user: Int) -> OracleMember? { members.first { $0.user == user } }
+    package func member(_ user: Int) -> OracleMember? { members.first { $0.user == user } }
 
-    mutating func change(_ user: Int, _ change: (inout OracleMember) -> Void) {
+    package mutating func change(_ user: Int, _ change: (inout OracleMember) -> Void) {
         for index in members.indices where members[index].user == user { change(&members[index]) }
     }
 }
 
-struct OracleRecord: Hashable, Sendable {
-    var parent: String?
-    var value: Int
+/// A record that is no share.
+package struct OracleRecord: Hashable, Sendable {
+    package var parent: String?
+    package var value: Int
     /// When it was made: a root that was deleted and made again is another root.
-    var birth: Int
+    package var birth: Int
 }
 
-struct OracleZone: Hashable, Sendable {
-    var birth: Int
-    var records: [String: OracleRecord] = [:]
-    var shares: [String: OracleShare] = [:]
+/// Everything in a zone.
+package struct OracleZone: Hashable, Sendable {
+    package var birth: Int
+    package var records: [String: OracleRecord] = [:]
+    package var shares: [String: OracleShare] = [:]
 }
 
 /// What a URL belongs to: a root, or a zone, as long as it lives.
-struct OracleURL: Hashable, Sendable {
-    var zoneBirth: Int
-    var root: String?
-    var rootBirth: Int?
+package struct OracleURL: Hashable, Sendable {
+    package var zoneBirth: Int
+    package var root: String?
+    package var rootBirth: Int?
     /// Only where the oracle is told wrong.
-    var share: String?
+    package var share: String?
 }
 
 /// Everybody's data, and what each of them may see of it.
-struct SharingOracle: Sendable {
-    var fault: SharingFault?
-    var zones: [Int: OracleZone] = [:]
-    var suspended: Set<Int> = []
+package struct SharingOracle: Sendable {
+    package var fault: SharingFault?
+    package var zones: [Int: OracleZone] = [:]
+    package var suspended: Set<Int> = []
     /// The URL that a share had last, by zone and name.
-    var urls: [Int: [String: OracleURL]] = [:]
+    package var urls: [Int: [String: OracleURL]] = [:]
     private var births = 0
 
-    init(fault: SharingFault? = nil) { self.fault = fault }
+    package init(fault: SharingFault? = nil) { self.fault = fault }
 
-    mutating func nextBirth() -> Int {
+    package mutating func nextBirth() -> Int {
         births += 1
         return births
     }
@@ -75,7 +79,7 @@ struct SharingOracle: Sendable {
     // MARK: Hierarchy
 
     /// The record itself and what it lies under, from below. The rules keep cycles out.
-    func chain(_ name: String, in zone: OracleZone) -> [String] {
+    package func chain(_ name: String, in zone: OracleZone) -> [String] {
         var chain = [name]
         while let parent = zone.records[chain[chain.count - 1]]?.parent, !chain.contains(parent) {
             chain.append(parent)
@@ -83,23 +87,23 @@ struct SharingOracle: Sendable {
         return chain
     }
 
-    func children(of name: String, in zone: OracleZone) -> [String] {
+    package func children(of name: String, in zone: OracleZone) -> [String] {
         zone.records.filter { $0.value.parent == name }.keys.sorted()
     }
 
-    func share(ofRoot name: String, in zone: OracleZone) -> String? {
+    package func share(ofRoot name: String, in zone: OracleZone) -> String? {
         zone.shares.first { $0.value.root == name }?.key
     }
 
     /// The share that a record is in: that of the zone, or of the first root on its way up (SH-05, SH-06).
-    func share(covering name: String, in zone: OracleZone) -> String? {
+    package func share(covering name: String, in zone: OracleZone) -> String? {
         if zone.shares[SharingHistory.zoneShare] != nil { return SharingHistory.zoneShare }
         if fault == .movedOutStays, zone.records[name]?.parent == nil { return zone.shares.keys.sorted().first }
         return chain(name, in: zone).lazy.compactMap { share(ofRoot: $0, in: zone) }.first
     }
 
     /// Whether a root lies at a record or below it.
-    func hasRoot(atOrBelow name: String, in zone: OracleZone) -> Bool {
+    package func hasRoot(atOrBelow name: String, in zone: OracleZone) -> Bool {
         zone.shares.values.contains { share in
             share.root.map { chain($0, in: zone).contains(name) } ?? false
         }
@@ -107,8 +111,10 @@ struct SharingOracle: Sendable {
 
     // MARK: Access
 
+    package func owns(_ user: Int, _ zone: Int) -> Bool { SharingHistory.owners[zone] == user }
+
     /// What somebody who is not the owner may do with a share, and with what is in it.
-    func permission(of user: Int, in share: String?, _ zone: OracleZone) -> Permission {
+    package func permission(of user: Int, in share: String?, _ zone: OracleZone) -> Permission {
         guard let share, let content = zone.shares[share], let member = content.member(user) else { return .none }
         guard member.hasAccepted || fault == .pendingSees else { return .none }
         if member.permission == .none, fault == .permissionNoneSees { return .readOnly }
@@ -117,24 +123,24 @@ struct SharingOracle: Sendable {
     }
 
     /// Whether the zone is there for somebody: their own, or one in which they see something.
-    func sees(_ user: Int, _ zone: Int) -> OracleZone? {
+    package func sees(_ user: Int, _ zone: Int) -> OracleZone? {
         guard let content = zones[zone] else { return nil }
-        if user == zone { return content }
+        if owns(user, zone) { return content }
         let isVisible = content.shares.keys.contains { permission(of: user, in: $0, content) != .none }
         return isVisible || fault == .zoneOutlivesLastShare ? content : nil
     }
 
-    func reads(_ user: Int, _ name: String, _ zone: Int, _ content: OracleZone) -> Bool {
-        user == zone || permission(of: user, in: share(covering: name, in: content), content) != .none
+    package func reads(_ user: Int, _ name: String, _ zone: Int, _ content: OracleZone) -> Bool {
+        owns(user, zone) || permission(of: user, in: share(covering: name, in: content), content) != .none
     }
 
-    func writes(_ user: Int, _ name: String, _ zone: Int, _ content: OracleZone) -> Bool {
-        user == zone || permission(of: user, in: share(covering: name, in: content), content) == .readWrite
+    package func writes(_ user: Int, _ name: String, _ zone: Int, _ content: OracleZone) -> Bool {
+        owns(user, zone) || permission(of: user, in: share(covering: name, in: content), content) == .readWrite
     }
 
     ///
-    func administers(_ user: Int, _ share: OracleShare, _ zone: Int) -> Bool {
-        if user == zone || fault == .anybodyChangesShares { return true }
+    package func administers(_ user: Int, _ share: OracleShare, _ zone: Int) -> Bool {
+        if owns(user, zone) || fault == .anybodyChangesShares { return true }
         return share.member(user)?.role == .administrator && fault != .administratorsChangeNothing
     }
 }

@@ -5,28 +5,26 @@ import StratusKit
 import StratusTestSupport
 
 /// Draws the steps of one history.
-struct SharingGenerator {
+package struct SharingGenerator {
     private var random: SplitMix64
-    private var oracle = SharingOracle()
+    /// Everything after the last step that was drawn or taken.
+    package private(set) var oracle = SharingOracle()
     private var steps: [SharingStep] = []
     private let zones: [Int]
     /// Histories of zones that are shared whole, of records that are, and of both.
     private let zoneShareOdds: Int
 
     /// The history of a seed.
-    static func history(seed: UInt64, stepCount: Int) -> SharingHistory {
-        var generator = SharingGenerator(seed: seed)
+    package static func history(seed: UInt64, stepCount: Int) -> SharingHistory {
+        var generator = SharingGenerator(seed: seed, zones: seed.isMultiple(of: 2) ? [0] : [0, 1])
         generator.begin()
-        while generator.steps.count < stepCount {
-            let step = generator.step()
-            if !step.isAboutSelf { generator.add(step) }
-        }
+        while generator.steps.count < stepCount { _ = generator.next() }
         return SharingHistory(steps: generator.steps)
     }
 
-    private init(seed: UInt64) {
+    package init(seed: UInt64, zones: [Int]) {
         random = SplitMix64(seed: seed)
-        zones = seed.isMultiple(of: 2) ? [0] : [0, 1]
+        self.zones = zones
         zoneShareOdds = [0, 5, 10][Int(seed / 2 % 3)]
     }
 
@@ -36,15 +34,31 @@ struct SharingGenerator {
     }
 
     /// A tree in the first zone, so that there is something to share.
-    private mutating func begin() {
+    @discardableResult
+    package mutating func begin() -> [SharingStep] {
         for zone in zones { add(.create(zone: zone)) }
         add(.save(user: 0, zone: 0, name: "a", above: .nothing, value: 1))
         add(.save(user: 0, zone: 0, name: "b", above: .record("a"), value: 2))
+        return steps
     }
+
+    /// Draws the next step.
+    package mutating func next() -> SharingStep {
+        var step = draw()
+        while step.isAboutSelf { step = draw() }
+        add(step)
+        return step
+    }
+
+    /// Takes a step that somebody else has drawn.
+    package mutating func take(_ step: SharingStep) { add(step) }
+
+    /// The number of steps until now, by which values and shares are named.
+    package var stepCount: Int { steps.count }
 
     // MARK: Choosing
 
-    private mutating func step() -> SharingStep {
+    private mutating func draw() -> SharingStep {
         let zone = random.element(of: zones)
         if oracle.zones[zone] == nil, !random.isOne(in: 4) { return .create(zone: zone) }
         let isBlind = random.isOne(in: 6)
@@ -90,7 +104,7 @@ struct SharingGenerator {
     private mutating func save(_ zone: Int, _ isBlind: Bool) -> SharingStep {
         var name = random.element(of: SharingHistory.recordNames)
         let user = user(zone, isBlind)
-        if user != zone, random.below(3) > 0, let visible = visibleName(user, zone) { name = visible }
+        if !oracle.owns(user, zone), random.below(3) > 0, let visible = visibleName(user, zone) { name = visible }
         let above: PlacedAbove =
             switch random.below(6) {
             case 0: .kept
@@ -114,7 +128,7 @@ struct SharingGenerator {
     }
 
     private mutating func share(_ zone: Int, _ isBlind: Bool) -> SharingStep {
-        let user = isBlind ? random.below(SharingHistory.userCount) : zone
+        let user = isBlind ? random.below(SharingHistory.userCount) : SharingHistory.owners[zone]
         if random.below(10) < zoneShareOdds { return .shareZone(user: user, zone: zone) }
         let existing = oracle.zones[zone]?.records.keys.sorted() ?? []
         let root =
@@ -126,16 +140,16 @@ struct SharingGenerator {
     // MARK: Who and what
 
     private mutating func user(_ zone: Int, _ isBlind: Bool) -> Int {
-        isBlind || random.below(5) < 3 ? random.below(SharingHistory.userCount) : zone
+        isBlind || random.below(5) < 3 ? random.below(SharingHistory.userCount) : SharingHistory.owners[zone]
     }
 
     private mutating func keeper(_ zone: Int, _ isBlind: Bool) -> Int {
-        isBlind || random.isOne(in: 3) ? random.below(SharingHistory.userCount) : zone
+        isBlind || random.isOne(in: 3) ? random.below(SharingHistory.userCount) : SharingHistory.owners[zone]
     }
 
     /// Somebody who is not the owner.
     private mutating func other(_ zone: Int) -> Int {
-        let others = (0..<SharingHistory.userCount).filter { $0 != zone }
+        let others = (0..<SharingHistory.userCount).filter { !oracle.owns($0, zone) }
         return random.element(of: others)
     }
 
@@ -161,7 +175,7 @@ struct SharingGenerator {
 
 extension SharingStep {
     /// Whether somebody changes their own entry in a share, of which the rules say nothing.
-    var isAboutSelf: Bool {
+    package var isAboutSelf: Bool {
         switch self {
         case .invite(let user, _, _, let other, _, _), .remove(let user, _, _, let other),
             .permit(let user, _, _, let other, _):

@@ -1,31 +1,31 @@
 // What people do with records.
 
 import Foundation
-import StratusKit
+package import StratusKit
 
 extension Person {
     /// The type of all records of these tests, and its only field.
-    static let recordType = "Item"
-    static let valueKey = "value"
+    package static let recordType = "Item"
+    package static let valueKey = "value"
 
-    func make(_ place: Place) async -> Outcome {
+    package func make(_ place: Place) async -> Outcome {
         await Outcome.of { try await database(place).save(CKRecordZone(zoneID: zoneID(place))) }
     }
 
-    func drop(_ place: Place) async -> Outcome {
+    package func drop(_ place: Place) async -> Outcome {
         await Outcome.of { try await database(place).deleteRecordZone(withID: zoneID(place)) }
     }
 
-    func record(_ name: String, in place: Place) async throws -> CKRecord {
+    package func record(_ name: String, in place: Place) async throws -> CKRecord {
         try await database(place).record(for: recordID(name, in: place))
     }
 
-    func read(_ name: String, in place: Place) async -> Outcome {
+    package func read(_ name: String, in place: Place) async -> Outcome {
         await Outcome.of { _ = try await record(name, in: place) }
     }
 
     /// Saves a record that is new to this person.
-    func create(_ name: String, under parent: String? = nil, value: Int = 0, in place: Place) async -> Outcome {
+    package func create(_ name: String, under parent: String? = nil, value: Int = 0, in place: Place) async -> Outcome {
         let record = fresh(name, in: place)
         record[Self.valueKey] = value
         if let parent { record.setParent(recordID(parent, in: place)) }
@@ -34,7 +34,7 @@ extension Person {
 
     /// Changes the value of a record: the one that can be fetched; else the one held from before; else blindly, as a client
     /// does that knows nothing but the name.
-    func change(_ name: String, to value: Int, held: CKRecord? = nil, in place: Place) async -> Outcome {
+    package func change(_ name: String, to value: Int, held: CKRecord? = nil, in place: Place) async -> Outcome {
         let found = try? await record(name, in: place)
         let record = found ?? held ?? fresh(name, in: place)
         record[Self.valueKey] = value
@@ -43,19 +43,19 @@ extension Person {
 
     /// Puts a record under another, or under none: the one that can be fetched, else the one held from before, else
     /// blindly.
-    func move(_ name: String, under parent: String?, held: CKRecord? = nil, in place: Place) async -> Outcome {
+    package func move(_ name: String, under parent: String?, held: CKRecord? = nil, in place: Place) async -> Outcome {
         let found = try? await record(name, in: place)
         let record = found ?? held ?? fresh(name, in: place)
         record.setParent(parent.map { recordID($0, in: place) })
         return await save(record, in: place, policy: found ?? held == nil ? .changedKeys : .ifServerRecordUnchanged)
     }
 
-    func delete(_ name: String, in place: Place) async -> Outcome {
+    package func delete(_ name: String, in place: Place) async -> Outcome {
         await Outcome.of { _ = try await database(place).deleteRecord(withID: recordID(name, in: place)) }
     }
 
     /// Whether the zone is one that this person sees, and is in their list.
-    func see(_ place: Place) async -> Outcome {
+    package func see(_ place: Place) async -> Outcome {
         await Outcome.of {
             let id = zoneID(place)
             _ = try await database(place).recordZone(for: id)
@@ -65,11 +65,11 @@ extension Person {
         }
     }
 
-    func fresh(_ name: String, in place: Place) -> CKRecord {
+    package func fresh(_ name: String, in place: Place) -> CKRecord {
         CKRecord(recordType: Self.recordType, recordID: recordID(name, in: place))
     }
 
-    func save(
+    package func save(
         _ record: CKRecord, in place: Place,
         policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
     ) async -> Outcome {
@@ -82,6 +82,8 @@ extension Person {
 }
 
 /// Something that no call of CloudKit's reports, and that a test cannot go on with.
-struct TownError: Error, CustomStringConvertible {
-    let description: String
+package struct TownError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
 }

@@ -1,61 +1,67 @@
 // A store with people in it, each with a container of their own, and what they ask of it by CloudKit's calls alone.
 
-import Foundation
-import StratusKit
+package import Foundation
+package import StratusKit
 
 /// A zone, and the user record of its owner.
-struct Place: Hashable, Sendable, CustomStringConvertible {
-    let zone: String
-    let owner: String
+package struct Place: Hashable, Sendable, CustomStringConvertible {
+    package let zone: String
+    package let owner: String
 
-    init(_ zone: String, of owner: Person) {
+    package init(_ zone: String, of owner: Person) {
         self.zone = zone
         self.owner = owner.userName
     }
 
-    var description: String { zone }
+    package var description: String { zone }
 }
 
 /// Somebody with an account.
-struct Person: Hashable, Sendable, CustomStringConvertible {
-    let name: String
-    let account: Stratus.Account
-    let container: CKContainer
+package struct Person: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    package let account: Stratus.Account
+    package let container: CKContainer
 
-    var userName: String { account.userRecordName }
-    var email: String { "\(name)@example.com" }
-    var description: String { name }
+    package init(name: String, account: Stratus.Account, container: CKContainer) {
+        self.name = name
+        self.account = account
+        self.container = container
+    }
+
+    package var userName: String { account.userRecordName }
+    package var email: String { "\(name)@example.com" }
+    package var description: String { name }
 
     /// The zone as this person names it (D-02).
-    func zoneID(_ place: Place) -> CKRecordZone.ID {
+    package func zoneID(_ place: Place) -> CKRecordZone.ID {
         owns(place)
             ? CKRecordZone.ID(zoneName: place.zone)
             : CKRecordZone.ID(zoneName: place.zone, ownerName: place.owner)
     }
 
     /// The record as this person names it.
-    func recordID(_ name: String, in place: Place) -> CKRecord.ID {
+    package func recordID(_ name: String, in place: Place) -> CKRecord.ID {
         CKRecord.ID(recordName: name, zoneID: zoneID(place))
     }
 
-    func owns(_ place: Place) -> Bool { place.owner == userName }
+    package func owns(_ place: Place) -> Bool { place.owner == userName }
 
     /// The database in which this person finds the zone.
-    func database(_ place: Place) -> CKDatabase {
+    package func database(_ place: Place) -> CKDatabase {
         owns(place) ? container.privateCloudDatabase : container.sharedCloudDatabase
     }
 }
 
 /// A store with people in it.
-final class Town: Sendable {
-    static let containerName = "iCloud.com.example.town"
+package final class Town: Sendable {
+    package static let containerName = "iCloud.com.example.town"
 
-    let store: Stratus
+    package let store: Stratus
     /// In the order in which they were named.
-    let people: [Person]
+    package let people: [Person]
 
     /// A town in memory, or in `directory`.
-    init(
+    package init(
         _ names: [String], in directory: URL? = nil, change: (inout Stratus.Options) -> Void = { _ in }
     ) throws {
         var options = Stratus.Options()
@@ -74,7 +80,7 @@ final class Town: Sendable {
         }
     }
 
-    func person(_ name: String) -> Person? { people.first { $0.name == name } }
+    package func person(_ name: String) -> Person? { people.first { $0.name == name } }
 
     private static func fullName(_ name: String) -> PersonNameComponents {
         var components = PersonNameComponents()
@@ -84,8 +90,11 @@ final class Town: Sendable {
 }
 
 /// A directory that is removed with the object.
-final class ScratchDirectory: Sendable {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-sharing-\(UUID().uuidString)")
+package final class ScratchDirectory: Sendable {
+    package let url = FileManager.default.temporaryDirectory
+        .appendingPathComponent("stratus-sharing-\(UUID().uuidString)")
+
+    package init() {}
 
     deinit { try? FileManager.default.removeItem(at: url) }
 }

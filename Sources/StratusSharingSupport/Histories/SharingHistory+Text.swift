@@ -13,15 +13,17 @@
 //     1 rename A s4 9
 //     2 accept A s4
 
-import StratusKit
+package import StratusKit
 
 /// A line of a history's text that says nothing known.
-struct SharingTextError: Error, CustomStringConvertible {
-    let description: String
+package struct SharingTextError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 extension SharingStep: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         func zoneName(_ zone: Int) -> String { SharingHistory.zoneNames[zone] }
         switch self {
         case .create(let zone): return "create \(zoneName(zone))"
@@ -57,10 +59,10 @@ extension SharingStep: CustomStringConvertible {
 }
 
 extension SharingHistory: CustomStringConvertible {
-    var description: String { steps.map(\.description).joined(separator: "\n") }
+    package var description: String { steps.map(\.description).joined(separator: "\n") }
 
     /// Reads what `description` writes. Empty lines and lines that begin with # are passed over.
-    init(text: String) throws {
+    package init(text: String) throws {
         steps = []
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             var words = StepWords(line: line)
@@ -174,5 +176,17 @@ private struct StepWords {
             throw error("a permission is missing")
         }
         return permission
+    }
+}
+
+extension CKShare.ParticipantPermission {
+    /// The word of scenarios and histories.
+    package var words: String {
+        switch self {
+        case .none: "nothing"
+        case .readOnly: "read-only"
+        case .readWrite: "read-write"
+        default: "unknown"
+        }
     }
 }

@@ -3,11 +3,11 @@
 import StratusCloud
 import StratusKit
 import StratusRecords
-import StratusStore
+package import StratusStore
 
 extension Town {
     /// What is wrong with the store, told in lines; empty where everything fits together.
-    func findings() throws -> [String] {
+    package func findings() throws -> [String] {
         let service = try store.service
         let report = try service.engine.verify()
         return report.findings.map { "\($0)" }
@@ -17,7 +17,7 @@ extension Town {
     }
 
     /// What `body` costs the store.
-    func cost(of body: () async throws -> Void) async throws -> StoreCost {
+    package func cost(of body: () async throws -> Void) async throws -> StoreCost {
         let engine = try store.service.engine
         let before = engine.store.statistics.cost
         try await body()

@@ -1,16 +1,18 @@
 // A history of sharing: what four people do, step by step, as plain values. It can be printed and read again
 // (`SharingHistory+Text`), cut down (`SharingShrinker`) and carried out against a store (`SharingRunner`).
 //
-// People and zones are numbers: the zone n is owned by the person n. Records are named by letters, a share of a record
+// People and zones are numbers. Records are named by letters, a share of a record
 // by a name that no other share of the history has.
 
-import StratusKit
+package import StratusKit
 
-typealias Permission = CKShare.ParticipantPermission
-typealias Role = CKShare.ParticipantRole
+/// What somebody may do with what is shared.
+package typealias Permission = CKShare.ParticipantPermission
+/// How somebody takes part.
+package typealias Role = CKShare.ParticipantRole
 
 /// Where a saved record is put.
-enum PlacedAbove: Hashable, Sendable {
+package enum PlacedAbove: Hashable, Sendable {
     /// Where it is; a new one under nothing.
     case kept
     case nothing
@@ -18,7 +20,7 @@ enum PlacedAbove: Hashable, Sendable {
 }
 
 /// One thing that somebody does.
-enum SharingStep: Hashable, Sendable {
+package enum SharingStep: Hashable, Sendable {
     /// The owner makes the zone, or makes it anew.
     case create(zone: Int)
     case drop(zone: Int)
@@ -39,23 +41,41 @@ enum SharingStep: Hashable, Sendable {
 }
 
 /// Steps, by `userCount` people.
-struct SharingHistory: Hashable, Sendable {
-    static let userCount = 4
-    static let zoneNames = ["A", "B"]
-    static let recordNames = ["a", "b", "c", "d", "e", "f"]
-    static let zoneShare = CKRecordNameZoneWideShare
+package struct SharingHistory: Hashable, Sendable {
+    package static let userCount = 4
+    package static let zoneNames = ["A", "B", "C"]
+    /// Whose each zone is.
+    package static let owners = [0, 1, 0]
+    package static let recordNames = ["a", "b", "c", "d", "e", "f"]
+    package static let zoneShare = CKRecordNameZoneWideShare
 
-    var steps: [SharingStep]
+    package var steps: [SharingStep]
+
+    package init(steps: [SharingStep]) { self.steps = steps }
 
     /// Every name under which a record may lie in a zone.
-    func names(inZone zone: Int) -> [String] {
+    package func names(inZone zone: Int) -> [String] {
         var shares: [String] = []
         for case .share(_, zone, _, let share) in steps { shares.append(share) }
         return Self.recordNames + shares + [Self.zoneShare]
     }
 
-    var zones: [Int] {
+    package var zones: [Int] {
         let created = steps.compactMap { if case .create(let zone) = $0 { zone } else { nil } }
         return Set(created).sorted()
+    }
+}
+
+extension SharingStep {
+    /// Where it happens; nil for what befalls an account.
+    package var zone: Int? {
+        switch self {
+        case .suspend, .restore: nil
+        case .create(let zone), .drop(let zone), .save(_, let zone, _, _, _), .delete(_, let zone, _),
+            .share(_, let zone, _, _), .shareZone(_, let zone), .invite(_, let zone, _, _, _, _),
+            .remove(_, let zone, _, _), .permit(_, let zone, _, _, _), .publish(_, let zone, _, _),
+            .rename(_, let zone, _, _), .accept(_, let zone, _):
+            zone
+        }
     }
 }

@@ -4,22 +4,22 @@ import StratusKit
 
 extension SharingOracle {
     /// Whether somebody sees the share's own record: its owner, and whoever has accepted it with a permission.
-    func seesShare(_ user: Int, _ share: String, _ zone: Int, _ content: OracleZone) -> Bool {
-        user == zone || permission(of: user, in: share, content) != .none
+    package func seesShare(_ user: Int, _ share: String, _ zone: Int, _ content: OracleZone) -> Bool {
+        owns(user, zone) || permission(of: user, in: share, content) != .none
     }
 
     /// X-15: owner and administrators see everybody, others those who have accepted.
-    func visibleMembers(of share: OracleShare, to user: Int, _ zone: Int) -> [OracleMember] {
-        let isKeeper = user == zone || share.member(user)?.role == .administrator
+    package func visibleMembers(of share: OracleShare, to user: Int, _ zone: Int) -> [OracleMember] {
+        let isKeeper = owns(user, zone) || share.member(user)?.role == .administrator
         return share.members.filter {
             isKeeper || $0.hasAccepted || $0.user == user || fault == .everybodySeesPending
         }
     }
 
     /// The zones of somebody's shared database, one shared as a whole with a star; or an error.
-    func sharedZones(of user: Int) -> String {
+    package func sharedZones(of user: Int) -> String {
         if suspended.contains(user), fault != .suspendedSees { return "notAuthenticated" }
-        let names = zones.keys.sorted().filter { $0 != user }.compactMap { zone in
+        let names = zones.keys.sorted().filter { !owns(user, $0) }.compactMap { zone in
             sees(user, zone).map { content in
                 SharingHistory.zoneNames[zone] + (content.shares[SharingHistory.zoneShare] == nil ? "" : "*")
             }
@@ -28,7 +28,7 @@ extension SharingOracle {
     }
 
     /// What a fetch finds.
-    func view(_ name: String, of user: Int, _ zone: Int) -> String {
+    package func view(_ name: String, of user: Int, _ zone: Int) -> String {
         if suspended.contains(user), fault != .suspendedSees { return "notAuthenticated" }
         guard let content = sees(user, zone) else { return "zoneNotFound" }
         if let share = content.shares[name] {
@@ -37,7 +37,7 @@ extension SharingOracle {
         guard let record = content.records[name], reads(user, name, zone, content) else { return "unknownItem" }
         let share = share(ofRoot: name, in: content)
         // X-06.
-        let isParentHidden = share != nil && user != zone && fault != .rootParentIsSeen
+        let isParentHidden = share != nil && !owns(user, zone) && fault != .rootParentIsSeen
         let parent = isParentHidden ? nil : record.parent
         return RecordView.text(value: record.value, parent: parent, share: share)
     }
@@ -49,24 +49,25 @@ extension SharingOracle {
                 isSelf: member.user == user)
         }
         let owner = RecordView.text(
-            user: zone, role: .owner, permission: .readWrite, hasAccepted: true, isSelf: zone == user)
+            user: SharingHistory.owners[zone], role: .owner, permission: .readWrite, hasAccepted: true,
+            isSelf: owns(user, zone))
         return RecordView.text(
             publicPermission: share.publicPermission, title: share.title, participants: members + [owner])
     }
 }
 
 /// How the oracle and the runner write down what is seen.
-enum RecordView {
-    static func text(value: Int, parent: String?, share: String?) -> String {
+package enum RecordView {
+    package static func text(value: Int, parent: String?, share: String?) -> String {
         "value \(value) under \(parent ?? "-")" + (share.map { " shared as \($0)" } ?? "")
     }
 
-    static func text(publicPermission: Permission, title: Int?, participants: [String]) -> String {
+    package static func text(publicPermission: Permission, title: Int?, participants: [String]) -> String {
         "public \(publicPermission.words), title \(title.map { "\($0)" } ?? "-"): "
             + participants.sorted().joined(separator: ", ")
     }
 
-    static func text(user: Int, role: Role, permission: Permission, hasAccepted: Bool, isSelf: Bool) -> String {
+    package static func text(user: Int, role: Role, permission: Permission, hasAccepted: Bool, isSelf: Bool) -> String {
         "\(user) \(role.rawValue) \(permission.words) \(hasAccepted ? "accepted" : "pending")\(isSelf ? " (self)" : "")"
     }
 }

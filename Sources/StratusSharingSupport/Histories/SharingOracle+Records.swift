@@ -1,18 +1,18 @@
 // What becomes of a step, part one: zones and records.
 
-import StratusKit
+package import StratusKit
 
 /// All ends of a step that the rules allow. Where there are several, none of them changes anything.
-typealias Answers = Set<Outcome>
+package typealias Answers = Set<Outcome>
 
 extension Answers {
-    static let done: Answers = [.done]
-    static func refused(_ codes: CKError.Code...) -> Answers { Set(codes.map { .refused($0) }) }
+    package static let done: Answers = [.done]
+    package static func refused(_ codes: CKError.Code...) -> Answers { Set(codes.map { .refused($0) }) }
 }
 
 extension SharingOracle {
     /// Carries the step out, and says how it ends.
-    mutating func apply(_ step: SharingStep) -> Answers {
+    package mutating func apply(_ step: SharingStep) -> Answers {
         switch step {
         case .create(let zone):
             if zones[zone] == nil { zones[zone] = OracleZone(birth: nextBirth()) }
@@ -50,14 +50,16 @@ extension SharingOracle {
         let old = content.records[name]
         let isVisible = old != nil && reads(user, name, zone, content)
         // Participants are not shown a root's own parent and say nothing about it.
-        let isForeignRoot = user != zone && isVisible && share(ofRoot: name, in: content) != nil
+        let isForeignRoot = !owns(user, zone) && isVisible && share(ofRoot: name, in: content) != nil
         let parent: String? =
             switch isForeignRoot ? .kept : above {
             case .kept: isVisible ? old?.parent : nil
             case .nothing: nil
             case .record(let parent): parent
             }
-        if user != zone, let refusal = refusal(old, name, under: parent, by: user, zone, content) { return refusal }
+        if !owns(user, zone), let refusal = refusal(old, name, under: parent, by: user, zone, content) {
+            return refusal
+        }
         if let parent, parent != old?.parent || old == nil {
             guard content.records[parent] != nil, !chain(parent, in: content).contains(name) else {
                 return .refused(.referenceViolation)
@@ -115,7 +117,7 @@ extension SharingOracle {
             return fault == .unseenDeletionFails ? .refused(.unknownItem) : .done
         }
         let share = share(ofRoot: name, in: content)
-        if user != zone {
+        if !owns(user, zone) {
             guard writes(user, name, zone, content) else { return .refused(.permissionFailure) }
             if share != nil, fault != .participantsDeleteRoots { return .refused(.permissionFailure) }
         }
@@ -132,7 +134,7 @@ extension SharingOracle {
     /// The owner stops a share (SH-10), a participant leaves it (P-13); for others there is none.
     private mutating func end(_ name: String, by user: Int, _ zone: Int, _ content: OracleZone) -> Answers {
         var content = content
-        if user == zone || fault == .leavingEndsAll {
+        if owns(user, zone) || fault == .leavingEndsAll {
             if fault != .stoppingEndsNothing { content.shares[name] = nil }
         } else if permission(of: user, in: name, content) != .none {
             content.shares[name]?.members.removeAll { $0.user == user }
@@ -144,7 +146,7 @@ extension SharingOracle {
 
 extension SharingStep {
     /// Who does it; nil for what owners and hosts do.
-    var user: Int? {
+    package var user: Int? {
         switch self {
         case .create, .drop, .suspend, .restore: nil
         case .save(let user, _, _, _, _), .delete(let user, _, _), .share(let user, _, _, _), .shareZone(let user, _),

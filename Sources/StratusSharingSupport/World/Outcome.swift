@@ -1,20 +1,20 @@
 // How a call ended, as a value that tests compare and print.
 
 import Foundation
-import StratusKit
+package import StratusKit
 
 /// How a call ended.
-enum Outcome: Hashable, Sendable, CustomStringConvertible {
+package enum Outcome: Hashable, Sendable, CustomStringConvertible {
     case done
     case refused(CKError.Code)
     /// An error that is none of CloudKit's: always a fault.
     case strange(String)
 
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         self = (error as? CKError).map { .refused($0.code) } ?? .strange("\(error)")
     }
 
-    init<Value>(_ result: Result<Value, any Error>?) {
+    package init<Value>(_ result: Result<Value, any Error>?) {
         switch result {
         case .success: self = .done
         case .failure(let error): self = Outcome(error)
@@ -23,16 +23,16 @@ enum Outcome: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// How `body` ends.
-    static func of(_ body: () async throws -> Void) async -> Outcome {
+    package static func of(_ body: () async throws -> Void) async -> Outcome {
         do {
             try await body()
             return .done
         } catch { return Outcome(error) }
     }
 
-    var isDone: Bool { self == .done }
+    package var isDone: Bool { self == .done }
 
-    var description: String {
+    package var description: String {
         switch self {
         case .done: "done"
         case .refused(let code): "\(code)"
@@ -43,7 +43,7 @@ enum Outcome: Hashable, Sendable, CustomStringConvertible {
 
 extension CKError.Code {
     /// The code that is written like this: `permissionFailure`.
-    init?(name: String) {
+    package init?(name: String) {
         guard let code = CKError.Code.allCases.first(where: { "\($0)" == name }) else { return nil }
         self = code
     }

@@ -3,7 +3,7 @@
 import StratusKit
 
 extension SharingOracle {
-    mutating func applyToShare(_ step: SharingStep) -> Answers {
+    package mutating func applyToShare(_ step: SharingStep) -> Answers {
         switch step {
         case .share(let user, let zone, let root, let share): return makeShare(share, root: root, by: user, zone)
         case .shareZone(let user, let zone):
@@ -42,7 +42,7 @@ extension SharingOracle {
     // MARK: Making
 
     private mutating func makeShare(_ share: String, root: String?, by user: Int, _ zone: Int) -> Answers {
-        guard user == zone else {
+        guard owns(user, zone) else {
             // SH-01: only in the private database.
             let answers: Answers = .refused(.invalidArguments, .permissionFailure)
             guard let content = sees(user, zone) else { return answers.union(Answers.refused(.zoneNotFound)) }
@@ -143,7 +143,7 @@ extension SharingOracle {
             url.root.map({ content.records[$0]?.birth == url.rootBirth }) ?? true,
             var joined = content.shares[name]
         else { return .refused(.unknownItem) }
-        if user == zone { return .done }
+        if owns(user, zone) { return .done }
         if let member = joined.member(user) {
             if member.hasAccepted, fault == .acceptingTwiceFails { return .refused(.participantAlreadyInvited) }
             joined.change(user) { $0.hasAccepted = true }

@@ -1,0 +1,119 @@
+// A history of change feeds: what people do (`SharingStep`), and what readers read meanwhile, as plain values.
+// Readers are numbered; each stands at a token, and keeps what it has been told until then. A reader that nobody
+// moves keeps its token for ever, and others begin where it stands, so that tokens of every age are read from.
+
+import StratusKit
+import StratusSharingSupport
+
+/// What somebody reads the changes of.
+enum FeedPlace: Hashable, Sendable {
+    case zone(Int)
+    /// The zones of the person's private database, and of the shared one.
+    case privateZones, sharedZones
+}
+
+/// One thing that happens.
+enum FeedStep: Hashable, Sendable {
+    case act(SharingStep)
+    /// A new reader, which has read nothing, or stands where another one stands.
+    case begin(reader: Int, user: Int, FeedPlace, from: Int?)
+    /// One page; with limit 0 as long as the server likes.
+    case page(reader: Int, limit: Int)
+    /// All pages to the end. In between nobody writes.
+    case finish(reader: Int, limit: Int)
+    /// The same by an operation that fetches all changes.
+    case operate(reader: Int, limit: Int)
+    /// The background work is done.
+    case upkeep
+    /// Time passes until all history is older than the store keeps it, and the background work is done.
+    case age
+}
+
+/// Steps, by `SharingHistory.userCount` people.
+struct FeedHistory: Hashable, Sendable {
+    var steps: [FeedStep]
+}
+
+extension FeedPlace: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .zone(let zone): SharingHistory.zoneNames[zone]
+        case .privateZones: "private"
+        case .sharedZones: "shared"
+        }
+    }
+
+    init?(word: Substring) {
+        switch word {
+        case "private": self = .privateZones
+        case "shared": self = .sharedZones
+        default:
+            guard let zone = SharingHistory.zoneNames.firstIndex(of: String(word)) else { return nil }
+            self = .zone(zone)
+        }
+    }
+}
+
+// As text, one step a line; what people do is written as histories of sharing are:
+//
+//     read 12 of 2 in A             a new reader of person 2
+//     read 13 of 2 in shared from 9
+//     page 12 by 3
+//     finish 12 by 0
+//     operate 12 by 2
+//     upkeep
+//     age
+
+extension FeedStep: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .act(let step): "\(step)"
+        case .begin(let reader, let user, let place, let from):
+            "read \(reader) of \(user) in \(place)" + (from.map { " from \($0)" } ?? "")
+        case .page(let reader, let limit): "page \(reader) by \(limit)"
+        case .finish(let reader, let limit): "finish \(reader) by \(limit)"
+        case .operate(let reader, let limit): "operate \(reader) by \(limit)"
+        case .upkeep: "upkeep"
+        case .age: "age"
+        }
+    }
+}
+
+extension FeedHistory: CustomStringConvertible {
+    var description: String { steps.map(\.description).joined(separator: "\n") }
+
+    /// Reads what `description` writes. Empty lines and lines that begin with # are passed over.
+    init(text: String) throws {
+        steps = try text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(FeedStep.init(line:))
+    }
+}
+
+extension FeedStep {
+    init(line: Substring) throws {
+        let words = line.split(separator: " ")
+        func number(_ index: Int) -> Int? { words.indices.contains(index) ? Int(words[index]) : nil }
+        switch (words.first, words.count) {
+        case ("upkeep", 1): self = .upkeep
+        case ("age", 1): self = .age
+        case ("page", 4), ("finish", 4), ("operate", 4):
+            guard let reader = number(1), let limit = number(3) else { throw Self.error(line) }
+            switch words[0] {
+            case "page": self = .page(reader: reader, limit: limit)
+            case "finish": self = .finish(reader: reader, limit: limit)
+            default: self = .operate(reader: reader, limit: limit)
+            }
+        case ("read", 6), ("read", 8):
+            guard let reader = number(1), let user = number(3), (0..<SharingHistory.userCount).contains(user),
+                let place = FeedPlace(word: words[5]), words.count == 6 || number(7) != nil
+            else { throw Self.error(line) }
+            self = .begin(reader: reader, user: user, place, from: number(7))
+        default:
+            guard let step = try SharingHistory(text: String(line)).steps.first else { throw Self.error(line) }
+            self = .act(step)
+        }
+    }
+
+    private static func error(_ line: Substring) -> SharingTextError {
+        SharingTextError(description: "no step is written like this: \(line)")
+    }
+}

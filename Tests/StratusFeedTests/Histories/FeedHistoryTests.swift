@@ -1,0 +1,124 @@
+// Random histories of change feeds against the oracle. On a failure the seed and the shortest history are printed. To
+// run again:
+//
+//     STRATUS_SEED=17 swift test --filter FeedHistoryTests                 one seed, in memory and on LevelDB
+//     STRATUS_FEED_HISTORY=file swift test --filter FeedHistoryTests       one history, as it was printed
+//     STRATUS_SOAK=1 swift test --filter FeedHistorySoakTests              20,000 longer histories, or
+//                                      STRATUS_HISTORIES of STRATUS_HISTORY_STEPS from STRATUS_FIRST_HISTORY on
+
+import Foundation
+import StratusKit
+import StratusSharingSupport
+import Testing
+
+private enum Settings {
+    static let environment = ProcessInfo.processInfo.environment
+    static let isSoak = environment["STRATUS_SOAK"] == "1"
+    static let seed = environment["STRATUS_SEED"].flatMap { UInt64($0) }
+    static let historyPath = environment["STRATUS_FEED_HISTORY"]
+    static let isReplay = seed != nil || historyPath != nil
+    static let soakSeeds: ClosedRange<UInt64> = {
+        let first = environment["STRATUS_FIRST_HISTORY"].flatMap { UInt64($0) } ?? 1
+        let count = environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20_000
+        return first...max(first, first &+ count &- 1)
+    }()
+    static let soakSize = FeedGenerator.Size(
+        actCount: environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200, readPercentage: 100,
+        lastReaderCount: 6)
+    /// Histories run at the same time.
+    static let partCount: UInt64 = 4
+    /// The histories of every run of the tests.
+    static let seeds: ClosedRange<UInt64> = 1...200
+    static let size = FeedGenerator.Size(actCount: 100)
+    /// Of so many of them one runs on LevelDB too.
+    static let seedsPerLevelDB: UInt64 = 25
+}
+
+/// Runs every history of one part until one fails.
+private func runHistories(
+    _ seeds: ClosedRange<UInt64>, part: UInt64, _ size: FeedGenerator.Size, seedsPerLevelDB: UInt64
+) async throws -> String? {
+    for seed in seeds where seed % Settings.partCount == part {
+        let history = FeedGenerator.history(seed: seed, size)
+        if let report = try await FeedReport.failure(of: history, seed: seed) { return report }
+        guard seed / Settings.partCount % seedsPerLevelDB == 0 else { continue }
+        if let report = try await FeedReport.failure(of: history, seed: seed, onLevelDB: true) { return report }
+    }
+    return nil
+}
+
+@Suite("Histories of feeds")
+struct FeedHistoryTests {
+    @Test(
+        """
+        [T-03][T-04][T-06][T-07][T-08][T-09][T-10][T-12][T-14][T-17][D-06][D-08][D-12][SH-13][X-03][X-16][M-08] from \
+        every token and in pages of every size readers are told what they may see, and nothing else, while others write
+        """, .enabled(if: !Settings.isReplay), arguments: 0..<Settings.partCount)
+    func randomHistories(part: UInt64) async throws {
+        let report = try await runHistories(
+            Settings.seeds, part: part, Settings.size, seedsPerLevelDB: Settings.seedsPerLevelDB)
+        if let report { Issue.record("\(report)") }
+    }
+
+    @Test("one history is run again", .enabled(if: Settings.isReplay))
+    func replay() async throws {
+        var history = FeedGenerator.history(
+            seed: Settings.seed ?? 0, Settings.isSoak ? Settings.soakSize : Settings.size)
+        if let path = Settings.historyPath {
+            history = try FeedHistory(text: String(contentsOfFile: path, encoding: .utf8))
+        }
+        for onLevelDB in [false, true] {
+            let report = try await FeedReport.failure(of: history, seed: Settings.seed, onLevelDB: onLevelDB)
+            if let report { Issue.record("\(report)") }
+        }
+    }
+
+    @Test("a history reads back from its text", arguments: 1..<9 as Range<UInt64>)
+    func text(seed: UInt64) throws {
+        let history = FeedGenerator.history(seed: seed, FeedGenerator.Size(actCount: 60))
+        #expect(try FeedHistory(text: "# a comment\n\n\(history)\n") == history)
+    }
+
+    @Test(
+        "a line that says nothing known is refused",
+        arguments: ["read 1 of 9 in A", "read 1 of 2 in D", "page 1", "finish a by 2", "0 dance A b", "age 2"])
+    func badText(line: String) {
+        #expect(throws: SharingTextError.self) { try FeedHistory(text: line) }
+    }
+}
+
+@Suite("The checker of histories of feeds")
+struct FeedCheckerTests {
+    private static let size = FeedGenerator.Size(actCount: 60)
+
+    @Test("a feed that is wrong is found out", arguments: FeedFault.allCases)
+    func wrongFeed(fault: FeedFault) async throws {
+        for seed in 1...40 as ClosedRange<UInt64> {
+            let history = FeedGenerator.history(seed: seed, Self.size)
+            let isFound = try await FeedRunner.failure(of: history, fault: fault) != nil
+            if isFound, try await FeedRunner.failure(of: history) == nil { return }
+        }
+        Issue.record("nobody notices that \(fault)")
+    }
+
+    @Test("what is found is shown by a short history")
+    func shortest() async throws {
+        let history = FeedGenerator.history(seed: 3, FeedGenerator.Size(actCount: 30))
+        let shortest = try await StepShrinker.shortest(history.steps, maximumRunCount: 150) {
+            try await FeedRunner.failure(of: FeedHistory(steps: $0), fault: .recordIsLost) != nil
+        }
+        #expect(shortest.count <= 4, "\(FeedHistory(steps: shortest))")
+        #expect(try await FeedRunner.failure(of: FeedHistory(steps: shortest))?.description == nil)
+    }
+}
+
+@Suite("Long histories of feeds")
+struct FeedHistorySoakTests {
+    @Test(
+        "in long histories readers are told what they may see, and nothing else", .enabled(if: Settings.isSoak),
+        arguments: 0..<Settings.partCount)
+    func longHistories(part: UInt64) async throws {
+        let report = try await runHistories(Settings.soakSeeds, part: part, Settings.soakSize, seedsPerLevelDB: 20)
+        if let report { Issue.record("\(report)") }
+    }
+}

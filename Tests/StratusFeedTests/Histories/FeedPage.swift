@@ -1,0 +1,36 @@
+// One page of a feed, as plain values: records by name and in the words of `RecordView`, or zones by name.
+
+import StratusKit
+import StratusSharingSupport
+
+/// A record that a page tells of; of a zone only the name is told.
+struct ToldRecord: Hashable, Sendable {
+    var text: String
+    var tag: String?
+}
+
+/// A page.
+struct FeedPage: Sendable {
+    var changed: [String: ToldRecord] = [:]
+    /// With the type of a record, and the reason of a zone's end.
+    var deleted: [String: String] = [:]
+    /// Entries as they were counted; a name that is told twice counts twice.
+    var entryCount = 0
+    var token: CKServerChangeToken?
+    var isMoreComing = false
+}
+
+/// What a reader is answered: pages, of which all but the last say that there are more, or a refusal.
+enum FeedAnswer: Sendable {
+    case pages([FeedPage])
+    case refused(Outcome)
+}
+
+/// Where a history and the oracle parted.
+struct FeedFailure: Error, CustomStringConvertible {
+    /// Nil where the store does not verify.
+    let step: FeedStep?
+    let message: String
+
+    var description: String { "\(step.map { "at '\($0)': " } ?? "")\(message)" }
+}

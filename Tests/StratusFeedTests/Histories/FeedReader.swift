@@ -1,0 +1,26 @@
+// Somebody who reads: a token, and what was told until then.
+
+import StratusKit
+
+/// A reader's replica and where it stands.
+struct FeedReader {
+    let user: Int
+    let place: FeedPlace
+    var token: CKServerChangeToken?
+    /// What was told, by name.
+    var replica: [String: ToldRecord] = [:]
+    /// The moment whose state the replica had last, or at which the first page was read: nothing that was gone before
+    /// may be told. Nil before the first page.
+    var since: Int?
+    /// The birth of the zone that is read.
+    var birth: Int?
+    /// For zones of a database the moment at which each was told last.
+    var told: [String: Int] = [:]
+    /// The moment at which nothing more was coming.
+    var endMoment: Int?
+    var isAtEnd = false
+    /// The moment of the last page.
+    var readMoment = 0
+
+    mutating func forget() { self = FeedReader(user: user, place: place) }
+}

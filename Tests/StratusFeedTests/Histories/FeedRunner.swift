@@ -1,0 +1,175 @@
+// Carries a history of feeds out against a store, by CloudKit's calls alone, and compares every page with what the
+// reader may see at that moment, and every replica with all that they may see when no more is coming.
+
+import Foundation
+import StratusKit
+import StratusSharingSupport
+
+/// One run of a history.
+struct FeedRunner {
+    /// A reader that has read so many pages gets nowhere.
+    private static let maximumPageCount = 100
+
+    private let history: FeedHistory
+    private let clock: Stratus.ManualClock
+    private var performer: SharingPerformer
+    private let oracle = FeedOracle()
+    private let source: FeedSource
+    private var readers: [Int: FeedReader] = [:]
+    /// Tokens older than this may have expired.
+    private var ageMoment = 0
+
+    /// Where the history and the oracle part; nil when they never do.
+    static func failure(
+        of history: FeedHistory, in directory: URL? = nil, fault: FeedFault? = nil
+    ) async throws -> FeedFailure? {
+        var runner = try FeedRunner(history, directory, fault)
+        let town = runner.performer.town
+        var failure: FeedFailure?
+        do { try await runner.run() } catch let error as FeedFailure { failure = error }
+        if directory != nil { await town.close() }
+        return failure
+    }
+
+    private init(_ history: FeedHistory, _ directory: URL?, _ fault: FeedFault?) throws {
+        self.history = history
+        let clock = Stratus.ManualClock()
+        self.clock = clock
+        performer = try SharingPerformer(in: directory) { $0.clock = .manual(clock) }
+        source = FeedSource(performer: performer, fault: fault, oracle: oracle)
+    }
+
+    private mutating func run() async throws {
+        for step in history.steps {
+            do { try await carryOut(step) } catch let failure as FeedFailure {
+                throw FeedFailure(step: step, message: failure.message)
+            }
+        }
+        do { try await compareTags() } catch let failure as FeedFailure {
+            throw FeedFailure(step: history.steps.last, message: failure.message)
+        }
+    }
+
+    private mutating func carryOut(_ step: FeedStep) async throws {
+        switch step {
+        case .act(let act): try await carryOut(act)
+        case .begin(let reader, let user, let place, let from):
+            let old = from.flatMap { readers[$0] }
+            let isSame = old?.user == user && old?.place == place
+            readers[reader] = isSame ? old : FeedReader(user: user, place: place)
+        case .page(let reader, let limit): _ = try await read(reader, limit: limit, isOnePage: true)
+        case .finish(let reader, let limit): try await finish(reader, limit: limit)
+        case .operate(let reader, let limit):
+            try await read(reader, limit: limit) { try await $0.allPages(for: $1, limit: limit) }
+        case .upkeep: try upkeep()
+        case .age:
+            clock.advance(by: 31 * 24 * 3600)
+            try upkeep()
+            ageMoment = oracle.moment + 1
+        }
+    }
+
+    private mutating func carryOut(_ act: SharingStep) async throws {
+        let outcome = await performer.carryOut(act)
+        let answers = oracle.apply(act)
+        guard answers.contains(outcome) else {
+            let wanted = answers.map(\.description).sorted().joined(separator: " or ")
+            throw FeedFailure(step: nil, message: "it is \(outcome), and not \(wanted)")
+        }
+        guard outcome.isDone else { return }
+        switch act {
+        case .share(let user, let zone, _, let share): try await learnURL(of: share, user, zone)
+        case .shareZone(let user, let zone): try await learnURL(of: SharingHistory.zoneShare, user, zone)
+        default: break
+        }
+    }
+
+    private mutating func learnURL(of share: String, _ user: Int, _ zone: Int) async throws {
+        let saved = try await performer.town.people[user].shareRecord(share, in: performer.place(zone))
+        if let url = saved.url { performer.learn(url, of: share, zone) }
+    }
+
+    private func upkeep() throws {
+        try performer.town.store.performUpkeep()
+        let findings = try performer.town.findings()
+        guard findings.isEmpty else {
+            throw FeedFailure(step: nil, message: "the store does not verify: \(findings.joined(separator: "; "))")
+        }
+    }
+
+    // MARK: Reading
+
+    private mutating func finish(_ number: Int, limit: Int) async throws {
+        for _ in 0..<Self.maximumPageCount {
+            guard try await read(number, limit: limit, isOnePage: true) else { return }
+        }
+        throw FeedFailure(step: nil, message: "there is more after \(Self.maximumPageCount) pages")
+    }
+
+    /// Whether more is coming.
+    private mutating func read(_ number: Int, limit: Int, isOnePage: Bool) async throws -> Bool {
+        try await read(number, limit: limit) { try await $0.page(for: $1, limit: limit) }
+    }
+
+    @discardableResult
+    private mutating func read(
+        _ number: Int, limit: Int, _ ask: (FeedSource, FeedReader) async throws -> FeedAnswer
+    ) async throws -> Bool {
+        guard var reader = readers[number] else { return false }
+        defer { readers[number] = reader }
+        let answers = answers(to: reader)
+        let answer = try await ask(source, reader)
+        var outcome = Outcome.done
+        if case .refused(let refusal) = answer { outcome = refusal }
+        guard answers.contains(outcome) else {
+            let wanted = answers.map(\.description).sorted().joined(separator: " or ")
+            throw FeedFailure(step: nil, message: "\(reader.user) is answered \(outcome), and not \(wanted)")
+        }
+        guard case .pages(let pages) = answer else {
+            if outcome == .refused(.changeTokenExpired) { reader.forget() }
+            return false
+        }
+        for page in pages { try reader.take(page, limit: limit, oracle) }
+        return pages.last?.isMoreComing ?? false
+    }
+
+    /// How a reader may be answered.
+    private func answers(to reader: FeedReader) -> Answers {
+        if oracle.isSuspended(reader.user) { return .refused(.notAuthenticated) }
+        if case .zone(let zone) = reader.place {
+            // T-10, D-08.
+            guard oracle.view(reader.user, zone, at: oracle.moment) != nil else { return .refused(.zoneNotFound) }
+            // T-09.
+            if reader.token != nil, reader.birth != oracle.birth(of: zone) { return .refused(.changeTokenExpired) }
+        }
+        let isOld = reader.token != nil && reader.readMoment < ageMoment
+        return isOld ? [.done, .refused(.changeTokenExpired)] : .done
+    }
+
+    /// Replicas that stand at the end hold the very versions that can be fetched.
+    private func compareTags() async throws {
+        var fetched: [String: [String: String]] = [:]
+        for (_, reader) in readers.sorted(by: { $0.key < $1.key }) {
+            guard case .zone(let zone) = reader.place, reader.isAtEnd, reader.readMoment == oracle.moment,
+                !oracle.isSuspended(reader.user)
+            else { continue }
+            let key = "\(reader.user) \(zone)"
+            if fetched[key] == nil { fetched[key] = try await tags(for: reader, zone) }
+            for (name, told) in reader.replica where fetched[key]?[name] != told.tag {
+                throw FeedFailure(
+                    step: nil, message: "\(reader.user) holds an old version of \(reader.place) \(name)")
+            }
+        }
+    }
+
+    private func tags(for reader: FeedReader, _ zone: Int) async throws -> [String: String] {
+        let person = performer.town.people[reader.user]
+        let place = performer.place(zone)
+        let ids = reader.replica.keys.map { person.recordID($0, in: place) }
+        var tags: [String: String] = [:]
+        for (id, result) in try await person.database(place).records(for: ids) {
+            tags[id.recordName] = try? result.get().recordChangeTag
+        }
+        return tags
+    }
+}

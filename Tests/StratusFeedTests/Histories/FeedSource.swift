@@ -1,0 +1,108 @@
+// Asks the feeds as a client does: page by page with the calls of `CKDatabase`, or everything with an operation. What
+// is answered is checked for being well formed and made plain values; `fault` distorts it, to show that the checks
+// see it.
+
+import StratusKit
+import StratusSharingSupport
+
+/// The feeds of a town.
+struct FeedSource {
+    let performer: SharingPerformer
+    let fault: FeedFault?
+    let oracle: FeedOracle
+
+    var town: Town { performer.town }
+
+    /// One page.
+    func page(for reader: FeedReader, limit: Int) async throws -> FeedAnswer {
+        let asked = fault == .limitIsIgnored ? nil : limit == 0 ? nil : limit
+        var answer = FeedAnswer.refused(Outcome.done)
+        do {
+            switch reader.place {
+            case .zone(let zone): answer = .pages([try await zonePage(reader, zone, asked)])
+            case .privateZones, .sharedZones: answer = .pages([try await databasePage(reader, asked)])
+            }
+        } catch let failure as FeedFailure { throw failure } catch { answer = .refused(Outcome(error)) }
+        return distorted(answer, reader)
+    }
+
+    private func zonePage(_ reader: FeedReader, _ zone: Int, _ limit: Int?) async throws -> FeedPage {
+        let (person, place) = (town.people[reader.user], performer.place(zone))
+        let answer = try await person.database(place).recordZoneChanges(
+            inZoneWith: person.zoneID(place), since: reader.token, desiredKeys: nil, resultsLimit: limit)
+        var page = FeedPage(token: answer.changeToken, isMoreComing: answer.moreComing)
+        for (id, result) in answer.modificationResultsByID {
+            try add(id, result.map(\.record), to: &page, reader, zone)
+        }
+        for deletion in answer.deletions { try add(deletion.recordID, deletion.recordType, to: &page, reader, zone) }
+        return page
+    }
+
+    private func databasePage(_ reader: FeedReader, _ limit: Int?) async throws -> FeedPage {
+        let answer = try await database(of: reader).databaseChanges(since: reader.token, resultsLimit: limit)
+        var page = FeedPage(token: answer.changeToken, isMoreComing: answer.moreComing)
+        for modification in answer.modifications { try add(modification.zoneID, nil, to: &page, reader) }
+        for deletion in answer.deletions { try add(deletion.zoneID, "\(deletion.reason)", to: &page, reader) }
+        return page
+    }
+
+    func database(of reader: FeedReader) -> CKDatabase {
+        let container = town.people[reader.user].container
+        return reader.place == .privateZones ? container.privateCloudDatabase : container.sharedCloudDatabase
+    }
+
+    // MARK: Entries
+
+    private func name(of id: CKRecord.ID, _ reader: FeedReader, _ zone: Int) throws -> String {
+        guard id.zoneID == town.people[reader.user].zoneID(performer.place(zone)) else {
+            throw FeedFailure(step: nil, message: "a record of another zone is told: \(id)")
+        }
+        return id.recordName
+    }
+
+    func add(
+        _ id: CKRecord.ID, _ result: Result<CKRecord, any Error>, to page: inout FeedPage, _ reader: FeedReader,
+        _ zone: Int
+    ) throws {
+        let name = try name(of: id, reader, zone)
+        let record: CKRecord
+        do { record = try result.get() } catch {
+            throw FeedFailure(step: nil, message: "instead of \(name) there is an error: \(Outcome(error))")
+        }
+        guard record.recordID == id else { throw FeedFailure(step: nil, message: "\(name) is told under another name") }
+        guard page.changed.updateValue(told(record, to: reader.user), forKey: name) == nil else {
+            throw FeedFailure(step: nil, message: "one page tells \(name) twice")
+        }
+        page.entryCount += 1
+    }
+
+    func told(_ record: CKRecord, to user: Int) -> ToldRecord {
+        ToldRecord(text: town.view(of: record, to: user), tag: record.recordChangeTag)
+    }
+
+    func add(
+        _ id: CKRecord.ID, _ type: String, to page: inout FeedPage, _ reader: FeedReader, _ zone: Int
+    ) throws {
+        let name = try name(of: id, reader, zone)
+        guard page.deleted.updateValue(type, forKey: name) == nil else {
+            throw FeedFailure(step: nil, message: "one page deletes \(name) twice")
+        }
+        page.entryCount += 1
+    }
+
+    /// A zone that changed, or with a reason one that is gone.
+    func add(_ id: CKRecordZone.ID, _ reason: String?, to page: inout FeedPage, _ reader: FeedReader) throws {
+        let person = town.people[reader.user]
+        let zone = SharingHistory.zoneNames.indices.first { person.zoneID(performer.place($0)) == id }
+        let isForeign = zone.map { !person.owns(performer.place($0)) }
+        guard let zone, isForeign == (reader.place == .sharedZones) else {
+            throw FeedFailure(step: nil, message: "the database tells of a zone of another one: \(id)")
+        }
+        let name = SharingHistory.zoneNames[zone]
+        let isFirst =
+            reason.map { page.deleted.updateValue($0, forKey: name) == nil }
+            ?? (page.changed.updateValue(ToldRecord(text: "", tag: nil), forKey: name) == nil)
+        guard isFirst else { throw FeedFailure(step: nil, message: "one page tells the zone \(name) twice") }
+        page.entryCount += 1
+    }
+}
