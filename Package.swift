@@ -32,7 +32,8 @@ let package = Package(
         .target(name: "StratusLayout", dependencies: ["StratusTuple", "StratusModel"]),
 
         // Floor 3: records, indexes, hierarchy.
-        .target(name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel", "StratusTuple"]),
+        .target(
+            name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel", "StratusTuple"]),
 
         // Floor 4: what the server decides.
         .target(
