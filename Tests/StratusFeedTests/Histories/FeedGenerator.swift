@@ -39,7 +39,7 @@ struct FeedGenerator {
         for act in generator.acts.begin() { generator.add(act, size) }
         for _ in 0..<size.actCount {
             generator.add(generator.act(), size)
-            if generator.random.isOne(in: 200) { generator.steps.append(.age) }
+            if generator.random.isOne(in: 50) { generator.pass() }
         }
         generator.end(size)
         return FeedHistory(steps: generator.steps)
@@ -50,6 +50,10 @@ struct FeedGenerator {
         // One zone, two of one owner, and those beside one of somebody else's.
         zones = [[0], [0, 2], [0, 2], [0, 1, 2]][Int(seed % 4)]
         acts = SharingGenerator(seed: seed, zones: zones)
+    }
+
+    private mutating func pass() {
+        steps.append(random.isOne(in: 3) ? .upkeep : .age(days: random.element(of: [4, 12, 20, 31])))
     }
 
     // MARK: Acting
@@ -104,13 +108,12 @@ struct FeedGenerator {
     /// and changes nothing.
     private mutating func end(_ size: Size) {
         for reader in open { finish(reader) }
-        let isAged = random.isOne(in: 8)
         for user in 0..<SharingHistory.userCount {
             for place in places(of: user) {
                 for _ in 0..<size.lastReaderCount { finish(begin(user, place)) }
             }
         }
-        steps.append(isAged ? .age : .upkeep)
+        pass()
         for user in 0..<SharingHistory.userCount {
             for place in places(of: user) { finish(begin(user, place)) }
         }

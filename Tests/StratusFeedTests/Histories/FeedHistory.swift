@@ -25,8 +25,8 @@ enum FeedStep: Hashable, Sendable {
     case operate(reader: Int, limit: Int)
     /// The background work is done.
     case upkeep
-    /// Time passes until all history is older than the store keeps it, and the background work is done.
-    case age
+    /// So many days pass, and the background work is done. The store keeps history for thirty.
+    case age(days: Int)
 }
 
 /// Steps, by `SharingHistory.userCount` people.
@@ -62,7 +62,7 @@ extension FeedPlace: CustomStringConvertible {
 //     finish 12 by 0
 //     operate 12 by 2
 //     upkeep
-//     age
+//     age 20
 
 extension FeedStep: CustomStringConvertible {
     var description: String {
@@ -74,7 +74,7 @@ extension FeedStep: CustomStringConvertible {
         case .finish(let reader, let limit): "finish \(reader) by \(limit)"
         case .operate(let reader, let limit): "operate \(reader) by \(limit)"
         case .upkeep: "upkeep"
-        case .age: "age"
+        case .age(let days): "age \(days)"
         }
     }
 }
@@ -94,7 +94,9 @@ extension FeedStep {
         func number(_ index: Int) -> Int? { words.indices.contains(index) ? Int(words[index]) : nil }
         switch (words.first, words.count) {
         case ("upkeep", 1): self = .upkeep
-        case ("age", 1): self = .age
+        case ("age", 2):
+            guard let days = number(1) else { throw Self.error(line) }
+            self = .age(days: days)
         case ("page", 4), ("finish", 4), ("operate", 4):
             guard let reader = number(1), let limit = number(3) else { throw Self.error(line) }
             switch words[0] {

@@ -81,7 +81,7 @@ struct FeedHistoryTests {
 
     @Test(
         "a line that says nothing known is refused",
-        arguments: ["read 1 of 9 in A", "read 1 of 2 in D", "page 1", "finish a by 2", "0 dance A b", "age 2"])
+        arguments: ["read 1 of 9 in A", "read 1 of 2 in D", "page 1", "finish a by 2", "0 dance A b", "age"])
     func badText(line: String) {
         #expect(throws: SharingTextError.self) { try FeedHistory(text: line) }
     }

@@ -1,5 +1,6 @@
 // Somebody who reads: a token, and what was told until then.
 
+import Foundation
 import StratusKit
 
 /// A reader's replica and where it stands.
@@ -12,6 +13,8 @@ struct FeedReader {
     /// The moment whose state the replica had last, or at which the first page was read: nothing that was gone before
     /// may be told. Nil before the first page.
     var since: Int?
+    /// The time of that moment. A reader in the middle of its pages needs the history since then.
+    var sinceDate: Date?
     /// The birth of the zone that is read.
     var birth: Int?
     /// For zones of a database the moment at which each was told last.

@@ -16,8 +16,8 @@ struct FeedRunner {
     private let oracle = FeedOracle()
     private let source: FeedSource
     private var readers: [Int: FeedReader] = [:]
-    /// Tokens older than this may have expired.
-    private var ageMoment = 0
+    /// What the store keeps by default.
+    private static let historySeconds = 30.0 * 24 * 3600
 
     /// Where the history and the oracle part; nil when they never do.
     static func failure(
@@ -62,10 +62,9 @@ struct FeedRunner {
         case .operate(let reader, let limit):
             try await read(reader, limit: limit) { try await $0.allPages(for: $1, limit: limit) }
         case .upkeep: try upkeep()
-        case .age:
-            clock.advance(by: 31 * 24 * 3600)
+        case .age(let days):
+            clock.advance(by: Double(days) * 24 * 3600)
             try upkeep()
-            ageMoment = oracle.moment + 1
         }
     }
 
@@ -130,6 +129,7 @@ struct FeedRunner {
             return false
         }
         for page in pages { try reader.take(page, limit: limit, oracle) }
+        if reader.isAtEnd || reader.sinceDate == nil { reader.sinceDate = clock.now }
         return pages.last?.isMoreComing ?? false
     }
 
@@ -142,7 +142,8 @@ struct FeedRunner {
             // T-09.
             if reader.token != nil, reader.birth != oracle.birth(of: zone) { return .refused(.changeTokenExpired) }
         }
-        let isOld = reader.token != nil && reader.readMoment < ageMoment
+        let age = reader.sinceDate.map { clock.now.timeIntervalSince($0) } ?? 0
+        let isOld = reader.token != nil && age >= Self.historySeconds
         return isOld ? [.done, .refused(.changeTokenExpired)] : .done
     }
 
