@@ -18,7 +18,19 @@ extension GuestFeed {
     /// Goes on with a walk. Returns false when the page is full before its end.
     mutating func finish(_ walk: GuestWalk) throws -> Bool {
         guard let top = walk.top else { return try finishZone(after: walk.last) }
-        var walker = try walker ?? makeWalker(below: top, after: walk.last)
+        var last = walk.last
+        if progress.round?.phase == .shares {
+            // The root of a share is told before what lies below it, and stands for itself as the last that was visited.
+            if last == nil {
+                guard !page.isFull else { return false }
+                try tell(top, .covered)
+                progress.round?.walk?.last = top
+            } else if last == top {
+                last = nil
+            }
+            guard try isSeenOtherwise(top) else { return true }
+        }
+        var walker = try walker ?? makeWalker(below: top, after: last)
         defer { self.walker = walker }
         while !page.isFull {
             guard let child = try walker.walk.next() else { return true }

@@ -172,13 +172,13 @@ struct GuestFeed {
         guard try isMoved(name), try history.place(name, at: progress.base) != nil,
             try history.place(name, at: end) != nil
         else { return }
-        try beginWalk(below: name)
+        if try isSeenOtherwise(name) { progress.round?.walk = GuestWalk(top: name) }
     }
 
-    private mutating func beginWalk(below name: RecordName) throws {
+    /// Whether what lies below a record is seen otherwise than before, or is to be delivered again.
+    func isSeenOtherwise(_ name: RecordName) throws -> Bool {
         let (before, after) = (try isSeen(name, .base), try isSeen(name, .end))
-        guard before != after || (progress.redelivers && after) else { return }
-        progress.round?.walk = GuestWalk(top: name)
+        return before != after || (progress.redelivers && after)
     }
 
     // MARK: Shares
@@ -196,7 +196,6 @@ struct GuestFeed {
         guard let root = try history.root(of: share, at: end, now: content?.root) else { return }
         // It was made or ended since, so that the root has a walk of its own.
         guard try isFresh || !isMoved(root) else { return }
-        try tell(root, .covered)
-        try beginWalk(below: root)
+        progress.round?.walk = GuestWalk(top: root)
     }
 }

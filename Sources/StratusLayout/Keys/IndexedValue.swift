@@ -14,6 +14,7 @@ import FoundationEssentials
 package import StratusModel
 package import StratusTuple
 
+/// The value of a field as it stands in the key of an index.
 package enum IndexedValue {
     /// Texts and names are cut after so many bytes.
     package static let maximumTextByteCount = 128

@@ -9,6 +9,7 @@
 import FoundationEssentials
 package import StratusModel
 
+/// Compares values.
 package enum ValueOrder {
     /// Texts are sorted by so many bytes at most: what lies behind is in the order of names.
     package static let maximumSortedByteCount = 1_024
