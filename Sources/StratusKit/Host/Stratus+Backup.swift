@@ -1,6 +1,7 @@
 // Backups, of a store that is open here, elsewhere or nowhere.
 
 public import Foundation
+import StratusCloud
 
 extension Stratus {
     /// What a backup consists of.
