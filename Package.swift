@@ -187,10 +187,23 @@ let settings: [SwiftSetting] = [
 /// The examples are compiled as anybody's programs are, without the settings of this package.
 let exampleModes: [String: SwiftLanguageMode] = ["CloudKitExamples": .v6, "CloudKitExamplesSwift5": .v5]
 
+// STRATUS_OPTIMISED_TESTS=1 builds what random histories run through optimised, assertions kept, in debug builds of this
+// package alone: such flags would keep others from depending on it.
+let optimisedTargets: Set<String> =
+    Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
+    ? [
+        "StratusModel", "StratusTuple", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusRecords",
+        "StratusCloud", "StratusTestSupport", "StratusSharingSupport",
+    ] : []
+
 for target in package.targets where target.type != .system {
     if let mode = exampleModes[target.name] {
         target.swiftSettings = [.swiftLanguageMode(mode)]
     } else {
         target.swiftSettings = (target.swiftSettings ?? []) + settings
+    }
+    if optimisedTargets.contains(target.name) {
+        target.swiftSettings?.append(
+            .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug)))
     }
 }

@@ -1,6 +1,7 @@
 // Two writers and eight readers over one zone. What each reader saw is compared afterwards with the oracle's state at the
 // sequence of the reader's snapshot: the writers' requests are replayed in the order of their sequences.
 
+import Foundation
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -23,7 +24,11 @@ struct EngineThreadTests {
             let place = try subject.makePlace()
             let log = try ThreadLog(store: place.open(), cacheByteCount: subject.ancestorCacheByteCount)
             try TestThreads.run(Self.writerCount + Self.readerCount) { thread in
-                if thread < Self.writerCount { try log.write(as: thread) } else { try log.read(as: thread) }
+                if thread < Self.writerCount {
+                    try log.write(as: thread, besideReaders: Self.readerCount)
+                } else {
+                    try log.read(as: thread)
+                }
             }
             try log.check()
             log.engine.store.close()
@@ -38,6 +43,32 @@ private struct Observation: Sendable {
     var name: RecordName
     var ancestors: [RecordName]?
     var share: OracleMembership?
+}
+
+/// The snapshots that readers took: writers wait for one now and then, so that both go on at the same time on any machine.
+private final class SnapshotCount: @unchecked Sendable {
+    // Unchecked because all of it is read and written under its condition's lock.
+    private let condition = NSCondition()
+    private var count = 0
+    private var endedReaderCount = 0
+
+    func note() { change { count += 1 } }
+    func noteEndOfReader() { change { endedReaderCount += 1 } }
+
+    /// Returns when another snapshot was taken, or no reader is left.
+    func waitForNext(of readerCount: Int) {
+        condition.lock()
+        defer { condition.unlock() }
+        let before = count
+        while count == before, endedReaderCount < readerCount { condition.wait() }
+    }
+
+    private func change(_ body: () -> Void) {
+        condition.lock()
+        body()
+        condition.broadcast()
+        condition.unlock()
+    }
 }
 
 /// What threads did to one zone and saw of it.
@@ -57,6 +88,7 @@ private final class ThreadLog: Sendable {
     private let written = Locked<[Written]>([])
     private let seen = Locked<[Observation]>([])
     private let finishedWriters = Locked(0)
+    private let snapshots = SnapshotCount()
 
     init(store: any OrderedStore, cacheByteCount: Int) throws {
         var options = RecordEngineOptions()
@@ -68,10 +100,11 @@ private final class ThreadLog: Sendable {
         try engine.transact { _ = try $0.createZone(Self.zone, birth) }
     }
 
-    func write(as writer: Int) throws {
+    func write(as writer: Int, besideReaders readerCount: Int) throws {
         defer { finishedWriters.withLock { $0 += 1 } }
         var random = SplitMix64(seed: UInt64(writer) + 100)
         for number in 0..<Self.commitCount {
+            if number.isMultiple(of: 10) { snapshots.waitForNext(of: readerCount) }
             var taken: Set<RecordName> = []
             let items = (0..<3).compactMap { _ -> HistoryItem? in
                 guard let name = Self.names.randomElement(using: &random), taken.insert(name).inserted else {
@@ -103,12 +136,15 @@ private final class ThreadLog: Sendable {
         var random = SplitMix64(seed: UInt64(reader))
         var observations: [Observation] = []
         var isLast = false
-        for _ in 0..<400 {
-            if isLast { break }
+        defer { snapshots.noteEndOfReader() }
+        while !isLast {
             isLast = finishedWriters.withLock { $0 } == 2
             try engine.read { snapshot in
+                snapshots.note()
                 let zone = try snapshot.existingZone(Self.zone)
                 let sequence = try zone.header().sequence
+                // Enough of one moment; every other one is looked at.
+                guard observations.count < 2_400 || observations.last?.sequence != sequence else { return }
                 for _ in 0..<6 {
                     guard let name = Self.names.randomElement(using: &random) else { continue }
                     let ancestors = try zone.ancestors(of: name)

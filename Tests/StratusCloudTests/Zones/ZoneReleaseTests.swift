@@ -54,6 +54,8 @@ struct ZoneReleaseTests {
         let bench = try ReleaseBench(on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 7)
         try bench.makeZone(Self.photos)
         try bench.save(40..<60, in: Self.photos)
+        // The first upkeep of a store leaves a mark that it has looked at its indexes.
+        try bench.upkeep()
         let empty = try bench.entryCount()
         try bench.makeZone(Self.notes)
         try bench.save(0..<50, in: Self.notes)
