@@ -33,7 +33,10 @@ struct AlreadySharedTests {
     }
 
     @Test(
-        "[SH-07][X-01][X-02] no ancestor or descendant of a root can be one: the share's item says what is in the way")
+        """
+        [R-13][SH-07][X-01][X-02] no ancestor or descendant of a root can be one: the share's item says what is in the \
+        way
+        """)
     func aboveAndBelow() throws {
         let bench = try RecordBench.forSharing()
         try Self.tree(bench)

@@ -18,7 +18,7 @@ struct SharingAccessTests {
 
     private static let names = ["top", "folder", "file", "page", "note", "sibling", "Share"]
 
-    @Test("[SH-05][D-01][D-03][X-06] a participant sees share, root and descendants, and nothing else")
+    @Test("[R-13][SH-05][D-01][D-03][X-06] a participant sees share, root and descendants, and nothing else")
     func hierarchical() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
