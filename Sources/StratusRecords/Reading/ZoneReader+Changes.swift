@@ -61,8 +61,7 @@ extension ZoneReader {
     /// Throws `expired` when the sequence is older than the purge horizon.
     package func pastNode(_ name: RecordName, asOf sequence: UInt64) throws -> PastNode? {
         try checkHorizon(sequence)
-        guard let link = try pastParent(name, asOf: sequence) else { return nil }
-        return PastNode(parent: link.parent, share: try pastShare(name, asOf: sequence))
+        return try ZoneHistory(self, now: header().sequence).place(name, at: sequence)
     }
 
     private func checkHorizon(_ sequence: UInt64) throws {
@@ -73,31 +72,4 @@ extension ZoneReader {
                 ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
         }
     }
-
-    private func pastParent(_ name: RecordName, asOf sequence: UInt64) throws -> PastLink? {
-        if let node = try node(name), node.parentSince <= sequence { return PastLink(parent: node.parent) }
-        var found: PastLink?
-        try store.scan(keys.endedParents(of: name, after: sequence).keyRange, .forward, limit: 1) { _, value in
-            let entry = try EndedParentEntry(decoding: value)
-            if entry.began <= sequence { found = PastLink(parent: entry.parent) }
-            return .stop
-        }
-        return found
-    }
-
-    private func pastShare(_ name: RecordName, asOf sequence: UInt64) throws -> RecordName? {
-        if let node = try node(name), let share = node.share, node.shareSince <= sequence { return share }
-        var found: RecordName?
-        try store.scan(keys.endedShares(of: name, after: sequence).keyRange, .forward, limit: 1) { _, value in
-            let entry = try EndedShareEntry(decoding: value)
-            if entry.began <= sequence { found = entry.share }
-            return .stop
-        }
-        return found
-    }
-}
-
-/// A link that held at some sequence; a record without a parent has one too.
-private struct PastLink {
-    var parent: RecordName?
 }
