@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusModel
 import StratusRecords
 
@@ -10,13 +11,13 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W3, W6 or W11.")
+    @Argument(help: "W1, W2, W3, W6, W7, W10, W11 or W12.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
     var records = 100_000
 
-    @Option(help: "How many times W3 and W6 are repeated.")
+    @Option(help: "How many times everything but W1 and W11 is repeated.")
     var rounds = 20
 
     @Option(help: "An empty folder for the store; it is emptied afterwards.")
@@ -36,6 +37,9 @@ struct ProfileCommand: ParsableCommand {
         case "W2": try profileFetches(stratus, data)
         case "W3": try profileShareLookups(stratus, data)
         case "W6": try profileSubtrees(stratus, data)
+        case "W7": try profileFeed(stratus, data)
+        case "W10": try profileQueries(stratus, data)
+        case "W12": try profilePermissions(stratus, data)
         default: break
         }
     }
@@ -70,6 +74,53 @@ struct ProfileCommand: ParsableCommand {
             }
         }
         say("W6", seconds, processor.seconds, perItem: count)
+    }
+
+    /// Pages of a zone's first reading: the work of each record, and of a page.
+    private func profileFeed(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let server = try ServerSide(stratus)
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        let processor = ProcessorTime()
+        var count = 0
+        let seconds = try Stopwatch.seconds {
+            for _ in 0..<rounds {
+                let request = FetchZoneChangesRequest(zone: zone, limit: 1_000)
+                count += try server.service.fetchZoneChanges(request, as: server.owner, in: .private).changed.count
+            }
+        }
+        say("W7", seconds, processor.seconds, perItem: count)
+    }
+
+    private func profileQueries(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let server = try ServerSide(stratus)
+        try QueryPageWorkload.buildIndexes(data.zone, server)
+        for (what, request) in QueryPageWorkload.requests(data.zone) {
+            let processor = ProcessorTime()
+            var count = 0
+            let seconds = try Stopwatch.seconds {
+                for _ in 0..<rounds {
+                    count += try server.service.query(request, as: server.owner, in: .private).records.count
+                }
+            }
+            say("W10 \(what)", seconds, processor.seconds, perItem: count)
+        }
+    }
+
+    private func profilePermissions(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let server = try ServerSide(stratus)
+        let guest = try server.guest("participant")
+        let root = data.zone.names[data.subtreeTop]
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        try server.accept(try server.share(root, in: zone, with: [guest]), by: guest)
+        let names = (0..<500).map { data.zone.names[data.subtreeTop + $0] }
+        let processor = ProcessorTime()
+        let seconds = try Stopwatch.seconds {
+            for _ in 0..<rounds {
+                _ = try server.service.permissions(
+                    for: names, in: StratusSide.mainZone, of: guest.account.userName)
+            }
+        }
+        say("W12", seconds, processor.seconds, perItem: rounds * names.count)
     }
 
     /// The face, the server below it and the engine, each over all records.

@@ -45,7 +45,7 @@ final class ServerSide {
         var share = RecordSave(
             address: RecordAddress(recordName: "share of \(root.text)", zone: zone), type: "cloudkit.share")
         share.sharing = ShareClaim(
-            root: address, publicPermission: .none,
+            root: address, publicPermission: ParticipantPermission.none,
             participants: guests.map(\.claim))
         let root = RecordSave(
             address: address, type: stored.type, baseTag: stored.changeTag, parent: stored.parent)

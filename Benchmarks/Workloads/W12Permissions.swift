@@ -5,6 +5,7 @@ import Foundation
 import StratusCloud
 import StratusModel
 import StratusRecords
+import StratusStore
 
 enum PermissionWorkload: Workload {
     static let name = "W12"
@@ -16,7 +17,7 @@ enum PermissionWorkload: Workload {
     static func run(_ run: BenchmarkRun) throws {
         let data = FanZoneData(depth: depth, leafCount: recordCount)
         try run.zone(named: FanZoneData.name, data.zone)
-        let server = try ServerSide(run.stratus)
+        let server = try run.server()
         let zone = StratusSide.zone(ZoneName(FanZoneData.name))
         let guests = try (0..<participantCount).map { try server.guest("participant-\($0)") }
         let url = try server.share(

@@ -14,7 +14,7 @@ enum ZoneFeedWorkload: Workload {
     private static let changeCount = 100
 
     static func run(_ run: BenchmarkRun) throws {
-        let server = try ServerSide(run.stratus)
+        let server = try run.server()
         var subjects: [Subject] = []
         for count in run.scale.smallerCounts {
             let data = TreeZoneData(count: count).zone

@@ -12,10 +12,10 @@ enum SharedFeedWorkload: Workload {
     static let name = "W8"
     static let title = "a participant's feed"
     /// Reads of a page beside what it tells and looks at.
-    private static let pageConstant = 48.0
+    private static let pageConstant = 64.0
 
     static func run(_ run: BenchmarkRun) throws {
-        let server = try ServerSide(run.stratus)
+        let server = try run.server()
         let small = TreeZoneData(count: 1_000)
         try run.zone(named: "tree-1000", small.zone)
         let accepted = [

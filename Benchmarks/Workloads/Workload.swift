@@ -32,6 +32,8 @@ final class BenchmarkRun {
     var raw: RawLevelDBPeer
     private(set) var figures: [Figure] = []
     private(set) var plots: [Plot] = []
+    /// The server over our own store, made when a workload first asks for it.
+    private var madeServer: ServerSide?
     /// The smaller zones that have been loaded, by name.
     private var loadedZones: Set<String> = []
 
@@ -66,6 +68,14 @@ final class BenchmarkRun {
 
     func add(_ plot: Plot) { plots.append(plot) }
 
+    /// The server: one for all workloads, because its identifiers must never repeat.
+    func server() throws -> ServerSide {
+        if let madeServer { return madeServer }
+        let server = try ServerSide(stratus)
+        madeServer = server
+        return server
+    }
+
     /// Loads a smaller zone once.
     func zone(named name: String, _ data: @autoclosure () -> ZoneData) throws {
         guard loadedZones.insert(name).inserted else { return }
@@ -87,7 +97,8 @@ enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self,
         MoveWorkload.self, ZoneFeedWorkload.self, SharedFeedWorkload.self, PermissionWorkload.self,
-        ConcurrentSaveWorkload.self, OperationWorkload.self, OpenWorkload.self, ZoneDeletionWorkload.self,
+        ConcurrentSaveWorkload.self, OperationWorkload.self, QueryPageWorkload.self, OpenWorkload.self,
+        ZoneDeletionWorkload.self,
     ]
 }
 
