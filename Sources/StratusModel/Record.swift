@@ -26,16 +26,20 @@ package struct Record: Hashable, Sendable {
 
 /// What the store adds to a record at every write (S-09).
 package struct SystemFields: Hashable, Sendable {
-    /// Opaque, and new at every write of the record.
-    package var changeTag: String
     /// The position of the record's latest write in its zone's change feed.
     package var changeSequence: UInt64
+    /// What makes the tag of this write another than that of any other write with this sequence, in a store that was
+    /// restored to an earlier state.
+    package var tagSalt: UInt32
     package var created: Stamp
     package var modified: Stamp
 
-    package init(changeTag: String, changeSequence: UInt64, created: Stamp, modified: Stamp) {
-        self.changeTag = changeTag
+    /// Opaque to clients, and new at every write of the record. Made each time it is asked for.
+    package var changeTag: String { ChangeTag.text(sequence: changeSequence, salt: tagSalt) }
+
+    package init(changeSequence: UInt64, tagSalt: UInt32, created: Stamp, modified: Stamp) {
         self.changeSequence = changeSequence
+        self.tagSalt = tagSalt
         self.created = created
         self.modified = modified
     }

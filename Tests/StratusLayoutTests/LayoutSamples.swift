@@ -218,14 +218,14 @@ enum LayoutSamples {
                 "texts": Field(.list([.string(""), .string("b")])),
             ]),
         system: SystemFields(
-            changeTag: ChangeTag.text(sequence: 300, salt: 0xDEAD_BEEF), changeSequence: 300, created: stamp,
+            changeSequence: 300, tagSalt: 0xDEAD_BEEF, created: stamp,
             modified: Stamp(date: stamp.date + 1, user: "_bob")))
 
     /// A record of few parts.
     static let smallRecord = StoredRecord(
         record: Record(name: "b", type: "T", fields: ["n": Field(.int64(5))]),
         system: SystemFields(
-            changeTag: ChangeTag.text(sequence: 1, salt: 0), changeSequence: 1, created: stamp, modified: stamp))
+            changeSequence: 1, tagSalt: 0, created: stamp, modified: stamp))
 
     /// Every sample but the records.
     static var typedValues: [(key: [UInt8], value: any LayoutValue)] {

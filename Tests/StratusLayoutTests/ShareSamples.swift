@@ -62,7 +62,7 @@ extension LayoutSamples {
                 "cloudkit.title": Field(.string("Plans")),
             ]),
         system: SystemFields(
-            changeTag: ChangeTag.text(sequence: 1, salt: 0), changeSequence: 1, created: stamp, modified: stamp))
+            changeSequence: 1, tagSalt: 0, created: stamp, modified: stamp))
 
     private static let smallEvent = ShareEvent(
         date: stamp.date, actor: "_alice", kind: .shared, share: "cloudkit.zoneshare", root: nil)

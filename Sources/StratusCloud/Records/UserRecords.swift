@@ -7,9 +7,6 @@ import StratusModel
 import StratusRecords
 
 enum UserRecords {
-    /// The tag of a user record that nobody has saved yet.
-    static let firstTag = ChangeTag.text(sequence: 0, salt: 0)
-
     /// The account whose user record has this name in this zone, or nil.
     static func owner(
         of name: RecordName, in zone: ResolvedZone, caller: Account?, _ directory: AccountDirectory,
@@ -28,6 +25,6 @@ enum UserRecords {
         let stamp = Stamp(date: account.created, user: account.userName)
         return StoredRecord(
             record: Record(name: RecordName(account.userName.text), type: AccessVerdict.usersType),
-            system: SystemFields(changeTag: firstTag, changeSequence: 0, created: stamp, modified: stamp))
+            system: SystemFields(changeSequence: 0, tagSalt: 0, created: stamp, modified: stamp))
     }
 }

@@ -173,13 +173,11 @@ extension ZoneBatch {
             touched.insert(parent)
         }
         for name in touched.sorted() {
-            guard var stored = try zone.record(name), let numbers = ChangeTag.numbers(of: stored.system.changeTag)
-            else { continue }
+            guard var stored = try zone.record(name) else { continue }
             // Another salt makes another tag of the same sequence, so that the record stays where it is in the feed.
-            let salt = numbers.salt == outset.tagSalt ? outset.tagSalt &+ 1 : outset.tagSalt
-            stored.system.changeTag = ChangeTag.text(sequence: numbers.sequence, salt: salt)
+            stored.system.tagSalt = stored.system.tagSalt == outset.tagSalt ? outset.tagSalt &+ 1 : outset.tagSalt
             let value = try RecordCodec.encoded(stored)
-            let chunks = try RecordChunks.split(value, record: name, changeSequence: numbers.sequence)
+            let chunks = try RecordChunks.split(value, record: name, changeSequence: stored.system.changeSequence)
             for (index, chunk) in chunks.enumerated() {
                 let key = index == 0 ? zone.keys.record(name) : zone.keys.recordChunk(name, index: index)
                 try transaction.set(key, to: chunk)

@@ -22,18 +22,11 @@ package enum FieldSelection: Hashable, Sendable {
 package enum RecordCodec {
     /// Empties `bytes`, keeping its capacity, and writes a record into it; see `RecordChunks.split` for large ones.
     ///
-    /// The change tag is `ChangeTag.text` of the change sequence and a salt. Throws `.invalidValue` when it is not, or
-    /// when a field cannot be stored (a list of mixed kinds or of lists, an asset's digest of another length), and
-    /// `.tooLarge` for a record over `LayoutLimits`.
+    /// Throws `.invalidValue` when a field cannot be stored (a list of mixed kinds or of lists, an asset's digest of
+    /// another length), and `.tooLarge` for a record over `LayoutLimits`.
     package static func encode(_ stored: StoredRecord, into bytes: inout [UInt8]) throws(LayoutError) {
-        guard let tag = ChangeTag.numbers(of: stored.system.changeTag), tag.sequence == stored.system.changeSequence
-        else {
-            throw LayoutError(
-                .invalidValue, "The change tag is not of the record's sequence: make it with ChangeTag.text.",
-                ["changeTag": stored.system.changeTag, "sequence": "\(stored.system.changeSequence)"])
-        }
         bytes.removeAll(keepingCapacity: true)
-        RecordHeader.append(stored, salt: tag.salt, to: &bytes)
+        RecordHeader.append(stored, to: &bytes)
         let headerByteCount = bytes.count
         let fields = stored.record.fields
         ValueWriter.append(number: UInt64(fields.count), to: &bytes)

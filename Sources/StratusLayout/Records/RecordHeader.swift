@@ -27,8 +27,7 @@ extension RecordHeader {
         static let all: UInt8 = 7
     }
 
-    /// Appends the header of `stored` with the salt of its tag.
-    static func append(_ stored: StoredRecord, salt: UInt32, to bytes: inout [UInt8]) {
+    static func append(_ stored: StoredRecord, to bytes: inout [UInt8]) {
         let record = stored.record
         let system = stored.system
         let isSameUser = system.created.user == system.modified.user
@@ -39,7 +38,7 @@ extension RecordHeader {
         bytes.append(flags)
         ValueWriter.append(record.type.text, to: &bytes)
         ValueWriter.append(number: system.changeSequence, to: &bytes)
-        ValueWriter.append(fixed: salt, to: &bytes)
+        ValueWriter.append(fixed: system.tagSalt, to: &bytes)
         ValueWriter.append(system.created.date, to: &bytes)
         ValueWriter.append(system.created.user.text, to: &bytes)
         ValueWriter.append(system.modified.date, to: &bytes)
@@ -74,7 +73,7 @@ extension RecordHeader {
         return RecordHeader(
             type: type, parent: parent, share: share,
             system: SystemFields(
-                changeTag: ChangeTag.text(sequence: sequence, salt: salt), changeSequence: sequence, created: created,
+                changeSequence: sequence, tagSalt: salt, created: created,
                 modified: modified))
     }
 

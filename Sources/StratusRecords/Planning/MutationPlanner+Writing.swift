@@ -126,8 +126,7 @@ extension MutationPlanner {
             modified.date = Date(timeIntervalSinceReferenceDate: before.timeIntervalSinceReferenceDate.nextUp)
         }
         return SystemFields(
-            changeTag: ChangeTag.text(sequence: draft.sequence, salt: request.tagSalt),
-            changeSequence: draft.sequence,
+            changeSequence: draft.sequence, tagSalt: request.tagSalt,
             created: draft.oldLive?.header.system.created ?? request.creations[draft.name] ?? modified,
             modified: modified)
     }

@@ -128,7 +128,7 @@ package enum LayoutChecks {
         guard let field else { return nil }
         let stamp = Stamp(date: .init(timeIntervalSinceReferenceDate: 0), user: "")
         let system = SystemFields(
-            changeTag: ChangeTag.text(sequence: 0, salt: 0), changeSequence: 0, created: stamp, modified: stamp)
+            changeSequence: 0, tagSalt: 0, created: stamp, modified: stamp)
         let record = Record(name: "a", type: "", fields: ["a": field])
         return try? RecordCodec.encoded(StoredRecord(record: record, system: system))
     }

@@ -82,7 +82,7 @@ package enum RecordGenerator {
         let created = stamp(&random)
         let salt = UInt32(truncatingIfNeeded: random.next())
         let system = SystemFields(
-            changeTag: ChangeTag.text(sequence: sequence, salt: salt), changeSequence: sequence, created: created,
+            changeSequence: sequence, tagSalt: salt, created: created,
             modified: random.isOne(in: 2) ? Stamp(date: date(&random), user: created.user) : stamp(&random))
         return StoredRecord(record: record, system: system)
     }

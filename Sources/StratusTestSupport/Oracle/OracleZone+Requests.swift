@@ -55,7 +55,7 @@ extension OracleZone {
             modified.date = .init(timeIntervalSinceReferenceDate: seconds.nextUp)
         }
         let system = SystemFields(
-            changeTag: "", changeSequence: sequence, created: old?.system.created ?? modified, modified: modified)
+            changeSequence: sequence, tagSalt: 0, created: old?.system.created ?? modified, modified: modified)
         let stored = StoredRecord(record: record, system: system)
         live[record.name] = stored
         latest[record.name] = OracleChange(sequence: sequence, name: record.name, kind: .saved)

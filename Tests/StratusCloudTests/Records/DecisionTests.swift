@@ -17,7 +17,7 @@ struct DecisionTests {
         let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 0), user: creator)
         return StoredRecord(
             record: Record(name: "r", type: type),
-            system: SystemFields(changeTag: "t", changeSequence: 1, created: stamp, modified: stamp))
+            system: SystemFields(changeSequence: 1, tagSalt: 0, created: stamp, modified: stamp))
     }
 
     private static func zone(_ name: String, _ database: DatabaseSelector) throws -> ResolvedZone {
