@@ -86,6 +86,8 @@ package struct RecordPermissions: OptionSet, Hashable, Sendable {
     package static let read = RecordPermissions(rawValue: 1 << 0)
     package static let create = RecordPermissions(rawValue: 1 << 1)
     package static let write = RecordPermissions(rawValue: 1 << 2)
+    /// What whoever may change a share's records has. Made once: a literal is made anew wherever it stands.
+    package static let readWrite: RecordPermissions = [.read, .write]
     package static let all: RecordPermissions = [.read, .create, .write]
 }
 

@@ -67,7 +67,7 @@ struct ZoneFeed {
                 // Who takes part in a share is no field of it, and always told.
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
-        let page = FeedPage(FeedLimits(asked: request.limit, service.options), of: zone.address)
+        let page = FeedPage(FeedLimits(asked: request.limit, service.options), of: zone)
         switch progress {
         case .owner(let progress):
             var feed = OwnerFeed(

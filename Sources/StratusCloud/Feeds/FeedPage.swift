@@ -21,15 +21,16 @@ struct FeedLimits: Sendable {
     }
 }
 
-/// Invariant: a record stands in a page once. Several rounds may meet in a page, all of one snapshot, and the lists of a
-/// page have no order between them, so that what is said last is all that is said.
+/// Invariant: a record stands in a page once. Several rounds of a guest's feed may meet in a page, all of one snapshot, and
+/// the lists of a page have no order between them, so that what is said last is all that is said. An owner's feed names each
+/// record once anyway.
 struct FeedPage {
     private let limits: FeedLimits
     private let zone: ZoneAddress
     private(set) var changed: [ClientRecord] = []
     private(set) var deleted: [RecordDeletion] = []
-    /// Where a record stands in one of the lists.
-    private var places: [RecordName: Place] = [:]
+    /// Where a record stands in one of the lists; nil where each is told once.
+    private var places: [RecordName: Place]?
 
     private enum Place {
         case changed(Int)
@@ -40,9 +41,10 @@ struct FeedPage {
     private var lookCount = 0
     var isMoreComing = false
 
-    init(_ limits: FeedLimits, of zone: ZoneAddress) {
+    init(_ limits: FeedLimits, of zone: ResolvedZone) {
         self.limits = limits
-        self.zone = zone
+        self.zone = zone.address
+        places = zone.isShared ? [:] : nil
     }
 
     /// Whether nothing more is to be looked at for this page.
@@ -54,32 +56,34 @@ struct FeedPage {
     mutating func look() { lookCount += 1 }
 
     mutating func add(_ record: ClientRecord, byteCount count: Int64) {
-        let name = RecordName(record.address.recordName)
-        withdraw(name)
-        places[name] = .changed(changed.count)
+        if places != nil {
+            let name = RecordName(record.address.recordName)
+            withdraw(name)
+            places?[name] = .changed(changed.count)
+        }
         changed.append(record)
         byteCount += Int(clamping: count)
     }
 
     mutating func add(deletionOf name: RecordName, _ type: RecordType) {
         withdraw(name)
-        places[name] = .deleted(deleted.count)
+        places?[name] = .deleted(deleted.count)
         let address = RecordAddress(recordName: name.text, zone: zone)
         deleted.append(RecordDeletion(address: address, type: type.text))
     }
 
     /// Takes back what was said of a record; the last of its list takes its place.
     private mutating func withdraw(_ name: RecordName) {
-        switch places.removeValue(forKey: name) {
+        switch places?.removeValue(forKey: name) {
         case nil: return
         case .changed(let index)?:
             changed.swapAt(index, changed.count - 1)
             changed.removeLast()
-            if index < changed.count { places[RecordName(changed[index].address.recordName)] = .changed(index) }
+            if index < changed.count { places?[RecordName(changed[index].address.recordName)] = .changed(index) }
         case .deleted(let index)?:
             deleted.swapAt(index, deleted.count - 1)
             deleted.removeLast()
-            if index < deleted.count { places[RecordName(deleted[index].address.recordName)] = .deleted(index) }
+            if index < deleted.count { places?[RecordName(deleted[index].address.recordName)] = .deleted(index) }
         }
     }
 }

@@ -96,8 +96,9 @@ struct DatabaseQuery {
             let rows = try run(
                 query, plan, zone, zoneReader, after: position(cursor, in: zone, order),
                 QueryPageLimits(rowCount: limit + 1, examinedCount: service.options.queryLookCount), &page)
+            let isInOrder = found.isEmpty
             found += rows.rows.map { Found(zone: zone, row: $0) }
-            found.sort { isBefore($0, $1, order) }
+            if !isInOrder { found.sort { isBefore($0, $1, order) } }
             if found.count > limit + 1 { found.removeLast(found.count - limit - 1) }
             if let stopped = rows.stopped,
                 stop.map({ isBefore((zone, stopped), $0, order) }) ?? true

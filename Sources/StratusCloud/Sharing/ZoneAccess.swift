@@ -62,14 +62,15 @@ struct ZoneAccess {
         guard !zone.isPublic else {
             return try zoneReader.record(name, fields: .none).map { try permissions(for: $0) } ?? []
         }
-        guard try zoneReader.node(name) != nil else { return [] }
-        guard zone.isShared else { return .all }
-        if let membership = try zoneReader.shareMembership(of: name) {
-            return try permissions(admittedBy: membership.share)
+        guard zone.isShared else { return try zoneReader.node(name) == nil ? [] : .all }
+        switch try zoneReader.sharePlace(of: name) {
+        case .absent: return []
+        case .shared(let membership): return try permissions(admittedBy: membership.share)
+        case .unshared:
+            // A share lies below no root, and nothing but a share can be accepted.
+            if let own = try acceptance(of: name) { return Self.permissionsForShare(own) }
+            return try permissions(admittedBy: ShareContent.zoneWideName)
         }
-        // A share lies below no root, and nothing but a share can be accepted.
-        if let own = try acceptance(of: name) { return Self.permissionsForShare(own) }
-        return try permissions(admittedBy: ShareContent.zoneWideName)
     }
 
     /// What the caller may do with records of a type that nobody has created yet. In another's zone it is where a record
@@ -100,8 +101,8 @@ struct ZoneAccess {
     }
 
     private func permissions(admittedBy share: RecordName) throws -> RecordPermissions {
-        switch try acceptance(of: share)?.permission {
-        case .readWrite?: [.read, .write]
+        switch try permission(of: share) {
+        case .readWrite?: .readWrite
         case .readOnly?: .read
         case ParticipantPermission.none?, nil: []
         }
@@ -109,7 +110,14 @@ struct ZoneAccess {
 
     private static func permissionsForShare(_ own: AcceptanceEntry) -> RecordPermissions {
         guard own.permission != .none else { return [] }
-        return own.role == .administrator ? [.read, .write] : .read
+        return own.role == .administrator ? .readWrite : .read
+    }
+
+    /// What the caller has accepted of a share. The latest entry is looked at where it lies, because copying it takes as
+    /// long as all the rest of a question.
+    private func permission(of share: RecordName) throws -> ParticipantPermission? {
+        if let latest, latest.share == share { return latest.entry?.permission }
+        return try acceptance(of: share)?.permission
     }
 
     private func acceptance(of share: RecordName) throws -> AcceptanceEntry? {

@@ -33,9 +33,10 @@ package enum ClientValue: Hashable, Sendable {
     case double(Double)
     case date(Date)
     case bytes(Data)
-    case location(Location)
-    case reference(ClientReference)
-    case asset(ClientAsset)
+    // What is larger than all other values and rarer is kept apart, so that a record's values take little room.
+    indirect case location(Location)
+    indirect case reference(ClientReference)
+    indirect case asset(ClientAsset)
     case list([ClientValue])
 }
 

@@ -41,13 +41,17 @@ struct QueryRun {
     let fields: FieldSelection
     /// Whether the caller may see the record.
     let admits: (StoredRecord) throws -> Bool
+    private let testedFields: Set<FieldKey>
     private var page = QueryPage()
+    /// Whether the record before passed: then the next one is likely to.
+    private var hasPassed = false
 
     init(
         _ query: RecordQuery, _ plan: QueryPlan, in zone: ZoneReader, after position: QueryPosition?,
         _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (StoredRecord) throws -> Bool
     ) {
         self.query = query
+        testedFields = query.testedFields
         self.plan = plan
         self.zone = zone
         self.position = position
@@ -182,7 +186,7 @@ struct QueryRun {
     ) throws -> QueryRow? {
         page.examinedCount += 1
         var values: [FieldValue?] = []
-        let stored = try zone.record(name, testing: query.testedFields, fields: fields) { found in
+        let stored = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { found in
             var stored = found
             if query.hidesParentsOfRoots, stored.record.share != nil { stored.record.parent = nil }
             guard stored.record.type == query.type, query.matches(stored) else { return false }
@@ -193,6 +197,7 @@ struct QueryRun {
             }
             return plan.order.isBehind(position, values: values, name: name) && isWanted(values)
         }
+        hasPassed = stored != nil
         guard let stored, try admits(stored) else { return nil }
         return QueryRow(values: values, stored: stored)
     }

@@ -17,6 +17,15 @@ package struct ShareMembership: Hashable, Sendable {
     }
 }
 
+/// Where a record lies as sharing sees it.
+package enum SharePlacement: Hashable, Sendable {
+    /// No live record has this name.
+    case absent
+    /// The record is in no hierarchical share.
+    case unshared
+    case shared(ShareMembership)
+}
+
 /// A record in its parent's list.
 package struct Child: Hashable, Sendable {
     package var name: RecordName
@@ -47,12 +56,23 @@ extension ZoneReader {
     /// Throws `unknownRecord` when no live record has this name, `hierarchyTooDeep` past the depth limit, `corruption`
     /// when a parent on the way is missing.
     package func shareMembership(of name: RecordName) throws -> ShareMembership? {
+        switch try sharePlace(of: name) {
+        case .absent: throw RecordsError.unknownRecord(name, in: id)
+        case .unshared: nil
+        case .shared(let membership): membership
+        }
+    }
+
+    /// Where a record lies as sharing sees it, which may be nowhere. One walk, as `shareMembership`.
+    ///
+    /// Throws `hierarchyTooDeep` past the depth limit, `corruption` when a parent on the way is missing.
+    package func sharePlace(of name: RecordName) throws -> SharePlacement {
         var current = name
         var level = 0
         if transaction == nil {
             switch cache.nearestShareRoot(zone: cacheZone, of: name, at: store.version, limit: limits.hierarchyDepth) {
-            case .found(let root, let share, _): return ShareMembership(root: root, share: share)
-            case .none: return nil
+            case .found(let root, let share, _): return .shared(ShareMembership(root: root, share: share))
+            case .none: return .unshared
             case .unknown(let at, let levels):
                 current = at
                 level = levels
@@ -61,13 +81,13 @@ extension ZoneReader {
         while true {
             let node: HierarchyNode
             if level == 0 {
-                guard let found = try self.node(current) else { throw RecordsError.unknownRecord(current, in: id) }
+                guard let found = try self.node(current) else { return .absent }
                 node = found
             } else {
                 node = try ancestorNode(current, below: name, level: level)
             }
-            if let share = node.share { return ShareMembership(root: current, share: share) }
-            guard let parent = node.parent else { return nil }
+            if let share = node.share { return .shared(ShareMembership(root: current, share: share)) }
+            guard let parent = node.parent else { return .unshared }
             current = parent
             level += 1
         }

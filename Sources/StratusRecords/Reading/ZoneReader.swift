@@ -77,9 +77,11 @@ package final class ZoneReader {
     }
 
     /// A record that passes a test of some fields, with the fields asked for and those; nil when there is none, or it does
-    /// not pass. What does not pass is not decoded further. The test must not read.
+    /// not pass. What does not pass is not decoded further, unless it is `likely` to pass: then all is decoded at once. The
+    /// test must not read.
     package func record(
-        _ name: RecordName, testing tested: Set<FieldKey>, fields: FieldSelection, _ passes: (StoredRecord) -> Bool
+        _ name: RecordName, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
+        _ passes: (StoredRecord) -> Bool
     ) throws -> StoredRecord? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
@@ -89,18 +91,22 @@ package final class ZoneReader {
             switch try RecordValueKind(of: value) {
             case .tombstone: return
             case .firstChunk: chunkCount = try RecordCodec.chunkCount(in: value)
-            default: found = try Self.decoded(name, value, testing: tested, fields: fields, passes)
+            default: found = try Self.decoded(name, value, tested, likely, fields, passes)
             }
         }
         guard chunkCount > 1 else { return found }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
-        return try Self.decoded(name, value.span, testing: tested, fields: fields, passes)
+        return try Self.decoded(name, value.span, tested, likely, fields, passes)
     }
 
     private static func decoded(
-        _ name: RecordName, _ value: Span<UInt8>, testing tested: Set<FieldKey>, fields: FieldSelection,
+        _ name: RecordName, _ value: Span<UInt8>, _ tested: Set<FieldKey>, _ likely: Bool, _ fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
     ) throws -> StoredRecord? {
+        if likely, case .all = fields {
+            let whole = try RecordCodec.decode(name, value, fields: .all)
+            return passes(whole) ? whole : nil
+        }
         let probe = try RecordCodec.decode(name, value, fields: tested.isEmpty ? .none : .only(tested))
         guard passes(probe) else { return nil }
         switch fields {
