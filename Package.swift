@@ -105,7 +105,10 @@ let package = Package(
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",
-            dependencies: ["StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "StratusTestSupport"]),
+            dependencies: [
+                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "StratusTuple",
+                "StratusTestSupport",
+            ]),
         .executableTarget(name: "stratus-test-child", dependencies: ["StratusLevelDB", "StratusStore"]),
         .testTarget(
             name: "StratusLevelDBTests",

@@ -4,6 +4,9 @@
 // there: what is not is missing or wrong. Backwards, every keyspace is counted: if it holds as many entries as the
 // records account for, none of them can be dangling; only otherwise is each entry asked for its record. Reachability
 // from the records without a parent shows that the hierarchy has no cycle.
+//
+// Indexes for queries have many entries a record, so that looking each up would take most of the time: they are tallied,
+// forwards and backwards, and only where the tallies differ is each looked up.
 
 import StratusLayout
 package import StratusModel
@@ -74,8 +77,8 @@ struct ZoneVerifier {
     let zone: ZoneReader
     let header: ZoneHeader
     var report: IndexReport
-    /// How many entries the records account for, by keyspace.
-    var expected: [ZoneKeyspace: Int] = [:]
+    /// The entries that the records account for, by keyspace.
+    var expected: [ZoneKeyspace: EntryTally] = [:]
     var liveCount = 0
     /// What the zone says of its indexes for queries.
     var queryIndexes: [RecordType: QueryIndexesEntry] = [:]
@@ -134,8 +137,8 @@ struct ZoneVerifier {
             if let stored, let indexes = queryIndexes[facts.type] {
                 // Of an index that is being filled or cleared only what is there can be asked for its record.
                 let facts = QueryFacts(of: stored, indexes, in: [.ready])
-                try verify(FieldIndex.self, facts)
-                try verify(TokenIndex.self, facts)
+                expect(FieldIndex.self, facts)
+                expect(TokenIndex.self, facts)
             }
             let before = report
             try verifyPlace(live.header, name)
@@ -143,9 +146,22 @@ struct ZoneVerifier {
         }
     }
 
-    mutating func verify<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) throws {
-        for entry in rule.entries(of: facts, in: zone.keys) {
-            expected[rule.keyspace, default: 0] += 1
+    private mutating func verify<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) throws {
+        let entries = rule.entries(of: facts, in: zone.keys)
+        for _ in entries { expected[rule.keyspace, default: EntryTally()].addUnseen() }
+        try lookUp(entries)
+    }
+
+    /// Tallies the entries that a record accounts for.
+    private mutating func expect<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) {
+        var tally = expected[rule.keyspace] ?? EntryTally()
+        for entry in rule.entries(of: facts, in: zone.keys) { tally.add(entry.key.span, entry.value.span) }
+        expected[rule.keyspace] = tally
+    }
+
+    /// Looks entries up that a record accounts for.
+    mutating func lookUp(_ entries: [IndexEntry]) throws {
+        for entry in entries {
             guard let value = try zone.store.value(forKey: entry.key) else {
                 report.note(.missing, key: entry.key, "the record has no such entry")
                 continue
@@ -160,12 +176,12 @@ struct ZoneVerifier {
 
     /// A record's entries in the indexes of the hierarchy, and its counts.
     private mutating func verifyPlace(_ record: RecordHeader, _ name: RecordName) throws {
-        expected[.parents, default: 0] += 1
+        expected[.parents, default: EntryTally()].addUnseen()
         let key = zone.keys.parent(of: name)
         guard let node = try zone.store.withValue(forKey: key, { try ParentEntry(decoding: $0).node }) else {
             report.note(.missing, key: key, "the record has no such entry")
-            if record.parent != nil { expected[.children, default: 0] += 1 }
-            if record.share != nil { expected[.shareRoots, default: 0] += 1 }
+            if record.parent != nil { expected[.children, default: EntryTally()].addUnseen() }
+            if record.share != nil { expected[.shareRoots, default: EntryTally()].addUnseen() }
             return
         }
         if node.parent != record.parent || node.share != record.share {
@@ -194,7 +210,7 @@ struct ZoneVerifier {
             return .next
         }
         let counted = try zone.shareCount(of: name, under: record.parent)
-        if below > 0 { expected[.shareCounts, default: 0] += 1 }
+        if below > 0 { expected[.shareCounts, default: EntryTally()].addUnseen() }
         guard counted != below else { return }
         let key = zone.keys.shareCount(parent: record.parent, name: name)
         report.note(

@@ -28,6 +28,24 @@ extension ZoneVerifier {
     }
 }
 
+extension ZoneVerifier {
+    /// Looks up what every record accounts for in one of the keyspaces.
+    mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
+        try zone.store.scan(zone.keys.records.keyRange) { key, _ in
+            let parts = try zone.keys.readRecordKey(key)
+            // A record that cannot be read has been reported.
+            guard parts.chunkIndex == nil, let stored = try? zone.record(parts.name),
+                let indexes = queryIndexes[stored.record.type]
+            else { return .next }
+            let facts = QueryFacts(of: stored, indexes, in: [.ready])
+            try lookUp(
+                keyspace == .fields
+                    ? FieldIndex.entries(of: facts, in: zone.keys) : TokenIndex.entries(of: facts, in: zone.keys))
+            return .next
+        }
+    }
+}
+
 extension ZoneReader {
     /// Whether a record accounts for an entry of an index for queries, whatever the phase of the index.
     func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
