@@ -1,5 +1,5 @@
 // A process made to be killed: writes the commits of a `CrashWorkload` without end, and says on its output which ones the
-// store has acknowledged. Not a product.
+// store has acknowledged. Beside the writers one thread changes, fills and clears indexes. Not a product.
 //
 //   stratus-crash-child DIRECTORY SEED sync|nosync
 //
@@ -25,7 +25,11 @@ options.writeBufferByteCount = 64 << 10
 do {
     let engine = try CrashWorkload.openEngine(on: LevelDBStore.open(at: arguments[1], options: options))
     let workload = CrashWorkload(seed: seed)
-    try TestThreads.run(CrashWorkload.writerCount) { writer in
+    try TestThreads.run(CrashWorkload.writerCount + 1) { writer in
+        guard writer < CrashWorkload.writerCount else {
+            for number in 0... { try CrashWorkload.changeIndexes(number, in: engine) }
+            return
+        }
         var number = try CrashWorkload.lastCommit(of: writer, in: engine)
         while true {
             number += 1

@@ -1,5 +1,6 @@
 // A process that saves without pause is killed at a random moment, again and again over the same store. After each kill
-// everything acknowledged must be there, nothing half done, and no more than one commit of each writer unacknowledged.
+// everything acknowledged must be there, nothing half done, and no more than one commit of each writer unacknowledged; and
+// the work on indexes must be able to go on.
 
 import Foundation
 import StratusLevelDB
@@ -19,6 +20,7 @@ struct KillTests {
             for _ in 0..<(Self.killCount / Self.partCount) { try round.run() }
             // The rounds did write something: a child that fails at once would prove nothing.
             #expect(round.acknowledgedCount > Self.killCount)
+            #expect(round.unfinishedIndexCount > 0)
         }
     }
 
@@ -48,6 +50,8 @@ private struct KillRound {
     private var random: SplitMix64
     private var replays: [CrashWorkload.Replay]
     private(set) var acknowledgedCount = 0
+    /// Zones in which the work on indexes was not at its end.
+    private(set) var unfinishedIndexCount = 0
     private let seed: UInt64
     private let program: URL
 
@@ -81,6 +85,13 @@ private struct KillRound {
             replays[writer].advance(to: last)
             try replays[writer].check(engine)
         }
+        try verify(engine)
+        // What a kill has left half filled or half cleared is gone on with.
+        unfinishedIndexCount += try engine.buildIndexes(pause: {}).zonesFinished
+        try verify(engine)
+    }
+
+    private func verify(_ engine: RecordEngine) throws {
         let report = try engine.verify()
         try #require(report.isClean, "seed \(seed): \(report.findings)")
     }

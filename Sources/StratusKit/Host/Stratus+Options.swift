@@ -44,6 +44,9 @@ extension Stratus {
         public var unknownZoneDeletionSucceeds = false
         /// Whether saving a child gives its parent a new change tag, as the real service may do (S-10). Default: false.
         public var childSaveTouchesParent = false
+        /// How many metres one unit of the radius is in `distanceToLocation:fromLocation:(place, centre) < radius`.
+        /// Default: 1. An app that was written for kilometres finds what it expects with 1,000.
+        public var queryDistanceUnitMetres = 1.0
 
         // MARK: Sharing
 
@@ -113,6 +116,7 @@ extension Stratus {
             options.unknownRecordDeletionFails = unknownRecordDeletionFails
             options.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
             options.childSaveTouchesParent = childSaveTouchesParent
+            options.queryDistanceUnitMetres = queryDistanceUnitMetres
             options.isSharingEnabled = isSharingEnabled
             options.participantCount = shareParticipantCount
             options.shareURLBase = shareURLBase

@@ -1,8 +1,10 @@
 // What a process that is killed writes, so that another can tell what must be there: commit by commit determined by the
 // seed, the writer and the commit's number. Each commit also saves its number in a record of its own, so that the state
 // found says which commit was the last. Writers have a database each and so do not meet, but share commits of the store.
+// Beside them indexes for queries come and go, so that a kill finds them half filled and half cleared.
 
 import FoundationEssentials
+import StratusLayout
 package import StratusModel
 package import StratusRecords
 package import StratusStore
@@ -24,7 +26,11 @@ package struct CrashWorkload: Sendable {
 
     /// Opens the record layer on a store and makes the writers' zones.
     package static func openEngine(on store: any OrderedStore) throws -> RecordEngine {
-        let engine = try RecordEngine(store: store, incarnation: HistoryContent.identity(1_000_000))
+        var options = RecordEngineOptions()
+        // So few records to a batch that the work on an index takes several commits.
+        options.limits.indexBatchCount = 2
+        let engine = try RecordEngine(
+            store: store, options: options, incarnation: HistoryContent.identity(1_000_000))
         for writer in 0..<writerCount {
             let identity = HistoryContent.identity(writer + 1)
             let birth = ZoneBirth(
@@ -71,6 +77,18 @@ package struct CrashWorkload: Sendable {
             } catch is RequestRefused {}
             try transaction.apply(marker, in: zone)
         }
+    }
+
+    /// Changes what is indexed in a zone, and goes a little way to fill and clear it. Which way follows from `number`.
+    package static func changeIndexes(_ number: Int, in engine: RecordEngine) throws {
+        let wanted: [FieldKey: QueryIndexKinds] =
+            number.isMultiple(of: 2) ? ["content": .all, "title": .words] : ["content": .values]
+        let type = HistoryContent.type(number / 2)
+        try engine.transact { transaction in
+            let zone = try transaction.existingZone(zone(of: number % writerCount))
+            try transaction.setQueryIndexes(number.isMultiple(of: 7) ? [:] : wanted, of: type, in: zone)
+        }
+        try engine.buildIndexes(pause: {}, shouldContinue: { $0.commits < number % 5 })
     }
 
     /// The number of the last commit that a store holds; 0 before the first.

@@ -1,5 +1,5 @@
 // Carries a history out against a store, by CloudKit's calls alone, and compares after every step: how the step ended,
-// what everybody sees of every zone, record and share, and whether URLs stayed what they were.
+// what everybody sees of every zone, record and share, what queries find, and whether URLs stayed what they were.
 
 import Foundation
 import StratusKit
@@ -21,6 +21,7 @@ struct SharingRunner {
     private var performer: SharingPerformer
     private var oracle: SharingOracle
     private var urls: [OracleURL: URL] = [:]
+    private var hasSavedRecords = false
 
     /// Where the history and the oracle part; nil when they never do.
     static func failure(
@@ -54,6 +55,9 @@ struct SharingRunner {
                 try await checkRecords(of: user, step)
             }
             let isLast = index == history.steps.count - 1
+            if isLast || index % 10 == 9 {
+                for user in 0..<SharingHistory.userCount { try await checkQueries(of: user, step) }
+            }
             if isLast || index % 20 == 19 { try verify(isLast) }
         }
     }
@@ -111,6 +115,31 @@ struct SharingRunner {
                 try compare(found, wanted, "\(user) sees \(SharingHistory.zoneNames[zone]) \(name) as", step)
                 if let share = try? answers[id]?.get() as? CKShare { try checkURL(of: share, zone, step) }
             }
+        }
+    }
+
+    /// A query finds precisely what fetches find, in everybody's shared database as in their own.
+    private mutating func checkQueries(of user: Int, _ step: SharingStep) async throws {
+        let person = town.people[user]
+        hasSavedRecords = hasSavedRecords || oracle.zones.values.contains { !$0.records.isEmpty }
+        // Of a type that nobody has saved nothing is known.
+        guard hasSavedRecords else { return }
+        let query = CKQuery(recordType: Person.recordType, predicate: NSPredicate(value: true))
+        query.sortDescriptors = [NSSortDescriptor(key: Person.valueKey, ascending: false)]
+        for zone in history.zones {
+            let place = performer.place(zone)
+            var found: String
+            do {
+                let results = try await person.database(place)
+                    .records(matching: query, inZoneWith: person.zoneID(place)).matchResults
+                let views = try results.map { "\($0.recordName) \(town.view(of: try $1.get(), to: user))" }
+                found = views.sorted().joined(separator: ", ")
+            } catch { found = "\(Outcome(error))" }
+            let views = SharingHistory.recordNames.map { ($0, oracle.view($0, of: user, zone)) }
+            let refusal = views.map(\.1).first { $0 == "notAuthenticated" || $0 == "zoneNotFound" }
+            let seen = views.filter { $0.1.hasPrefix("value ") }.map { "\($0) \($1)" }
+            let wanted = refusal ?? seen.sorted().joined(separator: ", ")
+            try compare(found, wanted, "\(user) finds in \(SharingHistory.zoneNames[zone])", step)
         }
     }
 
