@@ -11,16 +11,20 @@ package struct CloudEnvironment: Sendable {
     package var onEvent: (@Sendable (CloudEvent) -> Void)?
     /// Told of everybody who has been invited, after the commit; must be quick.
     package var onInvitation: (@Sendable (ShareInvitation) -> Void)?
+    /// Told after a commit that there is something for `deliverNotifications` to do; must be quick.
+    package var onSomethingToDeliver: (@Sendable () -> Void)?
 
     package init(
         clock: any CloudClock, identifiers: any IdentifierSource, faults: (any FaultSource)? = nil,
-        onEvent: (@Sendable (CloudEvent) -> Void)? = nil, onInvitation: (@Sendable (ShareInvitation) -> Void)? = nil
+        onEvent: (@Sendable (CloudEvent) -> Void)? = nil, onInvitation: (@Sendable (ShareInvitation) -> Void)? = nil,
+        onSomethingToDeliver: (@Sendable () -> Void)? = nil
     ) {
         self.clock = clock
         self.identifiers = identifiers
         self.faults = faults
         self.onEvent = onEvent
         self.onInvitation = onInvitation
+        self.onSomethingToDeliver = onSomethingToDeliver
     }
 }
 
