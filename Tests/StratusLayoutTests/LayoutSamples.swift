@@ -73,7 +73,9 @@ enum LayoutSamples {
         GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
         GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.tokenSecret(),
         GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.indexReview("iCloud.com.example", "Note"),
-        GlobalKeys.indexing(),
+        GlobalKeys.indexing(), GlobalKeys.subscription(subscription("sub-1")),
+        GlobalKeys.device(of: "account-1", "phone"), GlobalKeys.notification(for: "account-1", "phone", order: 300),
+        GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -229,7 +231,7 @@ enum LayoutSamples {
 
     /// Every sample but the records.
     static var typedValues: [(key: [UInt8], value: any LayoutValue)] {
-        smallValues + assetAndSchemaValues + accountValues + shareValues
+        smallValues + assetAndSchemaValues + accountValues + shareValues + subscriptionValues
     }
 
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {

@@ -42,6 +42,8 @@ package final class CloudService: Sendable {
     package let schemaKeeper = SchemaKeeper()
     package let acceptanceDirectory = AcceptanceDirectory()
     package let tokenKeeper = TokenKeeper()
+    package let subscriptionDirectory = SubscriptionDirectory()
+    package let deliveryBell = DeliveryBell()
 
     package init(
         engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init(), assets: AssetStore? = nil
@@ -51,5 +53,17 @@ package final class CloudService: Sendable {
         self.options = options
         self.assets = assets
         assetLedger = AssetLedger(store: assets)
+    }
+
+    /// What carries out the changes of somebody's device, or of nobody's.
+    func journal(_ origin: CommitOrigin = CommitOrigin()) -> CommitJournal {
+        CommitJournal(
+            directory: subscriptionDirectory, schemas: schemaKeeper, mode: options.schemaMode,
+            metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
+    }
+
+    /// Tells the host of what commits have left behind to be delivered. To be called when nothing of the store is held.
+    func tellOfDeliveries() {
+        if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
     }
 }

@@ -83,7 +83,8 @@ extension CloudService {
                     throw CloudError(.unknownItem, "There is no such account.", ["account": account.text])
                 }
                 let zone = try ScopeVerdict.zone(zone, in: .private, container: container, caller: owner.userName)
-                guard let listing = try transaction.listing(of: zone.id), try removeZone(zone.id, in: transaction)
+                guard let listing = try transaction.listing(of: zone.id),
+                    try removeZone(zone.id, journal(), in: transaction)
                 else { throw ScopeVerdict.zoneNotFound(zone.address) }
                 guard !zone.isDefault else { return }
                 try transaction.set(
