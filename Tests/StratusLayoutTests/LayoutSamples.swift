@@ -231,7 +231,7 @@ enum LayoutSamples {
 
     /// Every sample but the records.
     static var typedValues: [(key: [UInt8], value: any LayoutValue)] {
-        smallValues + assetAndSchemaValues + accountValues + shareValues + subscriptionValues
+        smallValues + assetAndSchemaValues + accountValues + shareValues
     }
 
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {
