@@ -67,7 +67,9 @@ struct LayoutGoldenTests {
         let sampled = LayoutSamples.typedValues.map { "\(type(of: $0.value))" }
         let tokens = LayoutSamples.tokens.map { "\(type(of: $0))" }
         let subscriptions = LayoutSamples.subscriptionValues.map { "\(type(of: $0.value))" }
-        #expect(Set(sampled + tokens + subscriptions).union(LayoutSamples.shareContents.map { "\(type(of: $0))" }) == declared)
+        #expect(
+            Set(sampled + tokens + subscriptions).union(LayoutSamples.shareContents.map { "\(type(of: $0))" })
+                == declared)
     }
 
     // This file is written once per format and never recorded anew: it stands for other people's disks.

@@ -51,7 +51,9 @@ struct Recipients {
         for news in shares {
             for user in try news.users ?? viewers(of: news.share) {
                 if let known = found[user] {
-                    if let known, let types = news.types { found[user] = .some(known + types) } else {
+                    if let known, let types = news.types {
+                        found[user] = .some(known + types)
+                    } else {
                         found[user] = .some(nil)
                     }
                 } else {

@@ -54,7 +54,11 @@ extension CloudService {
             if database != .public { try requireAccount(caller) }
             let faults = (named ?? []).map { environment.faults?.error(at: .zone($0, caller, .fetchZones)) }
             let zones = try engine.read { reader in
-                let user = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
+                // Again, because the account may have gone since; public zones are shown to everybody (S-17).
+                let user =
+                    try database == .public
+                    ? caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
+                    : accountDirectory.requireAccount(of: caller, in: reader).userName
                 let lookUp = ZoneLookUp(
                     service: self, caller: caller, user: user, database: database, reader: reader)
                 guard let named else { return try lookUp.all() }

@@ -79,7 +79,9 @@ extension ValueDescription {
             ("sound", template.soundName), ("category", template.category), ("collapse", template.collapseKey),
         ]
         for case (let label, let text?) in texts { pieces.append("\(label) \(quoted(text))") }
-        if let keys = template.desiredKeys { pieces.append("desired \(keys.map { quoted($0) }.joined(separator: " "))") }
+        if let keys = template.desiredKeys {
+            pieces.append("desired \(keys.map { quoted($0) }.joined(separator: " "))")
+        }
         if template.badges { pieces.append("badges") }
         if template.isContentAvailable { pieces.append("content available") }
         if template.isMutable { pieces.append("mutable") }

@@ -111,7 +111,9 @@ extension ValueReader {
             let key = FieldKey(try readText())
             if let last, !(last < key) { throw corrupt("The fields are not in ascending order.") }
             last = key
-            guard let type = FieldType(rawValue: try readByte()) else { throw corrupt("The type of a field is unknown.") }
+            guard let type = FieldType(rawValue: try readByte()) else {
+                throw corrupt("The type of a field is unknown.")
+            }
             let byteCount = try readCount()
             let value = try FieldCodec.read(type, byteCount: byteCount, &self)
             guard value.fitsNotification else { throw corrupt("No notification carries a field of this type.") }

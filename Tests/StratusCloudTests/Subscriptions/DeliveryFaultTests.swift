@@ -130,7 +130,8 @@ struct DeliveryFaultTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("verifying finds subscriptions and devices of nobody, queues that are counted wrongly, and what cannot be read")
+    @Test(
+        "verifying finds subscriptions and devices of nobody, queues that are counted wrongly, and what cannot be read")
     func verifying() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))

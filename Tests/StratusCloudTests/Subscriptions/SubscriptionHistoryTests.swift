@@ -29,7 +29,8 @@ struct SubscriptionHistoryTests {
         return []
     }
 
-    @Test("[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after say")
+    @Test(
+        "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after say")
     func histories() async throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 6
@@ -37,7 +38,9 @@ struct SubscriptionHistoryTests {
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
     }
 
-    @Test("a hint that is lost, doubled, sent to whoever did it or to an outsider is found", arguments: PlantedTelling.allCases)
+    @Test(
+        "a hint that is lost, doubled, sent to whoever did it or to an outsider is found",
+        arguments: PlantedTelling.allCases)
     fileprivate func planted(fault: PlantedTelling) async throws {
         let findings = try await TestThreads.offPool { try Self.findings(count: 4, stepCount: 60, fault) }
         #expect(!findings.isEmpty)

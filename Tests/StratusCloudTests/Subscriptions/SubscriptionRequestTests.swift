@@ -25,7 +25,9 @@ struct SubscriptionRequestTests {
         for (subscription, allowed) in kinds {
             for database in DatabaseSelector.allCases {
                 let error = try bench.subscriptionError(subscription, in: database)
-                #expect((error == nil) == allowed.contains(database), "\(subscription.id) in \(database): \(error.map { "\($0)" } ?? "")")
+                #expect(
+                    (error == nil) == allowed.contains(database),
+                    "\(subscription.id) in \(database): \(error.map { "\($0)" } ?? "")")
                 if let error { #expect(error.code == .invalidArguments) }
             }
         }
@@ -38,7 +40,8 @@ struct SubscriptionRequestTests {
     func silent() throws {
         let bench = try Self.bench()
         try bench.subscribe(.database("silent"))
-        let found = try bench.service.fetchSubscriptions(.named(["silent"]), as: bench.caller(bench.alice), in: .private)
+        let found = try bench.service.fetchSubscriptions(
+            .named(["silent"]), as: bench.caller(bench.alice), in: .private)
         #expect(try found[0].1.get().template == nil)
         try bench.save(.new("a"))
         try bench.deliver()
