@@ -18,8 +18,8 @@ extension Stratus {
     /// phone.onNotification = { received in send(received.userInfo) }
     /// ```
     ///
-    /// What nobody listens for waits in the store, as long as there is room; it is there when the store is opened again.
-    /// Each notification goes to one listener: one handler, or one task in ``notifications``, at a time.
+    /// What nobody listens for waits in the store, as long as there is room; it is there when the store is opened
+    /// again. Each notification goes to one listener: one handler, or one task in ``notifications``, at a time.
     public struct Device: Hashable, Sendable, CustomStringConvertible {
         /// Its name, unique among the person's.
         public let name: String
@@ -56,8 +56,8 @@ extension Stratus {
             CKContainer(session: session, identifier: identifier, account: AccountID(accountID), device: name)
         }
 
-        /// Forgets the device with all that waits for it. Whoever listens is let go: sequences end. Removing it again does
-        /// nothing. Subscriptions are the person's, and stay.
+        /// Forgets the device with all that waits for it. Whoever listens is let go: sequences end. Removing it again
+        /// does nothing. Subscriptions are the person's, and stay.
         ///
         /// - Throws: ``StratusError`` where the store fails or was closed.
         public func remove() throws {
@@ -74,12 +74,12 @@ extension Stratus {
             try StratusError.wrapping { try server.withService { try $0.setBadge(badge, of: address) } }
         }
 
-        /// What hears of the device's notifications: those that wait, the oldest first, and then each as it comes. Called on
-        /// threads of the store's own, one after another, and while it runs ``Stratus/settle()`` and
+        /// What hears of the device's notifications: those that wait, the oldest first, and then each as it comes.
+        /// Called on threads of the store's own, one after another, and while it runs `settle()` and
         /// ``Stratus/close()`` wait: it must call neither.
         ///
-        /// There is one for a device, whichever `Device` it was set on; setting another one replaces it, nil takes it away.
-        /// It is kept until then, or until the store is closed.
+        /// There is one for a device, whichever `Device` it was set on; setting another one replaces it, nil takes it
+        /// away. It is kept until then, or until the store is closed.
         public var onNotification: (@Sendable (RemoteNotification) -> Void)? {
             get {
                 guard let handler = session.hub.handler(of: address) else { return nil }
@@ -92,11 +92,11 @@ extension Stratus {
             }
         }
 
-        /// The device's notifications: those that wait, the oldest first, and then each as it comes. One is taken from the
-        /// store when it is asked for, and not before.
+        /// The device's notifications: those that wait, the oldest first, and then each as it comes. One is taken from
+        /// the store when it is asked for, and not before.
         ///
-        /// It ends when the task is cancelled, the device is removed, or the store is closed. Where several tasks go through
-        /// it, each notification goes to one of them; where there is a handler, to the handler.
+        /// It ends when the task is cancelled, the device is removed, or the store is closed. Where several tasks go
+        /// through it, each notification goes to one of them; where there is a handler, to the handler.
         public var notifications: some AsyncSequence<RemoteNotification, Never> & Sendable {
             DeviceNotifications(hub: session.hub, device: address)
         }
@@ -106,14 +106,15 @@ extension Stratus {
 // MARK: Registering
 
 extension Stratus {
-    /// A device of a person. It is made where the person has none of that name, and from then on the store keeps what it is
-    /// told, until it is removed.
+    /// A device of a person. It is made where the person has none of that name, and from then on the store keeps what
+    /// it is told, until it is removed.
     ///
     /// - Parameters:
     ///   - name: Its name, unique among the person's.
     ///   - account: Whose device it is.
     /// - Returns: The device.
-    /// - Throws: ``StratusError`` with `unknownAccount`, and with `invalidArgument` for a name that is none or too long, and
+    /// - Throws: ``StratusError`` with `unknownAccount`, and with `invalidArgument` for a name that is none or too
+    /// long, and
     ///   where the person has as many devices as there may be (``Options/deviceCount``).
     public func device(_ name: String, signedInAs account: Account) throws -> Device {
         try device(DeviceAddress(account: account.accountID, name: name))
@@ -122,8 +123,8 @@ extension Stratus {
     /// The device on which containers act that act for whoever is signed in: those of `CKContainer.default()`,
     /// `CKContainer(identifier:)` and ``container(_:)``. Nil when nobody is signed in.
     ///
-    /// It is named `local`. A person has it from when it is first asked for: from then on it is told of what the person's
-    /// other devices do.
+    /// It is named `local`. A person has it from when it is first asked for: from then on it is told of what the
+    /// person's other devices do.
     ///
     /// - Throws: ``StratusError`` where the store fails or was closed.
     public var localDevice: Device? {

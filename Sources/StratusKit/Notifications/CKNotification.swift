@@ -1,14 +1,14 @@
 // What a device is told of a change: the base of the kinds of notifications.
 //
-// Invariants: immutable; made of payloads alone, so that a notification is the same whether it came from the store or over
-// a wire. A payload from outside is a claim: a client that gets one looks at what it may see anyway.
+// Invariants: immutable; made of payloads alone, so that a notification is the same whether it came from the store or
+// over a wire. A payload from outside is a claim: a client that gets one looks at what it may see anyway.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 
-/// A notification: a hint that something has changed. Notifications are coalesced and may be dropped, so that whoever gets
-/// one fetches what has changed (N-05).
+/// A notification: a hint that something has changed. Notifications are coalesced and may be dropped, so that whoever
+/// gets one fetches what has changed (N-05).
 ///
 /// ```swift
 /// if let notification = CKNotification(fromRemoteNotificationDictionary: userInfo),
@@ -91,11 +91,12 @@ public protocol StratusReceivedNotification {}
 extension CKNotification: StratusReceivedNotification {}
 
 extension StratusReceivedNotification where Self: CKNotification {
-    /// The notification of a payload, of the class of its kind; nil where the payload is none of CloudKit's (N-09), or, for
-    /// a subclass, where the notification is of another kind.
+    /// The notification of a payload, of the class of its kind; nil where the payload is none of CloudKit's (N-09), or,
+    /// for a subclass, where the notification is of another kind.
     ///
     /// Whatever the dictionary holds, it decodes or it does not.
-    /// - Parameter notificationDictionary: What a device got: `userInfo` of a ``Stratus/RemoteNotification``, also after it
+    /// - Parameter notificationDictionary: What a device got: `userInfo` of a ``Stratus/RemoteNotification``, also
+    /// after it
     ///   went over a wire as JSON or as a property list.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         guard let content = NotificationPayload.content(of: notificationDictionary),

@@ -22,8 +22,8 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
         content.reason.flatMap { Reason(rawValue: Int($0.rawValue)) } ?? .recordUpdated
     }
 
-    /// The values of the fields that the subscription wanted to come along (L-13), as far as the record has them; nil where
-    /// there are none. Texts may be cut off after 100 characters (L-17).
+    /// The values of the fields that the subscription wanted to come along (L-13), as far as the record has them; nil
+    /// where there are none. Texts may be cut off after 100 characters (L-17).
     public var recordFields: [String: Any]? {
         content.fields.isEmpty ? nil : content.fields.mapValues { HeldValue($0).object }
     }

@@ -1,8 +1,8 @@
 // What a notification tells, as its object keeps it.
 //
-// A notification that was pruned may have lost what it is about. Its kind is known all the same where its payload says so,
-// and else follows from the database: only query subscriptions are in public ones (N-01), and in the others a client does
-// right to look at all of the database.
+// A notification that was pruned may have lost what it is about. Its kind is known all the same where its payload says
+// so, and else follows from the database: only query subscriptions are in public ones (N-01), and in the others a
+// client does right to look at all of the database.
 
 import StratusCloud
 

@@ -120,7 +120,9 @@ struct PayloadDictionary {
     func holds(_ key: String) -> Bool { content[key] != nil }
     func dictionary(_ key: String) -> PayloadDictionary? { PayloadDictionary(content[key]) }
     func text(_ key: String) -> String? { content[key].flatMap { PayloadValue.text($0) } }
-    func texts(_ key: String) -> [String]? { content[key].flatMap { PayloadValue.list($0) }?.compactMap(PayloadValue.text) }
+    func texts(_ key: String) -> [String]? {
+        content[key].flatMap { PayloadValue.list($0) }?.compactMap(PayloadValue.text)
+    }
     func number(_ key: String) -> Int64? { content[key].flatMap { PayloadValue.integer($0) } }
     func flag(_ key: String) -> Bool { number(key).map { $0 != 0 } ?? false }
 }

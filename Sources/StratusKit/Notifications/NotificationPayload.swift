@@ -13,8 +13,8 @@
 //         dbs, sid  where what it is about was pruned (our own)
 //         dbs is 1 for private, 2 for public, 3 for shared.
 //
-// Invariant: a payload that was written here is read as what it was written of, to the bit, also after JSON or a property
-// list in between. What others have written is read as far as it makes sense.
+// Invariant: a payload that was written here is read as what it was written of, to the bit, also after JSON or a
+// property list in between. What others have written is read as far as it makes sense.
 
 import Foundation
 import StratusCloud

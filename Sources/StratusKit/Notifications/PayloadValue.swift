@@ -1,6 +1,6 @@
-// Values of fields in a payload. Texts and numbers stand for themselves, as in pushes of the real service; whatever JSON or
-// a property list has no words for, or could change, is a dictionary of a type, named as in CloudKit's web services, and a
-// value.
+// Values of fields in a payload. Texts and numbers stand for themselves, as in pushes of the real service; whatever
+// JSON or a property list has no words for, or could change, is a dictionary of a type, named as in CloudKit's web
+// services, and a value.
 //
 //   type        value
 //   DOUBLE      text: a number without a fraction, or none (inf, nan)

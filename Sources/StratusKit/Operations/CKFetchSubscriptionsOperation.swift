@@ -32,8 +32,8 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     /// An operation that fetches all subscriptions that the user has in its database.
     ///
-    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of, would
-    /// take an initialiser that every subclass had to repeat.
+    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of,
+    /// would take an initialiser that every subclass had to repeat.
     open class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
         let operation = CKFetchSubscriptionsOperation()
         operation.configure { operation.inputs.isForAll = true }

@@ -1,7 +1,7 @@
 // Saves and deletes subscriptions: one request, answered subscription by subscription.
 //
-// Mistakes in a subscription that raise an exception on Apple's systems fail the subscription without its being sent; the
-// others are.
+// Mistakes in a subscription that raise an exception on Apple's systems fail the subscription without its being sent;
+// the others are.
 
 import Foundation
 import StratusCloud

@@ -19,11 +19,11 @@ import StratusStore
 
 /// Where notifications come from.
 package protocol NotificationSource: Sendable {
-    /// Moves a batch of what commits have left behind to the queues of devices: those that have something new. None when
-    /// nothing is left.
+    /// Moves a batch of what commits have left behind to the queues of devices: those that have something new. None
+    /// when nothing is left.
     func deliverNotifications() throws -> Set<DeviceAddress>
-    /// Takes the oldest notifications of a device. They are gone from the store before this returns. Throws `unknownItem`
-    /// for a device that is gone.
+    /// Takes the oldest notifications of a device. They are gone from the store before this returns. Throws
+    /// `unknownItem` for a device that is gone.
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification]
 }
 

@@ -4,8 +4,8 @@ public import Foundation
 import StratusCloud
 import StratusStore
 
-/// A subscription to a private or shared database (N-01): to whatever happens in its zones, but for the default zone of the
-/// private one (N-02), or to what happens to the records of one type.
+/// A subscription to a private or shared database (N-01): to whatever happens in its zones, but for the default zone of
+/// the private one (N-02), or to what happens to the records of one type.
 public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     // Unchecked because it inherits from CKSubscription, whose rules it follows.
 

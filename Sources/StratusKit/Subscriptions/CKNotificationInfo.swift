@@ -9,8 +9,8 @@ import StratusStore
 
 /// What a subscription's notifications say and do where they arrive.
 ///
-/// Whoever sets nothing but `shouldSendContentAvailable` has notifications that nobody sees: an app is woken and fetches
-/// what has changed. Two are equal when they say the same.
+/// Whoever sets nothing but `shouldSendContentAvailable` has notifications that nobody sees: an app is woken and
+/// fetches what has changed. Two are equal when they say the same.
 public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
     private let content: Locked<NotificationTemplate>
 
@@ -22,7 +22,8 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
     /// Notifications that say and do nothing.
     public override convenience init() { self.init(NotificationTemplate()) }
 
-    /// Notifications that say and do this. What stands for a field is its key, as a text of the app has places for values.
+    /// Notifications that say and do this. What stands for a field is its key, as a text of the app has places for
+    /// values.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil, alertLocalizationArgs: [CKRecord.FieldKey] = [],
         title: String? = nil, titleLocalizationKey: String? = nil, titleLocalizationArgs: [CKRecord.FieldKey] = [],

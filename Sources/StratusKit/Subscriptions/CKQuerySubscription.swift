@@ -7,11 +7,11 @@ public import Foundation
 import StratusCloud
 import StratusStore
 
-/// A subscription to records of a type for which a predicate holds: in a zone, or in all of the database. It can be saved
-/// in private and public databases (N-01).
+/// A subscription to records of a type for which a predicate holds: in a zone, or in all of the database. It can be
+/// saved in private and public databases (N-01).
 ///
-/// Predicates are those of ``CKQuery``, and are refused as there. Without creation, update or deletion among its options,
-/// which raises an exception on Apple's systems (N-04), its save fails with `invalidArguments`.
+/// Predicates are those of ``CKQuery``, and are refused as there. Without creation, update or deletion among its
+/// options, which raises an exception on Apple's systems (N-04), its save fails with `invalidArguments`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     // Unchecked because it inherits from CKSubscription, whose rules it follows.
 

@@ -4,8 +4,8 @@ public import Foundation
 import StratusCloud
 import StratusStore
 
-/// A subscription to a zone of the private database that is not the default one (N-01): to whatever happens there, or to
-/// what happens to the records of one type.
+/// A subscription to a zone of the private database that is not the default one (N-01): to whatever happens there, or
+/// to what happens to the records of one type.
 public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     // Unchecked because it inherits from CKSubscription, whose rules it follows.
 

@@ -1,5 +1,5 @@
-// Subscriptions between client and server. What the server hands back of a predicate is the archive that a client made of
-// it: a claim like any archive, which has to go through the parser.
+// Subscriptions between client and server. What the server hands back of a predicate is the archive that a client made
+// of it: a claim like any archive, which has to go through the parser.
 
 import Foundation
 import StratusCloud

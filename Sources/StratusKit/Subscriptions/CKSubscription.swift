@@ -10,7 +10,8 @@ import StratusStore
 /// The base of the three kinds of subscriptions. It is saved in a database, and from then on the person's devices are
 /// notified of what others do there: each device of the person's but the one that did it (N-05).
 ///
-/// A subscription belongs to one person and one database (N-08). Two are equal when they are of one kind and say the same.
+/// A subscription belongs to one person and one database (N-08). Two are equal when they are of one kind and say the
+/// same.
 public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Unchecked because the class has subclasses: all that can change, here and there, stands behind locks.
 
@@ -30,8 +31,8 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         case database = 3
     }
 
-    /// The name of the subscription, unique among the person's in the database. Saving another one under it replaces this
-    /// one (N-07).
+    /// The name of the subscription, unique among the person's in the database. Saving another one under it replaces
+    /// this one (N-07).
     public let subscriptionID: CKSubscription.ID
     /// Which kind it is.
     public let subscriptionType: CKSubscription.SubscriptionType

@@ -189,7 +189,9 @@ private struct HubBench {
         #expect(bench.trace.all == ["failed 6", "failed 1", "phone 1"])
     }
 
-    @Test("what was delivered although a delivery has failed is handed out, and who listens for a device that is gone is let go")
+    @Test(
+        "what was delivered although a delivery has failed is handed out, and who listens for a device that is gone is let go"
+    )
     func partialFailures() async {
         let bench = HubBench()
         bench.listen(bench.phone)
@@ -213,7 +215,11 @@ private struct HubBench {
         let reached = Latch("the tablet to hear")
         bench.hub.setHandler({ _ in reached.open() }, of: bench.tablet)
         bench.hub.setHandler(
-            { [hub = bench.hub, source = bench.source, trace = bench.trace, tablet = bench.tablet, phone = bench.phone] _ in
+            {
+                [
+                    hub = bench.hub, source = bench.source, trace = bench.trace, tablet = bench.tablet,
+                    phone = bench.phone
+                ] _ in
                 source.leave(["x"], for: tablet)
                 hub.wake()
                 try? reached.wait()

@@ -118,7 +118,10 @@ struct NotificationJourneyTests {
     @Test("[N-01][N-02] each kind is saved where it belongs, and the default zone of a private database is passed over")
     func places() async throws {
         let stage = try await makeStage()
-        let databases = [stage.container.privateCloudDatabase, stage.container.publicCloudDatabase, stage.container.sharedCloudDatabase]
+        let databases = [
+            stage.container.privateCloudDatabase, stage.container.publicCloudDatabase,
+            stage.container.sharedCloudDatabase,
+        ]
         func told(_ make: () -> CKSubscription) async -> [Bool] {
             var answers: [Bool] = []
             for database in databases { answers.append(await failure { try await database.save(make()) } == "ok") }
@@ -143,7 +146,8 @@ struct NotificationJourneyTests {
     func sharing() async throws {
         let stage = try SharingStage()
         let (bobs, alices) = (
-            try stage.store.device("bob's", signedInAs: stage.bob), try stage.store.device("alice's", signedInAs: stage.alice)
+            try stage.store.device("bob's", signedInAs: stage.bob),
+            try stage.store.device("alice's", signedInAs: stage.alice)
         )
         let (onBobs, onAlices) = (Heard.of(bobs), Heard.of(alices))
         let bob = try await stage.person(stage.bob)
@@ -196,7 +200,8 @@ struct NotificationJourneyTests {
         let other = try stage.store.createAccount(.init(), externalID: "other")
         let elsewhere = try #require(try stage.store.account(externalID: "test"))
         let databases = [
-            stage.container.sharedCloudDatabase, stage.store.container(container, signedInAs: other).privateCloudDatabase,
+            stage.container.sharedCloudDatabase,
+            stage.store.container(container, signedInAs: other).privateCloudDatabase,
             stage.store.container("iCloud.other", signedInAs: elsewhere).privateCloudDatabase,
         ]
         for database in databases {

@@ -95,7 +95,8 @@ import Testing
         let query = CKNotification(fromRemoteNotificationDictionary: [
             "aps": ["alert": "New chat", "badge": 180, "sound": "default"],
             "ck": [
-                "ce": 2, "cid": "iCloud.com.example.chat", "ckuserid": "_5012", "nid": "66a1bfd5-4f7c-437f-b5ad-4bae0b71b4a0",
+                "ce": 2, "cid": "iCloud.com.example.chat", "ckuserid": "_5012",
+                "nid": "66a1bfd5-4f7c-437f-b5ad-4bae0b71b4a0",
                 "qry": [
                     "dbs": 2, "fo": 1, "rid": "C8FA", "sid": "AC91", "zid": "_defaultZone", "zoid": "_defaultOwner",
                     "af": ["name": "x", "count": 3],
@@ -116,11 +117,15 @@ import Testing
         ])
         #expect((database as? CKDatabaseNotification)?.databaseScope == .shared && database?.subscriptionID == "all")
         let zone = CKNotification(fromRemoteNotificationDictionary: [
-            "ck": ["ckuserid": "_5012", "fet": ["dbs": 1, "sid": "s", "zid": "Notes", "zoid": "_5012"] as NSDictionary]
+            "ck": [
+                "ckuserid": "_5012", "fet": ["dbs": 1, "sid": "s", "zid": "Notes", "zoid": "_5012"] as NSDictionary,
+            ]
                 as NSDictionary
         ])
         #expect((zone as? CKRecordZoneNotification)?.recordZoneID == CKRecordZone.ID(zoneName: "Notes"))
-        let bare = CKNotification(fromRemoteNotificationDictionary: ["ck": ["ce": 2, "cid": "iCloud.x", "nid": "y"] as [String: Any]])
+        let bare = CKNotification(fromRemoteNotificationDictionary: [
+            "ck": ["ce": 2, "cid": "iCloud.x", "nid": "y"] as [String: Any]
+        ])
         #expect(bare?.containerIdentifier == "iCloud.x" && bare?.notificationID == nil)
         let pruned = CKNotification(fromRemoteNotificationDictionary: [
             "ck": ["qry": ["dbs": 1, "fo": 3, "sid": "s", "af": ["a": "b"]] as [String: Any]]

@@ -75,7 +75,8 @@ import Testing
         #expect((text["aps"] as? [String: Any])?["alert"] as? String == "only")
         let silent = NotificationPayload.dictionary(of: NotificationSamples.all[3])
         #expect((silent["aps"] as? [String: Any])?.isEmpty == true)
-        let pruned = try #require(NotificationPayload.dictionary(of: NotificationSamples.all[5])["ck"] as? [String: Any])
+        let pruned = try #require(
+            NotificationPayload.dictionary(of: NotificationSamples.all[5])["ck"] as? [String: Any])
         #expect(pruned["p"] as? Int == 1 && pruned["dbs"] as? Int == 2 && pruned["qry"] == nil)
     }
 
@@ -106,7 +107,8 @@ import Testing
         case 1: NSNumber(value: random.element(of: [0, 1, -1, .nan, .infinity, 1e300, 1.5]))
         case 2: NSNumber(value: random.element(of: [Int64.min, .max, 0, 1, 2, 3, 4, 255, 256]))
         case 3: NSNumber(value: UInt64.max)
-        case 4: random.element(of: ["", "x", "qry", "DOUBLE", "LIST", "nan", "e\u{301}", "é", "1e999", "_defaultOwner"])
+        case 4:
+            random.element(of: ["", "x", "qry", "DOUBLE", "LIST", "nan", "e\u{301}", "é", "1e999", "_defaultOwner"])
         case 5: NSString(string: random.element(of: ["LOCATION", "REFERENCE", "é", "e\u{301}"]))
         case 6: Data([1])
         case 7: NSDate()
@@ -118,11 +120,15 @@ import Testing
         case 13:
             Dictionary(
                 (0..<random.below(5)).map { _ in
-                    (AnyHashable(random.element(of: ["type", "value", "é", "e\u{301}"])), stranger(&random, depth: depth + 1))
+                    (
+                        AnyHashable(random.element(of: ["type", "value", "é", "e\u{301}"])),
+                        stranger(&random, depth: depth + 1)
+                    )
                 }, uniquingKeysWith: { $1 })
         default:
             NSDictionary(
-                objects: [stranger(&random, depth: depth + 1), "x"], forKeys: [NSString(string: "é"), NSString(string: "e\u{301}")])
+                objects: [stranger(&random, depth: depth + 1), "x"],
+                forKeys: [NSString(string: "é"), NSString(string: "e\u{301}")])
         }
     }
 
@@ -135,7 +141,9 @@ import Testing
         let key = random.element(of: content.keys.sorted())
         switch random.below(5) {
         case 0: content[key] = nil
-        case 1: content[random.element(of: ["qry", "fet", "met", "dbs", "af", "type", "value", "alert"])] = stranger(&random)
+        case 1:
+            content[random.element(of: ["qry", "fet", "met", "dbs", "af", "type", "value", "alert"])] = stranger(
+                &random)
         default: content[key] = content[key].map { damaged($0, &random) }
         }
         return random.isOne(in: 2) ? content : NSDictionary(dictionary: content)

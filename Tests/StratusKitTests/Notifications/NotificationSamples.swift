@@ -92,10 +92,11 @@ struct NotificationGenerator {
         case 0: random.element(of: [0, -0.0, 1, -1, 0.1, 1e15, 1e300, .infinity, -.infinity, .leastNonzeroMagnitude])
         case 1: Double(random.below(1_000_000)) / 1_000
         case 2: Double(Int64(bitPattern: random.next()))
-        default: {
-            let number = Double(bitPattern: random.next())
-            return number.isNaN ? 0.5 : number
-        }()
+        default:
+            {
+                let number = Double(bitPattern: random.next())
+                return number.isNaN ? 0.5 : number
+            }()
         }
     }
 
@@ -107,10 +108,11 @@ struct NotificationGenerator {
         case 3: .date(Date(timeIntervalSinceReferenceDate: number()))
         case 4: .bytes(Data(random.bytes(count: random.below(5))))
         case 5: .location(CLLocation(latitude: Double(random.below(90)), longitude: 0.1).location)
-        case 6: .reference(
-            ClientReference(
-                target: RecordAddress(recordName: text(), zone: zone()),
-                action: random.isOne(in: 2) ? .none : .deleteSelf))
+        case 6:
+            .reference(
+                ClientReference(
+                    target: RecordAddress(recordName: text(), zone: zone()),
+                    action: random.isOne(in: 2) ? .none : .deleteSelf))
         case 7: .asset(.missing)
         default: .list((0..<random.below(4)).map { _ in value(isInList: true) })
         }

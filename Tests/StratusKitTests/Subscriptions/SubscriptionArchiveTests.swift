@@ -33,7 +33,8 @@ import Testing
     @Test("[X-25] mistakes stay in archives and copies, and a subscription of the base class decodes from none")
     func mistakes() throws {
         for subscription in [
-            SubscriptionSamples.query("a", NSPredicate { _, _ in true }), SubscriptionSamples.query(options: .firesOnce),
+            SubscriptionSamples.query("a", NSPredicate { _, _ in true }),
+            SubscriptionSamples.query(options: .firesOnce),
             SubscriptionSamples.query("b", NSPredicate(format: "a = ")), SubscriptionSamples.query(type: ""),
         ] {
             for copy in try archived(subscription) + [#require(subscription.copy() as? CKSubscription)] {
@@ -79,7 +80,9 @@ import Testing
                 input = generator.element(of: corpus)
                 input[generator.below(input.count)] = UInt8(generator.below(256))
             }
-            guard let subscription = try? StratusArchive.decode(CKSubscription.self, from: Data(input)) else { continue }
+            guard let subscription = try? StratusArchive.decode(CKSubscription.self, from: Data(input)) else {
+                continue
+            }
             decoded += 1
             _ = subscription.description
             _ = try? subscription.makeSave(now: ShareSamples.date)

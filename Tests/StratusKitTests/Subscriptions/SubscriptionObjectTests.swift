@@ -1,4 +1,5 @@
-// Subscriptions and what their notifications say, as objects: what they hold, how they compare and what is sent of them.
+// Subscriptions and what their notifications say, as objects: what they hold, how they compare and what is sent of
+// them.
 
 import Foundation
 import StratusCloud
@@ -56,7 +57,8 @@ import Testing
     @Test("what notifications say is all there, empty unless given, and can be changed in place")
     func info() throws {
         let info = SubscriptionSamples.info()
-        #expect(info.alertBody == "new" && info.alertLocalizationKey == "NEW" && info.alertLocalizationArgs == ["title"])
+        #expect(
+            info.alertBody == "new" && info.alertLocalizationKey == "NEW" && info.alertLocalizationArgs == ["title"])
         #expect(info.title == "T" && info.titleLocalizationKey == "TT" && info.titleLocalizationArgs == ["a", "b"])
         #expect(info.subtitle == "S" && info.subtitleLocalizationKey == "SS" && info.subtitleLocalizationArgs == [])
         #expect(info.alertActionLocalizationKey == "ACT" && info.alertLaunchImage == "launch.png")

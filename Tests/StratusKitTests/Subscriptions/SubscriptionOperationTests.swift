@@ -76,7 +76,8 @@ import Testing
         let container = server.container()
         let mistaken: [CKSubscription] = [
             SubscriptionSamples.query("options", options: .firesOnce), SubscriptionSamples.query("none", options: []),
-            SubscriptionSamples.query("type", type: ""), SubscriptionSamples.query("format", NSPredicate(format: "a =")),
+            SubscriptionSamples.query("type", type: ""),
+            SubscriptionSamples.query("format", NSPredicate(format: "a =")),
             SubscriptionSamples.query("or", NSPredicate(format: "a = 1 OR b = 2")),
             SubscriptionSamples.query("block", NSPredicate { _, _ in true }),
         ]
@@ -212,6 +213,7 @@ import Testing
         session.signIn(nil)
         _ = try await containers[0].privateCloudDatabase.allSubscriptions()
         #expect(callers.value.map(\.device) == ["local", nil, "phone", nil])
-        #expect(callers.value.map(\.account) == [ShareSamples.account, ShareSamples.account, ShareSamples.account, nil])
+        #expect(
+            callers.value.map(\.account) == [ShareSamples.account, ShareSamples.account, ShareSamples.account, nil])
     }
 }
