@@ -75,11 +75,11 @@ struct PushExampleTests {
         }
         let other = try otherDevice()
         try await other.save(CKRecordZone(zoneName: "Notes"))
+        let record = note("1", "taxes")
+        try await other.save(record)
         let urgent = CloudKitExamples.UrgentNotes(zoneID: CKRecordZone.ID(zoneName: "Notes"))
         try await urgent.subscribe("urgent", above: 5)
         #expect(try await urgent.isSubscribed("urgent"))
-        let record = note("1", "taxes")
-        try await other.save(record)
         await store.settle()
         #expect(shown.all.isEmpty)
         record["priority"] = 9

@@ -97,8 +97,36 @@ extension Stratus {
         ///
         /// It ends when the task is cancelled, the device is removed, or the store is closed. Where several tasks go
         /// through it, each notification goes to one of them; where there is a handler, to the handler.
-        public var notifications: some AsyncSequence<RemoteNotification, Never> & Sendable {
-            DeviceNotifications(hub: session.hub, device: address)
+        public var notifications: Notifications { Notifications(hub: session.hub, device: address) }
+
+        /// The notifications of a device, one taken at a time.
+        public struct Notifications: AsyncSequence, Sendable {
+            /// What it is a sequence of.
+            public typealias Element = RemoteNotification
+            /// It does not fail.
+            public typealias Failure = Never
+
+            let hub: NotificationHub
+            let device: DeviceAddress
+
+            /// Takes notifications.
+            public struct AsyncIterator: AsyncIteratorProtocol {
+                let hub: NotificationHub
+                let device: DeviceAddress
+
+                /// Takes the oldest notification, or waits for one; nil at the end.
+                public mutating func next() async -> RemoteNotification? {
+                    await hub.next(for: device).map { RemoteNotification(told: $0) }
+                }
+
+                /// Takes the oldest notification, or waits for one; nil at the end.
+                public mutating func next(isolation actor: isolated (any Actor)?) async -> RemoteNotification? {
+                    await hub.next(for: device).map { RemoteNotification(told: $0) }
+                }
+            }
+
+            /// Begins to take notifications.
+            public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(hub: hub, device: device) }
         }
     }
 }
@@ -148,29 +176,7 @@ extension Stratus {
     }
 }
 
-// MARK: Listening
-
-/// The notifications of a device, one taken at a time.
-private struct DeviceNotifications: AsyncSequence, Sendable {
-    typealias Element = Stratus.RemoteNotification
-    typealias Failure = Never
-
-    let hub: NotificationHub
-    let device: DeviceAddress
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let hub: NotificationHub
-        let device: DeviceAddress
-
-        func next() async -> Stratus.RemoteNotification? {
-            await hub.next(for: device).map { Stratus.RemoteNotification(told: $0) }
-        }
-
-        func next(isolation actor: isolated (any Actor)?) async -> Stratus.RemoteNotification? { await next() }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(hub: hub, device: device) }
-}
+// MARK: Delivering
 
 extension HostedServer: NotificationSource {
     func deliverNotifications() throws -> Set<DeviceAddress> { try withService { try $0.deliverNotifications() } }

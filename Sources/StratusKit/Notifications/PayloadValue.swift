@@ -71,6 +71,7 @@ enum PayloadValue {
     /// The value of an object; nil for what is none.
     static func value(of object: Any, isInList: Bool = false) -> ClientValue? {
         if let dictionary = PayloadDictionary(object) { return value(of: dictionary, isInList) }
+        if let number = object as? NSNumber { return value(of: number) }
         guard list(object) == nil, let held = try? HeldValue(holding: object) else { return nil }
         switch held {
         case .string(let text): return .string(text)
@@ -82,6 +83,12 @@ enum PayloadValue {
         case .reference(let reference): return .reference(reference.clientReference)
         case .asset, .list: return nil
         }
+    }
+
+    /// By its text, which tells a whole number from others: JSON gives some whole ones as decimal numbers.
+    private static func value(of number: NSNumber) -> ClientValue? {
+        let text = number.stringValue
+        return Int64(text).map { .int64($0) } ?? Double(text).map { .double($0) }
     }
 
     private static func value(of dictionary: PayloadDictionary, _ isInList: Bool) -> ClientValue? {
@@ -123,11 +130,10 @@ enum PayloadValue {
 
     /// A whole number, whatever type it is of.
     static func integer(_ object: Any) -> Int64? {
-        guard list(object) == nil, PayloadDictionary(object) == nil else { return nil }
-        switch try? HeldValue(holding: object) {
-        case .int64(let number): return number
-        case .double(let number): return Int64(exactly: number)
-        default: return nil
+        switch value(of: object, isInList: true) {
+        case .int64(let number): number
+        case .double(let number): Int64(exactly: number)
+        default: nil
         }
     }
 }

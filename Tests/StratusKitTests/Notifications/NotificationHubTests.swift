@@ -120,7 +120,7 @@ private struct HubBench {
     }
 
     @Test("a task that waits is no activity, and is let go of when it is cancelled, or its device or the hub ends")
-    func waiting() async {
+    func waiting() async throws {
         let bench = HubBench()
         let first = Task { await bench.hub.next(for: bench.phone) }
         let second = Task { await bench.hub.next(for: bench.tablet) }
@@ -134,11 +134,14 @@ private struct HubBench {
         #expect(await second.value == nil)
         #expect(await third.value == nil)
         #expect(await bench.hub.next(for: bench.phone) == nil)
+        let isCancelled = Gate("the task to be cancelled")
         let cancelled = Task {
-            withUnsafeCurrentTask { $0?.cancel() }
+            try await TestThreads.offPool { try isCancelled.wait() }
             return await HubBench().hub.next(for: bench.phone)
         }
-        #expect(await cancelled.value == nil)
+        cancelled.cancel()
+        isCancelled.open()
+        #expect(try await cancelled.value == nil)
         bench.source.leave(["1"], for: bench.phone)
         await bench.deliver()
         #expect(bench.source.state.value.left.count == 1)

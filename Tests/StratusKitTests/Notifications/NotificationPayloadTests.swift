@@ -26,7 +26,8 @@ import Testing
                 let data = try PropertyListSerialization.data(
                     fromPropertyList: payload, format: self == .xmlList ? .xml : .binary, options: 0)
                 return try #require(
-                    try PropertyListSerialization.propertyList(from: data, format: nil) as? [AnyHashable: Any])
+                    // Unsafe because the format comes back through a pointer; none is given.
+                    try unsafe PropertyListSerialization.propertyList(from: data, format: nil) as? [AnyHashable: Any])
             }
         }
     }
@@ -41,11 +42,11 @@ import Testing
         for told in NotificationSamples.all { #expect(try Self.isExact(told, over: wire), "\(told)") }
     }
 
-    @Test("1,000 random notifications are read as what was written", arguments: Wire.allCases)
+    @Test("400 random notifications are read as what was written", arguments: Wire.allCases)
     func random(wire: Wire) async throws {
         let random = SplitMix64.announced("payloads \(wire)")
         let wrong = try await TestThreads.offPool {
-            try (0..<1_000).compactMap { index -> ClientNotification? in
+            try (0..<400).compactMap { index -> ClientNotification? in
                 var generator = NotificationGenerator(random: random.generator(forCase: index))
                 let told = generator.notification()
                 return try Self.isExact(told, over: wire) ? nil : told
@@ -149,12 +150,12 @@ import Testing
         return random.isOne(in: 2) ? content : NSDictionary(dictionary: content)
     }
 
-    @Test("10,000 damaged payloads are a notification or none, and none traps")
+    @Test("3,000 damaged payloads are a notification or none, and none traps")
     func damage() async throws {
         let random = SplitMix64.announced("damaged payloads")
         let readCount = try await TestThreads.offPool {
             var readCount = 0
-            for index in 0..<10_000 {
+            for index in 0..<3_000 {
                 var generator = random.generator(forCase: index)
                 var payload: Any = NotificationPayload.dictionary(of: generator.element(of: NotificationSamples.all))
                 for _ in 0..<1 + generator.below(3) { payload = Self.damaged(payload, &generator) }
@@ -171,6 +172,6 @@ import Testing
             }
             return readCount
         }
-        #expect((1_000..<9_900).contains(readCount), "\(readCount) read")
+        #expect((300..<2_900).contains(readCount), "\(readCount) read")
     }
 }

@@ -82,13 +82,11 @@ import Testing
             SubscriptionSamples.query("block", NSPredicate { _, _ in true }),
         ]
         let all = await modify(mistaken + [SubscriptionSamples.zone("good")], in: container)
-        #expect(
-            all.prefix(8)
-                == ["options", "none", "type", "format", "or", "block"].map { "save \($0) invalidArguments" }
-                + ["save good ok", "result ok"])
+        let refused = mistaken.map { "save \($0.subscriptionID) invalidArguments" }
+        #expect(Array(all.prefix(8)) == refused + ["save good ok", "result ok"])
         #expect(asked.value.map { $0.saves.map(\.id) } == [["good"]])
         let alone = await modify(Array(mistaken.prefix(1)), in: container)
-        #expect(alone.prefix(2) == ["save options invalidArguments", "result ok"])
+        #expect(Array(alone.prefix(2)) == ["save options invalidArguments", "result ok"])
         #expect(asked.value.count == 1)
     }
 
