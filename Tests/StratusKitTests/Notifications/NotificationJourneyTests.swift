@@ -149,8 +149,8 @@ struct NotificationJourneyTests {
     func sharing() async throws {
         let stage = try SharingStage()
         let (bobs, alices) = (
-            try stage.store.device("bob's", signedInAs: stage.bob),
-            try stage.store.device("alice's", signedInAs: stage.alice)
+            try stage.store.device("phone", signedInAs: stage.bob),
+            try stage.store.device("phone", signedInAs: stage.alice)
         )
         let (onBobs, onAlices) = (Heard.of(bobs), Heard.of(alices))
         let bob = try await stage.person(stage.bob)
@@ -167,11 +167,14 @@ struct NotificationJourneyTests {
         #expect(onBobs.all.dropFirst(before) == ["shared database shared"])
         #expect(onAlices.all.count == beforeOnAlices)
 
-        let seen = try await stage.shared(stage.bob).record(for: stage.foreignID("second"))
+        // Devices of one name are others where they are other people's.
+        let onBobsPhone = bobs.container(SharingStage.containerID).sharedCloudDatabase
+        let seen = try await onBobsPhone.record(for: stage.foreignID("second"))
         seen["text"] = "changed"
-        try await stage.shared(stage.bob).save(seen)
+        try await onBobsPhone.save(seen)
         await stage.store.settle()
         #expect(onAlices.all.dropFirst(beforeOnAlices) == ["folders zone Folders"])
+        #expect(onBobs.all.dropFirst(before).count == 1)
 
         // What Bob cannot see he does not hear of.
         let heard = onBobs.all.count
