@@ -48,4 +48,18 @@ struct LeftoverDeliveryTests {
         #expect(heard.all == ["notes zone Notes"])
         try await TestThreads.offPool { [store] in store.close() }
     }
+
+    @Test("a store in memory that nobody refers to any more is gone, with its devices")
+    func released() throws {
+        weak var hub: NotificationHub?
+        weak var server: HostedServer?
+        do {
+            let (store, account) = try Stratus.tested()
+            let phone = try store.device("phone", signedInAs: account)
+            hub = store.session.hub
+            server = store.server
+            #expect(try store.devices(of: account) == [phone] && hub != nil && server != nil)
+        }
+        #expect(hub == nil && server == nil)
+    }
 }

@@ -216,6 +216,31 @@ struct NotificationJourneyTests {
         }
     }
 
+    @Test(
+        "[N-06] a notification that is too large says that something was left out; of too many the oldest are dropped")
+    func bounds() async throws {
+        let stage = try await makeStage { options in
+            options.notificationByteCount = 150
+            options.waitingNotificationCount = 2
+        }
+        let subscription = CKQuerySubscription(
+            recordType: "Note", predicate: NSPredicate(value: true), subscriptionID: "long",
+            options: .firesOnRecordCreation)
+        subscription.zoneID = zoneID
+        subscription.notificationInfo = CKSubscription.NotificationInfo(alertBody: "new", desiredKeys: ["text"])
+        try await stage.database.save(subscription)
+        stage.phone.onNotification = nil
+        for name in ["a", "b", "c"] {
+            try await stage.database.save(note(name, in: "Notes", text: String(repeating: "x", count: 90)))
+        }
+        await stage.store.settle()
+        let told = Locked<[CKNotification]>([])
+        stage.phone.onNotification = { received in told.withLock { $0.append(received.notification) } }
+        await stage.store.settle()
+        #expect(told.value.count == 2 && told.value.allSatisfy { $0.isPruned && $0.containerIdentifier == nil })
+        #expect(told.value.allSatisfy { ($0 as? CKQueryNotification)?.recordFields == nil })
+    }
+
     @Test("planned faults reach subscriptions as they do any request")
     func faults() async throws {
         let stage = try await makeStage()
