@@ -92,9 +92,32 @@ struct KeyReadingTests {
         #expect(release == (DatabaseNumber(3), ZoneNumber(256)))
         let rebuild = try GlobalKeys.readRebuildKey(GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(256)).span)
         #expect(rebuild == (DatabaseNumber(3), ZoneNumber(256)))
+        try expectSubscriptionKeys()
         let database = LayoutSamples.database
         #expect(try database.readZoneKey(database.zone("z").span) == "z")
         #expect(try database.readChangeKey(database.change(300).span) == 300)
+    }
+
+    private func expectSubscriptionKeys() throws {
+        let parts = SubscriptionKeyParts(container: "c", user: "u\0", database: 3, id: "e\u{301}")
+        #expect(try GlobalKeys.readSubscriptionKey(GlobalKeys.subscription(parts).span) == parts)
+        // Identifiers are compared by their bytes.
+        var composed = parts
+        composed.id = "\u{E9}"
+        #expect(parts != composed && Set([parts, composed]).count == 2)
+        let device = try GlobalKeys.readDeviceKey(GlobalKeys.device(of: "a", "phone").span)
+        #expect(device.account == "a" && device.name == "phone")
+        let waiting = try GlobalKeys.readNotificationKey(GlobalKeys.notification(for: "a", "p", order: 300).span)
+        #expect(waiting.account == "a" && waiting.device == "p" && waiting.order == 300)
+        let key = GlobalKeys.outbox(DatabaseNumber(3), counter: 256, index: 1)
+        let outbox = try GlobalKeys.readOutboxKey(key.span)
+        #expect(outbox.database == DatabaseNumber(3) && outbox.counter == 256 && outbox.index == 1)
+        let wrong = SubscriptionKeyParts(container: "c", user: "u", database: 4, id: "i")
+        #expect(throws: LayoutError.self) { try GlobalKeys.readSubscriptionKey(GlobalKeys.subscription(wrong).span) }
+        let nowhere = GlobalKeys.outbox(.outside, counter: 1, index: 1)
+        #expect(throws: LayoutError.self) { try GlobalKeys.readOutboxKey(nowhere.span) }
+        #expect(throws: LayoutError.self) { try GlobalKeys.readDeviceKey(key.span) }
+        #expect(throws: LayoutError.self) { try GlobalKeys.readNotificationKey(key.span) }
     }
 
     @Test("a key of another zone, another keyspace or with more parts is damage, with its bytes in the error")

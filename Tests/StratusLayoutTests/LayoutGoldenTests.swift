@@ -66,7 +66,10 @@ struct LayoutGoldenTests {
         #expect(Set(LayoutChecks.valueTypes.map { "\($0)" }) == declared)
         let sampled = LayoutSamples.typedValues.map { "\(type(of: $0.value))" }
         let tokens = LayoutSamples.tokens.map { "\(type(of: $0))" }
-        #expect(Set(sampled + tokens).union(LayoutSamples.shareContents.map { "\(type(of: $0))" }) == declared)
+        let subscriptions = LayoutSamples.subscriptionValues.map { "\(type(of: $0.value))" }
+        #expect(
+            Set(sampled + tokens + subscriptions).union(LayoutSamples.shareContents.map { "\(type(of: $0))" })
+                == declared)
     }
 
     // This file is written once per format and never recorded anew: it stands for other people's disks.

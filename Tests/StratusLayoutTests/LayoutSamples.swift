@@ -73,7 +73,9 @@ enum LayoutSamples {
         GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
         GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.tokenSecret(),
         GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.indexReview("iCloud.com.example", "Note"),
-        GlobalKeys.indexing(),
+        GlobalKeys.indexing(), GlobalKeys.subscription(subscription("sub-1")),
+        GlobalKeys.device(of: "account-1", "phone"), GlobalKeys.notification(for: "account-1", "phone", order: 300),
+        GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }

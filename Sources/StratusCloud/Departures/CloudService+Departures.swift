@@ -54,6 +54,7 @@ extension CloudService {
             engine: engine, departure: departure,
             stamp: Stamp(date: environment.clock.now, user: departure.userName),
             tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger, acceptances: acceptanceDirectory,
+            journal: journal(), deliver: { try self.deliverBetween() },
             collector: assets.map { AssetCollector(engine: engine, store: $0) })
     }
 }

@@ -4,7 +4,8 @@
 //      person cannot sign in, nobody can write for them, and their handles are free.
 //   2. Batches: they leave the shares they have accepted; all zones of their private databases are deleted (O(1) each),
 //      with all that lies outside them because of their shares; what they used is forgotten, with it what zones deleted
-//      before still count of their assets; what they subscribed to goes, and their user record in every public database.
+//      before still count of their assets; what they subscribed to goes, their devices with what waits for them, and their
+//      user record in every public database. Before those who had accepted are forgotten they are told.
 //   3. When the deleted zones have been purged: their databases go from the directory.
 //   4. One commit: the departure entry goes.
 //
@@ -29,22 +30,32 @@ struct DepartureRunner {
     let tagSalt: UInt32
     let assetLedger: AssetLedger
     let acceptances: AcceptanceDirectory
+    let journal: CommitJournal
+    /// Delivers what the departure leaves behind, before what says whom it concerns goes.
+    let deliver: () throws -> Void
     /// Removes the files of the person's assets; nil where there are none.
     let collector: AssetCollector?
 
     /// Step 2: makes everything unreachable.
     func removeContent() throws {
         try ShareDeparture(
-            engine: engine, acceptances: acceptances, user: departure.userName, stamp: stamp, tagSalt: tagSalt
+            engine: engine, acceptances: acceptances, journal: journal, user: departure.userName, stamp: stamp,
+            tagSalt: tagSalt
         ).run()
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
+        }
+        try deliver()
+        for container in try engine.read({ try $0.containers() }) {
             try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
         }
         try removeEntries(GlobalKeys.zoneUsages(of: departure.userName))
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
         try removeEntries(GlobalKeys.assets(of: departure.userName))
+        try removeEntries(GlobalKeys.notifications(for: departure.account))
+        try removeEntries(GlobalKeys.devices(of: departure.account))
+        for container in try engine.read({ try $0.subscribedContainers() }) { try removeSubscriptions(in: container) }
     }
 
     /// Steps 3 and 4. Returns false while deleted zones are still to be purged.
@@ -75,7 +86,9 @@ struct DepartureRunner {
                     try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)
                     let id = ZoneID(database: database, name: zone.name)
                     let holdsShares = try ShareReleaser.holdsShares(transaction.existingZone(id))
-                    try transaction.deleteZone(id, releasingAssetsOf: holdsShares ? departure.userName : nil)
+                    _ = try journal.deleteZone(
+                        id, holdsShares: holdsShares, releasingAssetsOf: holdsShares ? departure.userName : nil,
+                        in: transaction)
                 }
                 return zones.count > Self.zoneBatchCount
             }
@@ -108,11 +121,21 @@ struct DepartureRunner {
         let zone = ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
         try PublicDeparture(
             engine: engine, zone: zone, userRecord: RecordName(departure.userName.text), stamp: stamp,
-            tagSalt: tagSalt, assetLedger: assetLedger
+            tagSalt: tagSalt, assetLedger: assetLedger, journal: journal
         ).run()
     }
 
-    private func removeEntries(_ range: LayoutRange) throws {
+    private func removeSubscriptions(in container: ContainerName) throws {
+        let directory = journal.directory
+        try removeEntries(GlobalKeys.subscriptions(of: departure.userName, in: container)) { keys, transaction in
+            let parts = try keys.map { try GlobalKeys.readSubscriptionKey($0.span) }
+            directory.note(parts.map { ($0, nil) }, in: transaction)
+        }
+    }
+
+    private func removeEntries(
+        _ range: LayoutRange, _ didRemove: ([[UInt8]], RecordTransaction) throws -> Void = { _, _ in }
+    ) throws {
         var hasMore = true
         while hasMore {
             hasMore = try engine.transact { transaction in
@@ -122,6 +145,7 @@ struct DepartureRunner {
                     return .next
                 }
                 for key in keys { try transaction.delete(key) }
+                try didRemove(keys, transaction)
                 return keys.count == Self.entryBatchCount
             }
         }

@@ -21,6 +21,7 @@ struct PublicDeparture {
     let stamp: Stamp
     let tagSalt: UInt32
     let assetLedger: AssetLedger
+    let journal: CommitJournal
 
     func run() throws {
         var deferred: Set<RecordName> = []
@@ -83,7 +84,7 @@ struct PublicDeparture {
             let changed = going.union(emptied).compactMap { records[$0] }
             try letGo(of: changed, in: reader, transaction)
             try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
-            try transaction.carryOut(plan, in: zone)
+            try journal.carryOut(plan, in: zone, transaction)
             break
         }
         return batch

@@ -13,6 +13,7 @@ import StratusStore
 struct ShareDeparture {
     let engine: RecordEngine
     let acceptances: AcceptanceDirectory
+    let journal: CommitJournal
     let user: UserName
     /// When the person leaves. The change of each share is theirs.
     let stamp: Stamp
@@ -63,7 +64,7 @@ struct ShareDeparture {
         else { return false }
         var new = old
         new.participants.removeAll { $0.user == user && $0.role != .owner }
-        _ = try ShareWriter(acceptances, to: zone, in: transaction).write(
+        _ = try ShareWriter(acceptances, to: zone, in: transaction, journal).write(
             new, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
         try ClientTokens.forget(user, in: zone, transaction)
         return true

@@ -57,6 +57,16 @@ package struct CloudOptions: Hashable, Sendable {
     package var queryLookCount = 50_000
     /// Metres in one unit of the radius of a query for places.
     package var queryDistanceUnitMetres = 1.0
+    /// Subscriptions of one person in one database.
+    package var subscriptionCount = 200
+    /// Bytes of one subscription as it is stored.
+    package var subscriptionByteCount = 32 << 10
+    /// Devices of one person that get notifications.
+    package var deviceCount = 20
+    /// Notifications that wait for one device; the oldest are dropped.
+    package var waitingNotificationCount = 100
+    /// Bytes of one notification as it is stored: what is over it is pruned (N-06).
+    package var notificationByteCount = 4_096
     /// Whether saving a child gives its parent a new change tag (S-10).
     package var childSaveTouchesParent = false
 

@@ -9,6 +9,8 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case fetchDatabaseChanges
     case fetchZoneChanges
     case query
+    case modifySubscriptions
+    case fetchSubscriptions
     case accountStatus
     case userRecord
     case discoverUsers

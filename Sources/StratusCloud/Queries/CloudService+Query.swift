@@ -111,7 +111,8 @@ extension CloudService {
         }
     }
 
-    private func verdict(
+    /// What may be asked, and how.
+    func verdict(
         _ query: ClientQuery, _ caller: Caller, _ account: Account?, isPublic: Bool, in reader: RecordReader
     ) throws -> QueryVerdict {
         if let refusal = QueryVerdict.typeRefusal(query.recordType) { throw refusal }

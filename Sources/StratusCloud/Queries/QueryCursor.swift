@@ -22,7 +22,7 @@ struct QueryCursor: Hashable, Sendable {
     var content: [UInt8] {
         var writer = CursorWriter()
         writer.append(byte: Self.version)
-        append(query, to: &writer)
+        writer.append(query)
         writer.append(optional: zone) { $0.append($1) }
         writer.append(lastZone.text)
         writer.append(optional: order) { $0.append($1.text) }
@@ -35,7 +35,7 @@ struct QueryCursor: Hashable, Sendable {
     init(_ content: [UInt8]) throws(CursorReader.Failure) {
         var reader = CursorReader(content)
         guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
-        query = try Self.readQuery(&reader)
+        query = try reader.readQuery()
         zone = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
             try reader.readZone()
         }
@@ -60,44 +60,5 @@ struct QueryCursor: Hashable, Sendable {
         self.lastZone = lastZone
         self.order = order
         self.position = position
-    }
-
-    private func append(_ query: ClientQuery, to writer: inout CursorWriter) {
-        writer.append(query.recordType)
-        writer.append(each: query.filters) { writer, filter in
-            writer.append(filter.key)
-            writer.append(byte: filter.comparator.rawValue)
-            writer.append(filter.operand)
-            writer.append(optional: filter.radius) { $0.append($1) }
-        }
-        writer.append(each: query.sorts) { writer, sort in
-            writer.append(sort.key)
-            writer.append(byte: sort.isAscending ? 1 : 0)
-            writer.append(optional: sort.origin) { $0.append($1) }
-        }
-    }
-
-    private static func readQuery(_ reader: inout CursorReader) throws(CursorReader.Failure) -> ClientQuery {
-        var query = ClientQuery(recordType: try reader.readText())
-        query.filters = try reader.readEach { (reader: inout CursorReader) throws(CursorReader.Failure) in
-            let key = try reader.readText()
-            guard let comparator = QueryComparator(rawValue: try reader.readByte()) else {
-                throw CursorReader.Failure()
-            }
-            let operand = try reader.readValue()
-            let radius = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
-                try reader.readDouble()
-            }
-            return QueryFilter(key: key, comparator: comparator, operand: operand, radius: radius)
-        }
-        query.sorts = try reader.readEach { (reader: inout CursorReader) throws(CursorReader.Failure) in
-            let key = try reader.readText()
-            let isAscending = try reader.readByte() == 1
-            let origin = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
-                try reader.readPlace()
-            }
-            return QuerySort(key: key, isAscending: isAscending, origin: origin)
-        }
-        return query
     }
 }

@@ -70,7 +70,7 @@ extension CloudService {
         let outset = BatchOutset(
             container: caller.container, stamp: Stamp(date: environment.clock.now, user: account.userName),
             tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName), intake: intake,
-            uptimeSeconds: environment.clock.uptimeSeconds)
+            uptimeSeconds: environment.clock.uptimeSeconds, origin: CommitOrigin(caller))
         do {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have gone since.
@@ -96,7 +96,7 @@ extension CloudService {
             let error = try ZoneFacts.missing(request.zone, in: transaction)
             throw NothingWritten(answer: request.answer(failing: error))
         }
-        try makeZone(request.zone, .perRecord, birth, in: transaction)
+        try makeZone(request.zone, .perRecord, birth, journal(), in: transaction)
         return try transaction.existingZone(request.zone.id)
     }
 

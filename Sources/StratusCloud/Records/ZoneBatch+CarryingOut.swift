@@ -51,14 +51,15 @@ extension ZoneBatch {
         guard failures.isEmpty, let plan else { return failures }
         let settlement = try settlement(of: changes, with: plan)
         let besides = schema.byteCount + ledgerByteCount(assets) + (settlement?.byteCount ?? 0)
-        guard transaction.hasRoom(for: plan, besides: besides) else {
+        let noted = try journal.byteCount(in: request.zone.id, transaction)
+        guard transaction.hasRoom(for: plan, besides: besides + noted) else {
             return sizeErrors(saves: saves, deletes: deletes, removed: removed)
         }
         if let error = try charge(saves: changes.saves, removed: removed, zone: plan.header.identity) {
             return Self.refused(saves.map(\.name)) { _ in error }
         }
         try settle(assets)
-        try transaction.carryOut(plan, in: request.zone.id)
+        try journal.carryOut(plan, in: request.zone.id, transaction, learnt: schema.types, keeping: besides)
         try settle(settlement, saves, removed: removed)
         try service.schemaKeeper.learn(schema, in: transaction)
         for stored in plan.saved where changes.isAsked(stored.record.name) || saved[stored.record.name] != nil {
@@ -98,6 +99,8 @@ extension ZoneBatch {
         }
         return found
     }
+
+    private var journal: CommitJournal { service.journal(outset.origin) }
 
     private func mutationRequest(_ mutations: [RecordMutation], _ saves: [JudgedSave] = []) -> MutationRequest {
         var request = MutationRequest(mutations, stamp: outset.stamp, tagSalt: outset.tagSalt)

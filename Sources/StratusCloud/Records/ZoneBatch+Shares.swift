@@ -180,6 +180,7 @@ extension ZoneBatch {
         for record in removed { try shareWriter.forgetToken(of: record.name) }
     }
 
+    /// Settles what lies beside records; the records themselves are the batch's to carry out.
     private var shareWriter: ShareWriter { ShareWriter(service.acceptanceDirectory, to: zone, in: transaction) }
 
     /// Whether anything of the zone was ever shared: one seek, so that nothing is looked up for every deletion elsewhere.

@@ -22,6 +22,8 @@ struct BatchOutset: Sendable {
     let intake: AssetIntake
     /// The time at which leases are looked at.
     let uptimeSeconds: Double
+    /// Whose device it is that asks.
+    let origin: CommitOrigin
 }
 
 /// One zone's items while they are carried out.

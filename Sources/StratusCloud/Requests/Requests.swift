@@ -8,10 +8,13 @@ package struct Caller: Hashable, Sendable {
     package var container: ContainerName
     /// Nil when nobody is signed in: the public database can be read then (S-17).
     package var account: AccountID?
+    /// The name of the account's device that asks; nil where it is none that gets notifications (N-05).
+    package var device: String?
 
-    package init(container: ContainerName, account: AccountID?) {
+    package init(container: ContainerName, account: AccountID?, device: String? = nil) {
         self.container = container
         self.account = account
+        self.device = device
     }
 }
 

@@ -122,11 +122,12 @@ extension CloudService {
 extension CloudService {
     /// Runs `body` with every error in the client's words.
     func answering<Result>(_ body: () throws -> Result) throws(CloudError) -> Result {
+        defer { tellOfDeliveries() }
         do { return try body() } catch { throw CloudError(answering: error) }
     }
 
     /// Runs `body` on a snapshot, with every error in the client's words.
     func reading<Result>(_ body: (RecordReader) throws -> Result) throws(CloudError) -> Result {
-        try answering { try engine.read(body) }
+        do { return try engine.read(body) } catch { throw CloudError(answering: error) }
     }
 }

@@ -13,6 +13,7 @@ extension CloudService {
         defer {
             event.durationSeconds = environment.clock.uptimeSeconds - start
             environment.onEvent?(event)
+            tellOfDeliveries()
         }
         do {
             if let fault = environment.faults?.error(at: .request(kind, caller)) { throw fault }

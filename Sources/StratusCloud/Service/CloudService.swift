@@ -11,16 +11,20 @@ package struct CloudEnvironment: Sendable {
     package var onEvent: (@Sendable (CloudEvent) -> Void)?
     /// Told of everybody who has been invited, after the commit; must be quick.
     package var onInvitation: (@Sendable (ShareInvitation) -> Void)?
+    /// Told after a commit that there is something for `deliverNotifications` to do; must be quick.
+    package var onSomethingToDeliver: (@Sendable () -> Void)?
 
     package init(
         clock: any CloudClock, identifiers: any IdentifierSource, faults: (any FaultSource)? = nil,
-        onEvent: (@Sendable (CloudEvent) -> Void)? = nil, onInvitation: (@Sendable (ShareInvitation) -> Void)? = nil
+        onEvent: (@Sendable (CloudEvent) -> Void)? = nil, onInvitation: (@Sendable (ShareInvitation) -> Void)? = nil,
+        onSomethingToDeliver: (@Sendable () -> Void)? = nil
     ) {
         self.clock = clock
         self.identifiers = identifiers
         self.faults = faults
         self.onEvent = onEvent
         self.onInvitation = onInvitation
+        self.onSomethingToDeliver = onSomethingToDeliver
     }
 }
 
@@ -38,6 +42,8 @@ package final class CloudService: Sendable {
     package let schemaKeeper = SchemaKeeper()
     package let acceptanceDirectory = AcceptanceDirectory()
     package let tokenKeeper = TokenKeeper()
+    package let subscriptionDirectory = SubscriptionDirectory()
+    package let deliveryBell = DeliveryBell()
 
     package init(
         engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init(), assets: AssetStore? = nil
@@ -47,5 +53,17 @@ package final class CloudService: Sendable {
         self.options = options
         self.assets = assets
         assetLedger = AssetLedger(store: assets)
+    }
+
+    /// What carries out the changes of somebody's device, or of nobody's.
+    func journal(_ origin: CommitOrigin = CommitOrigin()) -> CommitJournal {
+        CommitJournal(
+            directory: subscriptionDirectory, schemas: schemaKeeper, mode: options.schemaMode,
+            metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
+    }
+
+    /// Tells the host of what commits have left behind to be delivered. To be called when nothing of the store is held.
+    func tellOfDeliveries() {
+        if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
     }
 }

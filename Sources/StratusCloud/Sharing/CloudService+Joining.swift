@@ -52,7 +52,8 @@ extension CloudService {
         _ body: (FoundShare, ShareDraw, RecordTransaction) throws -> ShareAnswer<Answer>
     ) -> Result<Answer, CloudError> {
         let draw = ShareDraw(
-            id: makeParticipantID(), date: environment.clock.now, tagSalt: environment.identifiers.makeSalt())
+            id: makeParticipantID(), date: environment.clock.now, tagSalt: environment.identifiers.makeSalt(),
+            origin: CommitOrigin(caller))
         do {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have gone since.
@@ -92,7 +93,7 @@ extension CloudService {
     ) throws -> StoredRecord {
         guard content != found.content else { return found.stored }
         let zone = try transaction.existingZone(found.place.zoneID)
-        return try ShareWriter(acceptanceDirectory, to: zone, in: transaction).write(
+        return try ShareWriter(acceptanceDirectory, to: zone, in: transaction, journal(draw.origin)).write(
             content, replacing: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: user),
             actor: found.guest.user, tagSalt: draw.tagSalt)
     }
@@ -103,6 +104,8 @@ struct ShareDraw: Sendable {
     let id: ParticipantID
     let date: Date
     let tagSalt: UInt32
+    /// Whose device it is that asks.
+    let origin: CommitOrigin
 }
 
 /// The answer of a transaction, and whether it wrote anything.

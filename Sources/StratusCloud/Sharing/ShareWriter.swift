@@ -42,11 +42,17 @@ package struct ShareWriter {
     let acceptances: AcceptanceDirectory
     let zone: ZoneReader
     let transaction: RecordTransaction
+    /// What carries out the plans that are made here; nil where nobody is told of them.
+    private let journal: CommitJournal?
 
-    package init(_ acceptances: AcceptanceDirectory, to zone: ZoneReader, in transaction: RecordTransaction) {
+    package init(
+        _ acceptances: AcceptanceDirectory, to zone: ZoneReader, in transaction: RecordTransaction,
+        _ journal: CommitJournal? = nil
+    ) {
         self.acceptances = acceptances
         self.zone = zone
         self.transaction = transaction
+        self.journal = journal
     }
 
     /// What has to be written beside the records of these shares. `plan` writes those records, and is carried out first.
@@ -104,7 +110,11 @@ package struct ShareWriter {
             try QuotaLedger.charge(
                 byteCount: byteCount, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
         }
-        try transaction.carryOut(plan, in: zone.id)
+        if let journal {
+            try journal.carryOut(plan, in: zone.id, transaction, keeping: settlement.byteCount)
+        } else {
+            try transaction.carryOut(plan, in: zone.id)
+        }
         try carryOut(settlement)
         return saved
     }

@@ -44,7 +44,7 @@ extension CloudService {
     /// Lets go of the assets of deleted zones. Until it has, their files and their keys stay.
     @discardableResult
     package func releaseAssets(_ pace: UpkeepPace) throws -> AssetReleaseProgress {
-        try AssetReleaser(engine: engine, ledger: assetLedger)
+        try AssetReleaser(engine: engine, ledger: assetLedger, deliver: { try self.deliverBetween() })
             .releaseAll(pause: pace.pause, rest: pace.rest, shouldContinue: pace.shouldContinue)
     }
 

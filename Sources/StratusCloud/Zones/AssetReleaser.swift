@@ -30,11 +30,16 @@ package struct AssetReleaseProgress: Hashable, Sendable {
 package struct AssetReleaser: Sendable {
     private let engine: RecordEngine
     private let ledger: AssetLedger
+    private let deliver: @Sendable () throws -> Void
 
-    /// A `ledger` without a store leaves the files to the next sweep.
-    package init(engine: RecordEngine, ledger: AssetLedger) {
+    /// A `ledger` without a store leaves the files to the next sweep. `deliver` is asked to tell those who have subscribed of
+    /// what commits left behind, while it is still known who had accepted the shares of a zone.
+    package init(
+        engine: RecordEngine, ledger: AssetLedger, deliver: @escaping @Sendable () throws -> Void = {}
+    ) {
         self.engine = engine
         self.ledger = ledger
+        self.deliver = deliver
     }
 
     /// Releases the assets of every deleted zone; the zones' keys may be purged then. `pause`, `rest` and
@@ -67,6 +72,8 @@ package struct AssetReleaser: Sendable {
         _ release: ReleaseEntry, _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ rest: () -> Void,
         _ shouldContinue: () -> Bool
     ) throws -> Bool {
+        // The zone's deletion was committed before this release was found, so that it is told now at the latest.
+        if release.last == nil { try deliver() }
         let isShareless = try ShareReleaser(engine: engine).releaseShares(
             of: release, mayCommit: { mayGoOn(&progress, pause, shouldContinue) },
             didCommit: { count in

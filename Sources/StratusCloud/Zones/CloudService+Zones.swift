@@ -54,7 +54,11 @@ extension CloudService {
             if database != .public { try requireAccount(caller) }
             let faults = (named ?? []).map { environment.faults?.error(at: .zone($0, caller, .fetchZones)) }
             let zones = try engine.read { reader in
-                let user = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
+                // Again, because the account may have gone since; public zones are shown to everybody (S-17).
+                let user =
+                    try database == .public
+                    ? caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
+                    : accountDirectory.requireAccount(of: caller, in: reader).userName
                 let lookUp = ZoneLookUp(
                     service: self, caller: caller, user: user, database: database, reader: reader)
                 guard let named else { return try lookUp.all() }
@@ -83,7 +87,8 @@ extension CloudService {
                     throw CloudError(.unknownItem, "There is no such account.", ["account": account.text])
                 }
                 let zone = try ScopeVerdict.zone(zone, in: .private, container: container, caller: owner.userName)
-                guard let listing = try transaction.listing(of: zone.id), try removeZone(zone.id, in: transaction)
+                guard let listing = try transaction.listing(of: zone.id),
+                    try removeZone(zone.id, journal(), in: transaction)
                 else { throw ScopeVerdict.zoneNotFound(zone.address) }
                 guard !zone.isDefault else { return }
                 try transaction.set(

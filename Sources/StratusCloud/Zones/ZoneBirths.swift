@@ -16,7 +16,8 @@ extension CloudService {
 
     /// Makes a zone that is not there. What was remembered of an earlier one is forgotten.
     func makeZone(
-        _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, in transaction: RecordTransaction
+        _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, _ journal: CommitJournal,
+        in transaction: RecordTransaction
     ) throws {
         try transaction.createZone(zone.id, birth)
         guard let database = try transaction.databaseEntry(zone.id.database) else { return }
@@ -28,13 +29,14 @@ extension CloudService {
             let entry = ZoneSettingsEntry(encryptionScope: scope.rawValue)
             try transaction.set(keys.zoneSettings(zone.id.name), to: entry.encoded())
         }
+        try journal.noteCreation(of: zone.id, in: transaction)
     }
 
     /// Deletes a zone with its settings, and gives back what it takes of its owner's quota (Z-04). The assets that its
     /// records hold are let go of in the background, by `AssetReleaser`.
     ///
     /// Costs the same whatever the zone holds. Returns whether there was such a zone.
-    func removeZone(_ id: ZoneID, in transaction: RecordTransaction) throws -> Bool {
+    func removeZone(_ id: ZoneID, _ journal: CommitJournal, in transaction: RecordTransaction) throws -> Bool {
         guard let listing = try transaction.listing(of: id) else { return false }
         let keys = DatabaseKeys(listing.database)
         if let owner = id.database.owner {
@@ -47,7 +49,8 @@ extension CloudService {
             try transaction.delete(keys.zoneSettings(id.name))
         }
         let holdsShares = try transaction.zone(id).map { try ShareReleaser.holdsShares($0) } ?? false
-        return try transaction.deleteZone(
-            id, releasingAssetsOf: holdsAssets || holdsShares ? Self.assetOwner(of: id.database) : nil)
+        return try journal.deleteZone(
+            id, holdsShares: holdsShares,
+            releasingAssetsOf: holdsAssets || holdsShares ? Self.assetOwner(of: id.database) : nil, in: transaction)
     }
 }

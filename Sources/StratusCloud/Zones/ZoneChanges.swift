@@ -80,7 +80,7 @@ struct ZoneChanges {
                 "The database has as many zones as it may have: delete one first.",
                 ["limit": "\(service.options.zoneCount)"])
         }
-        try service.makeZone(zone, sent.encryptionScope, birth, in: transaction)
+        try service.makeZone(zone, sent.encryptionScope, birth, journal, in: transaction)
         zoneCount = count + 1
         hasWritten = true
         return ClientZone(
@@ -101,12 +101,14 @@ struct ZoneChanges {
                 "Only its owner deletes a zone: delete its share to leave it (P-13).",
                 ["rule": "D-07", "zone": zone.address.description])
         }
-        guard try service.removeZone(zone.id, in: transaction) else {
+        guard try service.removeZone(zone.id, journal, in: transaction) else {
             throw try ZoneFacts.missing(zone, in: transaction)
         }
         zoneCount = zoneCount.map { $0 - 1 }
         hasWritten = true
     }
+
+    private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
 
     private func customZoneCount(_ database: DatabaseID, in reader: RecordReader) throws -> Int {
         try reader.zones(in: database).count { $0.name.text != ZoneAddress.defaultZoneName }

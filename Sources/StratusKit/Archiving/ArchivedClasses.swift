@@ -24,6 +24,9 @@ enum ArchivedClasses {
             "CKFetchRecordZoneChangesOptions": CKFetchRecordZoneChangesConfiguration.self,
             "CKQuery": CKQuery.self, "CKQueryCursor": CKQueryCursor.self,
             "CKLocationSortDescriptor": CKLocationSortDescriptor.self,
+            "CKQuerySubscription": CKQuerySubscription.self, "CKDatabaseSubscription": CKDatabaseSubscription.self,
+            "CKRecordZoneSubscription": CKRecordZoneSubscription.self, "CKNotificationInfo": CKNotificationInfo.self,
+            "CKNotificationID": CKNotificationID.self,
         ]
     }
 

@@ -17,7 +17,8 @@ public enum StratusArchive {
     public static let defaultByteCountLimit = 4 << 20
 
     /// Decodes an object: a record, a zone, one of their identifiers, a reference, an asset, a location, an identity, a
-    /// group of operations, a share, its metadata, a participant, a change token, a query, its cursor.
+    /// group of operations, a share, its metadata, a participant, a change token, a query, its cursor, a
+    /// subscription and its notifications.
     ///
     /// A record also decodes from an archive of its system fields (`encodeSystemFields(with:)`).
     /// - Parameters:

@@ -27,9 +27,11 @@ public final class CKContainer: NSObject, Sendable {
         super.init()
     }
 
-    /// A container of a session; `account` is nil to act for whoever is signed in.
-    package convenience init(session: CloudSession, identifier: String, account: AccountID?) {
-        let caller = account.map(ContainerScope.Person.account) ?? .signedIn
+    /// A container of a session; `account` is nil to act for whoever is signed in. `device` is the account's that acts.
+    package convenience init(
+        session: CloudSession, identifier: String, account: AccountID?, device: String? = nil
+    ) {
+        let caller = account.map { ContainerScope.Person.account($0, device: device) } ?? .signedIn
         self.init(ContainerScope(captured: session, identifier: identifier, account: caller))
     }
 

@@ -44,7 +44,9 @@ public final class CKSystemSharingUIObserver: NSObject, Sendable {
 
 extension CKSystemSharingUIObserver: ShareObserver {
     func observes(_ caller: Caller, in session: CloudSession) -> Bool {
-        scope.session === session && scope.caller(in: session) == caller
+        let own = scope.caller(in: session)
+        // On whatever device.
+        return scope.session === session && own.container == caller.container && own.account == caller.account
     }
 
     func shareWasSaved(_ recordID: CKRecordID, _ result: Result<CKShare, any Error>) {

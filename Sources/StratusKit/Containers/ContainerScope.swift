@@ -15,7 +15,8 @@ struct ContainerScope: Sendable {
     enum Person: Sendable {
         /// Whoever is signed in when a request is made.
         case signedIn
-        case account(AccountID)
+        /// An account, on one of its devices; nil for none that gets notifications.
+        case account(AccountID, device: String?)
     }
 
     /// What was current when the container was made.
@@ -37,13 +38,16 @@ struct ContainerScope: Sendable {
 
     /// Who asks, as the server is told.
     func caller(in session: CloudSession) -> Caller {
-        let account =
-            switch account {
-            case .signedIn: session.account
-            case .account(let id): id
-            }
-        return Caller(
-            container: ContainerName(identifier ?? session.defaultContainerIdentifier), account: account)
+        let container = ContainerName(identifier ?? session.defaultContainerIdentifier)
+        switch account {
+        case .signedIn:
+            let account = session.account
+            return Caller(
+                container: container, account: account,
+                device: account == nil ? nil : CloudSession.localDeviceName)
+        case .account(let id, let device):
+            return Caller(container: container, account: id, device: device)
+        }
     }
 }
 

@@ -33,6 +33,11 @@ final class EventOutput: Sendable {
         logger?.log(level: level, message, metadata: metadata)
     }
 
+    /// Says that work which nobody has asked for has failed.
+    func tellFailure(_ message: String, _ error: any Error) {
+        log(.error, "\(message)", ["error": "\(error)"])
+    }
+
     private func log(_ event: CloudEvent, _ logger: Logger) {
         // What only the host can mend is an error; what the client must deal with is not.
         let isHostsBusiness = event.error?.code == .internalError || event.error?.code == .serviceUnavailable

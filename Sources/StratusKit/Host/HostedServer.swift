@@ -177,6 +177,18 @@ extension HostedServer: CloudServer {
         try withService { try $0.query(request, as: caller, in: database) }
     }
 
+    func modifySubscriptions(
+        _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifySubscriptionsResponse {
+        try withService { try $0.modifySubscriptions(request, as: caller, in: database) }
+    }
+
+    func fetchSubscriptions(
+        _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> [(String, Result<ClientSubscription, CloudError>)] {
+        try withService { try $0.fetchSubscriptions(request, as: caller, in: database) }
+    }
+
     func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
 
     func isTooLarge(fileAt path: String) throws -> Bool { try withService { $0.isTooLarge(fileAt: path) } }

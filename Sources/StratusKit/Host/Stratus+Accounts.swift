@@ -142,7 +142,9 @@ extension Stratus {
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`.
     public func deleteAccountWithAllData(_ account: Account) throws {
-        try asking { try $0.deleteAccount(account.accountID) }
+        let id = account.accountID
+        try asking { try $0.deleteAccount(id) }
+        session.hub.forget { $0.account == id }
         if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange() }
         upkeep.wake()
         try StratusError.wrapping { try session.longLived.forget(account.accountID) }

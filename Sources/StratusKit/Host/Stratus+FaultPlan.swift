@@ -35,6 +35,10 @@ extension Stratus {
         public static let fetchZoneChanges = Operation(.fetchZoneChanges)
         /// Asking for a page of a query's results.
         public static let query = Operation(.query)
+        /// Saving and deleting subscriptions.
+        public static let modifySubscriptions = Operation(.modifySubscriptions)
+        /// Fetching subscriptions.
+        public static let fetchSubscriptions = Operation(.fetchSubscriptions)
         /// Asking for the account's status.
         public static let accountStatus = Operation(.accountStatus)
         /// Asking for the user's record ID.

@@ -64,6 +64,17 @@ extension Stratus {
         /// and must not call the store. What it is given is what a mail or a message would carry.
         public var onInvitation: (@Sendable (Invitation) -> Void)?
 
+        // MARK: Notifications
+
+        /// Devices of one person that get notifications. Default: 20.
+        public var deviceCount = 20
+        /// Subscriptions of one person in one database. Default: 200.
+        public var subscriptionCount = 200
+        /// Notifications that wait for one device; beyond it the oldest are dropped (N-05). Default: 100.
+        public var waitingNotificationCount = 100
+        /// Bytes of one notification, as the store keeps it; what is over it is left out (N-06). Default: 4,096.
+        public var notificationByteCount = 4_096
+
         // MARK: Time and chance
 
         /// Where the time comes from. Default: the system.
@@ -120,6 +131,10 @@ extension Stratus {
             options.isSharingEnabled = isSharingEnabled
             options.participantCount = shareParticipantCount
             options.shareURLBase = shareURLBase
+            options.deviceCount = deviceCount
+            options.subscriptionCount = subscriptionCount
+            options.waitingNotificationCount = waitingNotificationCount
+            options.notificationByteCount = notificationByteCount
             return options
         }
     }

@@ -13,6 +13,7 @@ extension Stratus {
     ///
     /// - Throws: ``StratusError`` where the store fails or was closed.
     public func performUpkeep() throws {
+        session.hub.wake()
         let pace = UpkeepPace(pause: { Thread.sleep(forTimeInterval: 0.05) })
         try asking { try $0.performUpkeep(historySeconds: options.historySeconds, pace) }
         try StratusError.wrapping { try Self.forgetDeleted(server, session.longLived) }
@@ -35,7 +36,9 @@ extension Stratus {
         let historySeconds = options.historySeconds
         let clock = session.clock
         let lastHistory = Locked(clock.uptimeSeconds)
-        upkeep.start { [server, upkeep, output, longLived = session.longLived] in
+        upkeep.start { [server, upkeep, output, hub = session.hub, longLived = session.longLived] in
+            // What could not be delivered before.
+            hub.wake()
             let pace = UpkeepPace(
                 pause: { upkeep.rest(seconds: 0.05) },
                 // About as long as a batch takes, so that clients get every other turn at least.

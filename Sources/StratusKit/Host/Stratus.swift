@@ -41,6 +41,7 @@ public final class Stratus: Sendable {
         let output = EventOutput(
             hook: options.onEvent, logger: options.logger, metricsFactory: options.metricsFactory)
         let faults = FaultPlan(clock: clock)
+        let bell = NotificationBell()
         let environment = CloudEnvironment(
             clock: clock, identifiers: options.identifiers.makeSource(), faults: faults,
             onEvent: { event in
@@ -49,7 +50,8 @@ public final class Stratus: Sendable {
             },
             onInvitation: { invitation in
                 if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
-            })
+            },
+            onSomethingToDeliver: { bell.ring() })
         server = try HostedServer(
             backing: StoreBacking(directory: directory, cacheByteCount: options.cacheByteCount),
             environment: environment, options: options.cloudOptions)
@@ -58,13 +60,17 @@ public final class Stratus: Sendable {
         session = CloudSession(
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
-            longLivedStore: longLived)
+            longLivedStore: longLived, notificationSource: server,
+            onDeliveryFailure: { output.tellFailure("notifications cannot be delivered", $0) })
+        bell.attach(session.hub)
         self.directory = directory
         self.faults = faults
         self.options = options
         self.output = output
         self.upkeep = upkeep
         startUpkeep()
+        // What an end of the process has left behind.
+        if directory != nil { session.hub.wake() }
     }
 
     private static func makeLongLivedStore(
@@ -117,7 +123,7 @@ extension Stratus {
 
 extension Stratus {
     /// Returns when every operation that was added and can run has called its last block, and every notification was
-    /// delivered.
+    /// delivered to whoever listens: handlers have returned, and tasks that waited for one have been given it.
     ///
     /// What is added meanwhile is waited for too. An operation is not waited for while it depends on one that was neither
     /// added nor started, since nobody may ever start that one; operations in queues of your own count from their start.
@@ -127,7 +133,7 @@ extension Stratus {
     }
 
     /// Returns when every operation that was added and can run has called its last block, and every notification was
-    /// delivered.
+    /// delivered to whoever listens: handlers have returned, and tasks that waited for one have been given it.
     ///
     /// It blocks its thread: asynchronous code uses the variant that suspends. It must not be called from a block of an
     /// operation. What depends on an operation that was neither added nor started is not waited for.
@@ -148,13 +154,16 @@ extension Stratus {
             session.close()
             session.activity.waitUntilOver()
             upkeep.stop()
+            session.hub.close()
+            // The upkeep may have had something delivered meanwhile.
+            session.activity.waitUntilOver()
             server.close()
             // What a store in memory has kept goes with it.
             if directory == nil { forgetOperations() }
         }
     }
 
-    /// Empties the store: accounts, records, assets, planned faults and the signed-in account are gone. For tests.
+    /// Empties the store: accounts, devices, records, assets, planned faults and the signed-in account are gone. For tests.
     ///
     /// Requests under way are finished first, later ones wait. Change tokens, records and accounts from before are
     /// refused afterwards, as those of another store. Clocks, seeds and options stay as they are.
@@ -166,6 +175,7 @@ extension Stratus {
             try StratusError.wrapping { try server.reset() }
             forgetOperations()
         }
+        session.hub.forget { _ in true }
         session.signIn(nil)
     }
 }

@@ -71,6 +71,13 @@ enum CoderKey {
     static let sortLocation = "StratusSortLocation"
     static let cursor = "StratusCursor"
 
+    // Subscriptions and notifications.
+    static let subscriptionID = "StratusSubscriptionID"
+    static let subscriptionInfo = "StratusSubscriptionInfo"
+    static let subscriptionOptions = "StratusSubscriptionOptions"
+    static let notificationInfo = "StratusNotificationInfo"
+    static let notificationID = "StratusNotificationID"
+
     // Shares, as `ArchivedShare` and its kin write them.
     static let sharing = "StratusSharing"
     static let editedSharing = "StratusEditedSharing"

@@ -23,21 +23,10 @@ enum ArchivedQuery {
         case .failure(let problem): coder.encodeText(problem.text, forKey: CoderKey.misuse)
         case .success(let syntax):
             let (format, arguments) = PredicateText.format(of: syntax)
-            var values: [String: HeldField] = [:]
-            for (number, argument) in arguments.enumerated() {
-                switch argument {
-                case .value(let value):
-                    values["v\(number)"] = HeldField(
-                        value: HeldValue(value, at: place, download: nil), isEncrypted: false)
-                case .null: break
-                case .unusable(let type):
-                    // A name of a type, which is no name of a field, and stands for no value.
-                    values["u\(number)"] = HeldField(value: .string(type), isEncrypted: false)
-                }
-            }
             coder.encodeText(format, forKey: CoderKey.predicateFormat)
             coder.encode(Int64(arguments.count), forKey: CoderKey.predicateArgumentCount)
-            coder.encode(ArchivedFields.data(of: values) as NSData, forKey: CoderKey.predicateArguments)
+            coder.encode(
+                ArchivedFields.data(of: fields(of: arguments)) as NSData, forKey: CoderKey.predicateArguments)
         }
     }
 
@@ -49,8 +38,52 @@ enum ArchivedQuery {
             let block = coder.decodeValue(of: NSData.self, forKey: CoderKey.predicateArguments),
             let values = ArchivedFields.fields(in: Data(referencing: block))
         else { return nil }
+        return predicate(
+            format, argumentCount: coder.decodeNumber(forKey: CoderKey.predicateArgumentCount), values)
+    }
+
+    /// A predicate as one block of bytes, always the same ones, as subscriptions keep it on the server: the values, with
+    /// the format and their count among them.
+    static func block(of syntax: PredicateSyntax) -> [UInt8] {
+        let (format, arguments) = PredicateText.format(of: syntax)
+        var values = fields(of: arguments)
+        values[formatKey] = HeldField(value: .string(format), isEncrypted: false)
+        values[countKey] = HeldField(value: .int64(Int64(arguments.count)), isEncrypted: false)
+        return [UInt8](ArchivedFields.data(of: values))
+    }
+
+    /// The predicate of a block; nil where it is damaged.
+    static func predicate(inBlock block: [UInt8]) -> CapturedPredicate? {
+        guard let values = ArchivedFields.fields(in: Data(block)),
+            case .string(let format)? = values[formatKey]?.value, case .int64(let count)? = values[countKey]?.value
+        else { return nil }
+        return predicate(format, argumentCount: count, values)
+    }
+
+    /// The keys of a block beside those of values. The server keeps blocks: they never change.
+    private static let formatKey = "format"
+    private static let countKey = "count"
+
+    private static func fields(of arguments: [PredicateConstant]) -> [String: HeldField] {
+        var values: [String: HeldField] = [:]
+        for (number, argument) in arguments.enumerated() {
+            switch argument {
+            case .value(let value):
+                values["v\(number)"] = HeldField(
+                    value: HeldValue(value, at: place, download: nil), isEncrypted: false)
+            case .null: break
+            case .unusable(let type):
+                // A name of a type, which is no name of a field, and stands for no value.
+                values["u\(number)"] = HeldField(value: .string(type), isEncrypted: false)
+            }
+        }
+        return values
+    }
+
+    private static func predicate(
+        _ format: String, argumentCount count: Int64, _ values: [String: HeldField]
+    ) -> CapturedPredicate? {
         // Each argument takes at least two characters of the format, whose length is bounded.
-        let count = coder.decodeNumber(forKey: CoderKey.predicateArgumentCount)
         guard (0...Int64(PredicateParser.formatByteLimit)).contains(count) else { return nil }
         let arguments = (0..<Int(count)).map { number -> PredicateArgument in
             if let value = values["v\(number)"]?.value {

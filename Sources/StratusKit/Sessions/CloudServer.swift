@@ -3,7 +3,7 @@
 package import StratusCloud
 package import StratusModel
 
-/// Requests of records, zones, feeds, queries and people. Each blocks its thread until it is answered, and throws `CloudError` when it fails as
+/// Requests of records, zones, feeds, queries, subscriptions and people. Each blocks its thread until it is answered, and throws `CloudError` when it fails as
 /// a whole. `CloudService` is the server; tests put others in its place.
 package protocol CloudServer: Sendable {
     func modifyRecords(
@@ -28,6 +28,12 @@ package protocol CloudServer: Sendable {
     ) throws -> FetchZoneChangesResponse
     /// One page of a query's results.
     func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse
+    func modifySubscriptions(
+        _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifySubscriptionsResponse
+    func fetchSubscriptions(
+        _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> [(String, Result<ClientSubscription, CloudError>)]
 
     /// Throws `limitExceeded` for more items than one request may have (L-01). Nothing is asked for by it.
     func checkItemCount(_ count: Int) throws
@@ -96,6 +102,14 @@ package struct RefusingServer: CloudServer {
     package func query(
         _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> QueryResponse { throw error }
+
+    package func modifySubscriptions(
+        _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifySubscriptionsResponse { throw error }
+
+    package func fetchSubscriptions(
+        _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> [(String, Result<ClientSubscription, CloudError>)] { throw error }
 
     package func checkItemCount(_ count: Int) throws { throw error }
 

@@ -18,6 +18,8 @@ package final class CloudSession: Sendable {
     package let activity = SessionActivity()
     package let longLived: LongLivedRegistry
     package let shareObservers = ShareObservers()
+    /// Who listens for notifications.
+    package let hub: NotificationHub
     /// The container that `CKContainer.default()` means in this session.
     package let defaultContainerIdentifier: String
     /// Whether the single-item call that deletes a zone that does not exist succeeds.
@@ -27,11 +29,16 @@ package final class CloudSession: Sendable {
     private let signedIn: Locked<AccountID?>
     private let notifications: CallbackQueue
 
+    /// The name of the device on which containers act that act for whoever is signed in.
+    package static let localDeviceName = "local"
+
     /// A session. `threadCount` requests at most wait for the server at a time.
     package init(
         server: any CloudServer, clock: any CloudClock, account: AccountID? = nil,
         defaultContainerIdentifier: String = "iCloud.default", unknownZoneDeletionSucceeds: Bool = false,
-        threadCount: Int = 16, longLivedStore: any LongLivedStore = MemoryLongLivedStore()
+        threadCount: Int = 16, longLivedStore: any LongLivedStore = MemoryLongLivedStore(),
+        notificationSource: (any NotificationSource)? = nil,
+        onDeliveryFailure: @escaping @Sendable (any Error) -> Void = { _ in }
     ) {
         self.server = server
         self.clock = clock
@@ -42,6 +49,8 @@ package final class CloudSession: Sendable {
         self.unknownZoneDeletionSucceeds = unknownZoneDeletionSucceeds
         self.signedIn = Locked(account)
         self.notifications = CallbackQueue(pool: callbackPool)
+        self.hub = NotificationHub(
+            source: notificationSource, activity: activity, pool: callbackPool, onFailure: onDeliveryFailure)
     }
 
     /// The account that containers without one of their own act for; nil when nobody is signed in.

@@ -72,6 +72,10 @@ struct KeyShape {
             case .schema, .indexReviews: [.text, .text]
             case .usage, .departures: [.text]
             case .zoneUsage: [.text, .uuid]
+            case .subscriptions: [.text, .text, .number, .text]
+            case .devices: [.text, .text]
+            case .notifications: [.text, .text, .number]
+            case .outbox: [.database, .number, .number]
             }
     }
 }

@@ -77,6 +77,12 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .receipts: return hex(value)
         case .shareURLs: return text(try ShareURLEntry(decoding: value))
         case .acceptances: return text(try AcceptanceEntry(decoding: value))
+        case .subscriptions: return text(try SubscriptionEntry(decoding: value))
+        case .devices:
+            let entry = try DeviceEntry(decoding: value)
+            return "next \(entry.next), waiting \(entry.count), badge \(entry.badge)"
+        case .notifications: return text(try NotificationEntry(decoding: value))
+        case .outbox: return text(try OutboxEntry(decoding: value))
         }
     }
 

@@ -8,7 +8,8 @@ package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case zones = 2
     /// Key: counter. Value: `DatabaseChangeEntry`. The feed of zones; at most one entry per zone.
     case changes = 3
-    /// Key: user, subscription. Value: what the subscriber asked for.
+    /// Key: user, subscription. Never written: subscriptions lie outside databases, for some are to shared ones
+    /// (`GlobalKeyspace.subscriptions`).
     case subscriptions = 4
     /// Key: record type. Value: the type's fields and indexes in this database.
     case schema = 5

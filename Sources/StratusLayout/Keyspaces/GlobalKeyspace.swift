@@ -48,6 +48,15 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: nothing more. Value: a version byte. All types that were there before there were indexes for queries have been put
     /// up for review.
     case indexing = 20
+    /// Key: container, user, database (1 public, 2 private, 3 shared), identifier. Value: `SubscriptionEntry`.
+    case subscriptions = 21
+    /// Key: account, name. Value: `DeviceEntry`. A device that gets notifications.
+    case devices = 22
+    /// Key: account, name, order. Value: `NotificationEntry`. What waits until its device takes it.
+    case notifications = 23
+    /// Key: database number, the database's change counter, index. Value: `OutboxEntry`. What a commit has left behind to be
+    /// told to those who have subscribed.
+    case outbox = 24
 }
 
 /// What an identity look-up goes by. The raw values are stored: they never change.

@@ -1,11 +1,11 @@
 // Whether a record passes: the last word on every result, whatever an index has said.
 
 import StratusLayout
-import StratusModel
+package import StratusModel
 
 extension RecordQuery {
     /// Whether the record passes all filters. It has at least the fields `testedFields`.
-    func matches(_ stored: StoredRecord) -> Bool {
+    package func matches(_ stored: StoredRecord) -> Bool {
         filters.allSatisfy { filter in
             let passes =
                 filter.field.map { filter.test.passes($0.value(in: stored)) }

@@ -13,6 +13,7 @@ extension Town {
         return report.findings.map { "\($0)" }
             + (try AccountVerifier(engine: service.engine).findings().map { "\($0)" })
             + (try ShareVerifier(engine: service.engine).findings().map { "\($0)" })
+            + (try SubscriptionVerifier(engine: service.engine).findings().map { "\($0)" })
             + (try service.verifyAssets().map { "\($0)" })
     }
 

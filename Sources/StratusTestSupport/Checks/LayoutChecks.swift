@@ -35,6 +35,10 @@ package enum LayoutChecks {
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
         _ = try? GlobalKeys.readIndexBuildKey(key)
         _ = try? GlobalKeys.readIndexReviewKey(key)
+        _ = try? GlobalKeys.readSubscriptionKey(key)
+        _ = try? GlobalKeys.readDeviceKey(key)
+        _ = try? GlobalKeys.readNotificationKey(key)
+        _ = try? GlobalKeys.readOutboxKey(key)
         _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
         _ = try? ZoneKeys.readName(key, prefixByteCount: 6)
         _ = try? ZoneKeys.readFieldEntry(key, prefixByteCount: 6)
@@ -93,7 +97,8 @@ package enum LayoutChecks {
         UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self, ShareContentEntry.self,
         ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self, EndedAcceptanceEntry.self,
         TokenSecretEntry.self, ClientTokenEntry.self, ZoneToken.self, DatabaseToken.self, SharedDatabaseToken.self,
-        QueryIndexesEntry.self, IndexBuildEntry.self, IndexReviewEntry.self,
+        QueryIndexesEntry.self, IndexBuildEntry.self, IndexReviewEntry.self, SubscriptionEntry.self, DeviceEntry.self,
+        NotificationEntry.self, OutboxEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

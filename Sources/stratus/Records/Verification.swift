@@ -14,10 +14,12 @@ struct Verification {
     let accounts: [AccountFinding]
     let assets: [AssetFinding]
     let shares: [ShareFinding]
+    let subscriptions: [SubscriptionFinding]
 
     /// Whether nothing is wrong. Files that nobody counts are none of that: the next host removes them.
     var isClean: Bool {
         damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assetFaults.isEmpty && shares.isEmpty
+            && subscriptions.isEmpty
     }
 
     private var assetFaults: [AssetFinding] { assets.filter(\.isFault) }
@@ -35,6 +37,7 @@ struct Verification {
             accounts = []
             assets = []
             shares = []
+            subscriptions = []
             return
         }
         damages = []
@@ -43,6 +46,8 @@ struct Verification {
         accounts = try AccountVerifier(engine: session.engine).findings()
         progress("shares", 0)
         shares = try ShareVerifier(engine: session.engine).findings()
+        progress("subscriptions", 0)
+        subscriptions = try SubscriptionVerifier(engine: session.engine).findings()
         progress("assets", 0)
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
         assets = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
@@ -62,6 +67,7 @@ struct Verification {
         lines += accounts.map { "account: " + VisibleText.of($0.description) }
         lines += assets.map { "asset: " + VisibleText.of($0.description) }
         lines += shares.map { "share: " + VisibleText.of($0.description) }
+        lines += subscriptions.map { "subscription: " + VisibleText.of($0.description) }
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked)) index entries, "
@@ -70,6 +76,7 @@ struct Verification {
         if !accounts.isEmpty { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
         if !assetFaults.isEmpty { summary += ", \(Quantities.count(assetFaults.count, "fault")) of assets" }
         if !shares.isEmpty { summary += ", \(Quantities.count(shares.count, "fault")) of shares" }
+        if !subscriptions.isEmpty { summary += ", \(Quantities.count(subscriptions.count, "fault")) of subscriptions" }
         if !strayFiles.isEmpty { summary += ", \(Quantities.count(strayFiles.count, "stray file"))" }
         lines.append(summary)
         return lines
@@ -87,6 +94,7 @@ struct Verification {
         object.add("accountFaults", JSONValue(accounts.count))
         object.add("assetFaults", JSONValue(assetFaults.count))
         object.add("shareFaults", JSONValue(shares.count))
+        object.add("subscriptionFaults", JSONValue(subscriptions.count))
         object.add("strayFiles", JSONValue(strayFiles.count))
         var findings = (indexes?.findings ?? []).map { finding in
             Self.finding("\(finding.kind)", finding.place, finding.detail)
@@ -94,6 +102,7 @@ struct Verification {
         findings += accounts.map { Self.finding($0.kind, $0.place, "\($0)") }
         findings += assets.map { Self.finding($0.kind, $0.place, "\($0)") }
         findings += shares.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
+        findings += subscriptions.map { Self.finding("subscription", $0.place, "\($0)") }
         object.add("findings", .array(findings))
         return object
     }

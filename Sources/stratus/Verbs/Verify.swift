@@ -14,7 +14,7 @@ struct Verify: ParsableCommand {
             backup). Stray files are told and no fault: orphaned contents are removed by the next host.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
-            "accountFaults","assetFaults","shareFaults","strayFiles","findings":[{"kind","place","detail"}]}
+            "accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles","findings":[{"kind","place","detail"}]}
 
             Example: stratus verify --store ./store
             """)

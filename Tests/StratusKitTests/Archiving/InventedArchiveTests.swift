@@ -20,7 +20,8 @@ import Testing
         "StratusEditedSharing", "StratusParticipant", "StratusShareMetadata", "StratusShareOfMetadata",
         "StratusChangeToken", "StratusPreviousChangeToken", "StratusResultsLimit", "StratusDesiredKeys",
         "StratusPredicateFormat", "StratusPredicateArguments", "StratusPredicateArgumentCount", "StratusSortOrder",
-        "StratusSortPlaces", "StratusSortKey", "StratusSortLocation", "StratusCursor",
+        "StratusSortPlaces", "StratusSortKey", "StratusSortLocation", "StratusCursor", "StratusSubscriptionID",
+        "StratusSubscriptionInfo", "StratusSubscriptionOptions", "StratusNotificationInfo", "StratusNotificationID",
     ]
 
     /// A record with values, as objects: those of the system fields, and one value of each kind behind them.
@@ -44,6 +45,8 @@ import Testing
             .className("CKOperationGroup"), .className("CKShare"), .className("CKShareMetadata"),
             .className("CKQuery"), .className("CKQueryCursor"), .className("CKLocationSortDescriptor"),
             .className("CKServerChangeToken"), .className("CKFetchRecordZoneChangesConfiguration"),
+            .className("CKQuerySubscription"), .className("CKRecordZoneSubscription"),
+            .className("CKNotificationInfo"), .className("CKNotificationID"),
             .text("a = %@ AND b = 1"), .text("a = "),
             .bytes([1, 0, 0, 0, 1, 0x61, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
         ]

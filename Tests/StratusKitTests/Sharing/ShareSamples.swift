@@ -119,6 +119,13 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
         throw ScriptedServer.refusal
     }
     var onQuery: (QueryRequest) throws -> QueryResponse = { _ in throw ScriptedServer.refusal }
+    var onModifySubscriptions: (ModifySubscriptionsRequest, Caller) throws -> ModifySubscriptionsResponse = { _, _ in
+        throw ScriptedServer.refusal
+    }
+    var onFetchSubscriptions:
+        (FetchSubscriptionsRequest, Caller) throws -> [(String, Result<ClientSubscription, CloudError>)] = { _, _ in
+            throw ScriptedServer.refusal
+        }
     private let count = Atomic<Int>(0)
 
     static let refusal = CloudError(.networkUnavailable, "The network is not there.")
@@ -165,6 +172,16 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
 
     func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse {
         try counting { try onQuery(request) }
+    }
+
+    func modifySubscriptions(
+        _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifySubscriptionsResponse { try counting { try onModifySubscriptions(request, caller) } }
+
+    func fetchSubscriptions(
+        _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws -> [(String, Result<ClientSubscription, CloudError>)] {
+        try counting { try onFetchSubscriptions(request, caller) }
     }
 
     func modifyZones(

@@ -1,0 +1,152 @@
+// The devices of people, and what waits for them. A device is known by the name that its host gave it.
+
+import StratusLayout
+package import StratusModel
+import StratusRecords
+import StratusStore
+
+extension CloudService {
+    /// Makes a device known, so that notifications wait for it from now on. One that is known stays as it is.
+    ///
+    /// Throws `invalidArguments` for a name that is empty or too long, `unknownItem` when there is no such account,
+    /// `limitExceeded` where it has too many devices, and the store's failures.
+    package func registerDevice(_ device: DeviceAddress) throws(CloudError) {
+        guard (1...Self.deviceNameByteCount).contains(device.name.utf8.count) else {
+            throw CloudError(
+                .invalidArguments, "The name of a device has 1 to 255 bytes: choose another.",
+                ["byteCount": "\(device.name.utf8.count)"])
+        }
+        let key = GlobalKeys.device(of: device.account, device.name)
+        if try reading({ try $0.store.contains(key) }) { return }
+        try answering {
+            try engine.transact { transaction in
+                guard try accountDirectory.account(device.account, in: transaction) != nil else {
+                    throw AccountDirectory.unknownAccount
+                }
+                guard try !transaction.store.contains(key) else { return }
+                guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
+                    throw CloudError(
+                        .limitExceeded, inner: CloudError.InnerCode.limit,
+                        "The account has as many devices as it may have: remove one first.",
+                        ["limit": "\(options.deviceCount)"])
+                }
+                try transaction.set(key, to: DeviceEntry().encoded())
+            }
+        }
+    }
+
+    private static let deviceNameByteCount = 255
+
+    /// Forgets a device with all that waits for it. One that is not known is no error.
+    package func removeDevice(_ device: DeviceAddress) throws(CloudError) {
+        let key = GlobalKeys.device(of: device.account, device.name)
+        try answering {
+            try engine.transact { transaction in
+                guard try transaction.store.contains(key) else { return }
+                var keys = [key]
+                let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+                try transaction.store.scan(range) { key, _ in
+                    keys.append([UInt8](copying: key))
+                    return .next
+                }
+                for key in keys { try transaction.delete(key) }
+            }
+        }
+    }
+
+    /// The devices of an account, by name.
+    package func devices(of account: AccountID) throws(CloudError) -> [DeviceAddress] {
+        try reading { reader in
+            try reader.deviceNames(of: account).map { DeviceAddress(account: account, name: $0) }
+        }
+    }
+
+    /// The devices for which something waits: to be asked when a store has been opened.
+    package func waitingDevices() throws(CloudError) -> [DeviceAddress] {
+        try reading { reader in
+            var devices: [DeviceAddress] = []
+            try reader.store.scan(GlobalKeys.devices.keyRange) { key, value in
+                guard try DeviceEntry(decoding: value).count > 0 else { return .next }
+                let parts = try GlobalKeys.readDeviceKey(key)
+                devices.append(DeviceAddress(account: parts.account, name: parts.name))
+                return .next
+            }
+            return devices
+        }
+    }
+
+    /// Takes what waits for a device, the oldest first, at most `limit` of it. It is gone from the store when this returns.
+    ///
+    /// Throws `unknownItem` for a device that is not known, and the store's failures: with `serverResponseLost` it may be
+    /// gone.
+    package func takeNotifications(
+        for device: DeviceAddress, limit: Int = .max
+    ) throws(CloudError) -> [ClientNotification] {
+        let deviceKey = GlobalKeys.device(of: device.account, device.name)
+        // Nothing is written where nothing waits.
+        let waiting = try reading { reader in
+            try reader.store.withValue(forKey: deviceKey) { try DeviceEntry(decoding: $0).count }
+        }
+        guard let waiting else { throw Self.unknownDevice(device) }
+        guard waiting > 0, limit > 0 else { return [] }
+        return try answering {
+            try engine.transact { transaction in
+                guard
+                    var header = try transaction.store.withValue(
+                        forKey: deviceKey, { try DeviceEntry(decoding: $0) })
+                else { throw Self.unknownDevice(device) }
+                var keys: [[UInt8]] = []
+                var taken: [ClientNotification] = []
+                let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+                try transaction.store.scan(range, .forward, limit: limit) { key, value in
+                    keys.append([UInt8](copying: key))
+                    taken.append(try ClientNotification(NotificationEntry(decoding: value)))
+                    return .next
+                }
+                guard !keys.isEmpty else { return [] }
+                guard header.count >= UInt64(keys.count) else {
+                    throw RecordsError(
+                        .corruption, "What waits for a device is counted wrongly: restore the store from a backup.",
+                        ["device": device.name, "account": device.account.text])
+                }
+                header.count -= UInt64(keys.count)
+                for key in keys { try transaction.delete(key) }
+                try transaction.set(deviceKey, to: header.encoded())
+                return taken
+            }
+        }
+    }
+
+    /// Sets the number on the app's icon, from which notifications count on.
+    ///
+    /// Throws `unknownItem` for a device that is not known, and the store's failures.
+    package func setBadge(_ badge: Int, of device: DeviceAddress) throws(CloudError) {
+        let key = GlobalKeys.device(of: device.account, device.name)
+        try answering {
+            try engine.transact { transaction in
+                guard var header = try transaction.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) })
+                else { throw Self.unknownDevice(device) }
+                header.badge = UInt64(clamping: badge)
+                try transaction.set(key, to: header.encoded())
+            }
+        }
+    }
+
+    private static func unknownDevice(_ device: DeviceAddress) -> CloudError {
+        CloudError(
+            .unknownItem, inner: CloudError.InnerCode.unknownItem, "The device is not known: register it first.",
+            ["device": device.name])
+    }
+}
+
+extension RecordReader {
+    /// The names of an account's devices, in their byte order.
+    func deviceNames(of account: AccountID) throws -> [String] {
+        var names: [String] = []
+        try store.scan(GlobalKeys.devices(of: account).keyRange) { key, _ in
+            names.append(try GlobalKeys.readDeviceKey(key).name)
+            return .next
+        }
+        return names
+    }
+}

@@ -1,0 +1,264 @@
+// One transaction of delivering: entries of the outbox become notifications in the queues of devices. An entry goes in the
+// commit that fills the queues, so that nothing is told twice and nothing is lost, wherever it ends. Where an entry concerns
+// more people than fit into one commit it stays, and says how far it has come.
+//
+// The body of a transaction may run twice: everything that changes is in here, and made anew for each run.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// What one transaction has delivered.
+struct DeliveryStep: Sendable {
+    /// The last entry that was looked at; nil where there was none.
+    var last: [UInt8]?
+    var isMoreComing = false
+    var devices: Set<DeviceAddress> = []
+    /// What is wrong with an entry that was passed over.
+    var damage: RecordsError?
+}
+
+struct DeliveryRun {
+    private static let entryCount = 256
+    private static let noticeCount = 1_000
+    private static let byteCount = 1 << 20
+    /// The most that one person is told because of one commit; more would not wait either.
+    private static let userByteCount = 4 << 20
+
+    let service: CloudService
+    let transaction: RecordTransaction
+    /// What identifiers are made of; drawn before the transaction.
+    let seed: UUID
+
+    private var step = DeliveryStep()
+    private var state = State()
+
+    /// All that has to be taken back where an entry turns out to be damaged.
+    private struct State {
+        var queues: [[UInt8]: DeviceQueue] = [:]
+        var devices: Set<DeviceAddress> = []
+        /// Subscriptions that have fired for the last time.
+        var ended: [SubscriptionKeyParts] = []
+        var noticeCount = 0
+        var byteCount = 0
+        var userByteCount = 0
+    }
+
+    private struct Scope: Hashable {
+        let container: ContainerName
+        let user: UserName
+        let database: DatabaseSelector
+    }
+
+    private var accounts: [UserName: Account?] = [:]
+    private var deviceNames: [AccountID: [String]] = [:]
+    private var subscriptions: [Scope: [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)]] = [:]
+
+    init(_ service: CloudService, _ transaction: RecordTransaction, seed: UUID) {
+        self.service = service
+        self.transaction = transaction
+        self.seed = seed
+    }
+
+    /// Delivers entries behind `position`, until there is enough for one commit.
+    mutating func run(after position: [UInt8]?) throws -> DeliveryStep {
+        let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
+        var entries: [(key: [UInt8], value: [UInt8])] = []
+        try transaction.store.scan(range.keyRange, .forward, limit: Self.entryCount) { key, value in
+            entries.append(([UInt8](copying: key), [UInt8](copying: value)))
+            return .next
+        }
+        step.isMoreComing = entries.count == Self.entryCount
+        for (index, entry) in entries.enumerated() {
+            guard !isFull else {
+                step.isMoreComing = true
+                break
+            }
+            let before = state
+            do {
+                let isWhole = try deliver(entry.key, entry.value)
+                guard isWhole else {
+                    // It is gone on with: the position stays before it.
+                    step.last = index == 0 ? position : entries[index - 1].key
+                    step.isMoreComing = true
+                    break
+                }
+            } catch let error as LayoutError {
+                state = before
+                step.damage = step.damage ?? RecordsError(damaged: entry.key, "\(error)")
+            } catch let error as RecordsError where error.code == .corruption {
+                state = before
+                step.damage = step.damage ?? error
+            }
+            step.last = entry.key
+        }
+        for queue in state.queues.values { try queue.write(in: transaction) }
+        for parts in state.ended { try transaction.delete(GlobalKeys.subscription(parts)) }
+        service.subscriptionDirectory.note(state.ended.map { ($0, nil) }, in: transaction)
+        step.devices = state.devices
+        return step
+    }
+
+    private var isFull: Bool { state.noticeCount >= Self.noticeCount || state.byteCount >= Self.byteCount }
+
+    /// Delivers one entry, or a part of it. Returns whether it is gone.
+    private mutating func deliver(_ key: [UInt8], _ value: [UInt8]) throws -> Bool {
+        let entry = try OutboxEntry(decoding: value.span)
+        let database = try GlobalKeys.readOutboxKey(key.span).database
+        let recipients = try Recipients(entry: entry, database: database, transaction: transaction).all()
+        for (index, recipient) in recipients.enumerated() {
+            state.userByteCount = 0
+            for occasion in recipient.occasions { try tell(recipient.user, occasion, entry) }
+            guard isFull, index + 1 < recipients.count else { continue }
+            var rest = entry
+            rest.last = recipient.user
+            try transaction.set(key, to: rest.encoded())
+            return false
+        }
+        try transaction.delete(key)
+        return true
+    }
+
+    // MARK: Subscriptions
+
+    private mutating func tell(_ user: UserName, _ occasion: Occasion, _ entry: OutboxEntry) throws {
+        guard let account = try account(user), try !names(of: account.id).isEmpty else { return }
+        switch occasion {
+        case .own(let types):
+            for (parts, subscription) in try known(user, entry.container, .private) {
+                switch subscription.subject {
+                case .database(let type) where entry.zone.text != ZoneAddress.defaultZoneName:
+                    guard Self.concerns(types, type) else { continue }
+                    try fire(parts, subscription, .database, [:], account, entry)
+                case .zone(entry.zone, let type):
+                    guard Self.concerns(types, type) else { continue }
+                    try fire(parts, subscription, .zone(entry.zone), [:], account, entry)
+                case .database, .zone, .query: continue
+                }
+            }
+        case .shared(let types):
+            for (parts, subscription) in try known(user, entry.container, .shared) {
+                guard case .database(let type) = subscription.subject, Self.concerns(types, type) else { continue }
+                try fire(parts, subscription, .database, [:], account, entry)
+            }
+        case .matches(let matches):
+            let database: DatabaseSelector = entry.owner == nil ? .public : .private
+            for match in matches { try tell(match, database, account, entry) }
+        }
+    }
+
+    private mutating func tell(
+        _ match: QueryMatch, _ database: DatabaseSelector, _ account: Account, _ entry: OutboxEntry
+    ) throws {
+        let parts = SubscriptionKeyParts(
+            container: entry.container, user: match.user, database: database.rawValue, id: match.subscription)
+        // It may have been deleted since, or have fired for the last time.
+        guard !state.ended.contains(parts), let subscription = try transaction.subscription(parts),
+            case .query(let query) = subscription.subject
+        else { return }
+        let subject = NotificationEntry.Subject.query(
+            reason: match.reason, record: match.record, zone: entry.zone, fields: [:])
+        let isTold = try fire(parts, subscription, subject, match.fields, account, entry)
+        if isTold, SubscriptionTriggers(rawValue: UInt(query.triggers)).contains(.once) { state.ended.append(parts) }
+    }
+
+    private static func concerns(_ types: [RecordType]?, _ wanted: RecordType?) -> Bool {
+        guard let wanted, let types else { return true }
+        return types.contains(wanted)
+    }
+
+    // MARK: Devices
+
+    /// Puts a notification into the queues of all devices but the one that has done it (N-05). Returns whether there was
+    /// one.
+    @discardableResult
+    private mutating func fire(
+        _ parts: SubscriptionKeyParts, _ subscription: SubscriptionEntry, _ subject: NotificationEntry.Subject,
+        _ values: [FieldKey: FieldValue], _ account: Account, _ entry: OutboxEntry
+    ) throws -> Bool {
+        let filler = NotificationFiller(
+            parts: parts, template: subscription.template, byteLimit: service.options.notificationByteCount)
+        var isTold = false
+        for name in try names(of: account.id) {
+            if entry.originAccount == account.id, let device = entry.originDevice, device.hasSameBytes(as: name) {
+                continue
+            }
+            guard state.userByteCount < Self.userByteCount else { return isTold }
+            let address = DeviceAddress(account: account.id, name: name)
+            let key = GlobalKeys.device(of: account.id, name)
+            let limit = service.options.waitingNotificationCount
+            guard var queue = try state.queues[key] ?? DeviceQueue(address, limit: limit, in: transaction) else {
+                continue
+            }
+            let id = identifier(state.noticeCount)
+            var byteCount = 0
+            try queue.add(badges: filler.badges) { badge in
+                let notification = filler.notification(of: subject, values, id: id, badge: badge)
+                byteCount = notification.encoded().count
+                return notification
+            }
+            state.queues[key] = queue
+            state.devices.insert(address)
+            state.noticeCount += 1
+            state.byteCount += byteCount
+            state.userByteCount += byteCount
+            isTold = true
+        }
+        return isTold
+    }
+
+    /// An identifier that no other notification has.
+    private func identifier(_ number: Int) -> UUID {
+        var writer = CursorWriter()
+        writer.append(seed.uuidString)
+        writer.append(UInt64(number))
+        let b = ContentDigest.sha256(writer.bytes)
+        return UUID(
+            uuid: (
+                b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+            ))
+    }
+
+    // MARK: What is known
+
+    /// The account, if it may be told anything: of a closed one nothing is.
+    private mutating func account(_ user: UserName) throws -> Account? {
+        if let known = accounts[user] { return known }
+        let found = try service.accountDirectory.account(userName: user, in: transaction)
+        let account = AccountVerdict.status(of: found) == .available ? found : nil
+        accounts[user] = .some(account)
+        return account
+    }
+
+    private mutating func names(of account: AccountID) throws -> [String] {
+        if let known = deviceNames[account] { return known }
+        let names = try transaction.deviceNames(of: account)
+        deviceNames[account] = names
+        return names
+    }
+
+    private mutating func known(
+        _ user: UserName, _ container: ContainerName, _ database: DatabaseSelector
+    ) throws -> [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] {
+        let scope = Scope(container: container, user: user, database: database)
+        if let known = subscriptions[scope] { return known }
+        let found = try transaction.subscriptions(of: user, in: container, database)
+        subscriptions[scope] = found
+        return found
+    }
+}
+
+extension String {
+    /// Whether a name is the same: by bytes, as all names are compared.
+    fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
+extension RecordsError {
+    fileprivate init(damaged key: [UInt8], _ cause: String) {
+        self.init(
+            .corruption, "What a commit left behind to be told cannot be read: verify the store.",
+            ["key": "\(KeyDescription(key))", "cause": cause])
+    }
+}

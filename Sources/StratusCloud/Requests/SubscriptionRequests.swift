@@ -1,0 +1,30 @@
+// What a client can ask of subscriptions and what its devices can ask of notifications, and what they are answered.
+
+/// Subscriptions to save and to delete.
+package struct ModifySubscriptionsRequest: Sendable {
+    package var saves: [ClientSubscription]
+    /// Their identifiers.
+    package var deletes: [String]
+
+    package init(saves: [ClientSubscription] = [], deletes: [String] = []) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+}
+
+/// An answer for every item, in the order of the request.
+package struct ModifySubscriptionsResponse: Sendable {
+    package var saves: [Result<ClientSubscription, CloudError>]
+    package var deletes: [Result<Void, CloudError>]
+
+    package init(saves: [Result<ClientSubscription, CloudError>], deletes: [Result<Void, CloudError>]) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+}
+
+/// Subscriptions to fetch: those named, or all that the caller has in the database.
+package enum FetchSubscriptionsRequest: Sendable {
+    case named([String])
+    case all
+}

@@ -1,0 +1,213 @@
+// What commits leave behind for those who have subscribed.
+//
+// Everything that changes records or zones on behalf of anybody is carried out through here. Where nobody may care, nothing
+// is read and nothing written beside it. Else what happened is written into the outbox in the same transaction, under keys
+// that are the commit's own, so that commits of different zones do not meet; `CloudService.deliverNotifications` makes
+// notifications of it. So nothing is told that has not happened, and nothing that has happened is forgotten.
+//
+// What an entry says was judged with the records as they were before and after the commit: which queries they matched, and
+// which shares they were in. Whoever delivers it later asks nothing of records that may be gone by then.
+
+import FoundationEssentials
+import StratusLayout
+package import StratusModel
+import StratusRecords
+import StratusStore
+
+/// Which device a commit comes from; it is told of nothing that it has done (N-05).
+package struct CommitOrigin: Hashable, Sendable {
+    package var account: AccountID?
+    /// Nil where it is none that gets notifications.
+    package var device: String?
+
+    /// Nobody's device: a host's own work.
+    package init() {}
+
+    package init(_ caller: Caller) {
+        account = caller.account
+        device = caller.device
+    }
+}
+
+/// Carries out what changes records and zones, and notes it.
+package struct CommitJournal: Sendable {
+    /// The bytes that what is noted takes at least, if it is noted at all.
+    private static let reservedByteCount = 256 << 10
+    /// The most bytes that matches of queries take in one commit; what is over it is dropped (N-05).
+    private static let matchesByteCount = 4 << 20
+
+    let directory: SubscriptionDirectory
+    let schemas: SchemaKeeper
+    let mode: SchemaMode
+    let metresPerUnit: Double
+    let bell: DeliveryBell
+    let origin: CommitOrigin
+
+    /// The bytes that carrying out a plan in this zone writes besides, at least.
+    func byteCount(in zone: ZoneID, _ reader: RecordReader) throws -> Int {
+        try directory.interest(in: zone, reader) == nil ? 0 : Self.reservedByteCount
+    }
+
+    /// Carries out a plan, as `RecordTransaction.carryOut`, and notes what it does. `learnt` are types of which the
+    /// transaction knows more than the store; `byteCount` bytes are left for what is still to be written.
+    @discardableResult
+    func carryOut(
+        _ plan: MutationPlan, in id: ZoneID, _ transaction: RecordTransaction,
+        learnt: [RecordType: RecordTypeSchema] = [:], keeping byteCount: Int = 1 << 20
+    ) throws -> MutationPlan {
+        guard !plan.isEmpty, let interest = try directory.interest(in: id, transaction) else {
+            return try transaction.carryOut(plan, in: id)
+        }
+        let zone = try transaction.existingZone(id)
+        let changes = try CommitChanges(plan, interest, in: zone)
+        let done = try transaction.carryOut(plan, in: id)
+        var note = OutboxNote(
+            entry: entry(of: zone, identity: done.header.identity, sequence: done.header.sequence),
+            database: zone.keys.database, counter: done.header.databaseCounter)
+        if interest.isOwnerInterested { note.add(.records(changes.types)) }
+        for shares in OutboxNote.parts(of: try changes.sharedNews(in: zone)) { note.add(.shares(shares)) }
+        let judge = QueryJudge(
+            zone: id, container: id.database.container, schemas: schemas, mode: mode, metresPerUnit: metresPerUnit,
+            learnt: learnt, reader: transaction)
+        let left = StoreLimits.maximumTransactionByteCount - transaction.store.cost.bytesWritten - note.byteCount
+        note.add(
+            matches: try judge.matches(changes.records, interest.queries),
+            limit: min(Self.matchesByteCount, left - byteCount))
+        try write(note, in: transaction)
+        return done
+    }
+
+    /// Notes that a zone was made.
+    func noteCreation(of id: ZoneID, in transaction: RecordTransaction) throws {
+        guard try directory.interest(in: id, transaction)?.isOwnerInterested == true else { return }
+        let zone = try transaction.existingZone(id)
+        let header = try zone.header()
+        var note = OutboxNote(
+            entry: entry(of: zone, identity: header.identity, sequence: header.sequence),
+            database: zone.keys.database, counter: header.databaseCounter)
+        // It has no records.
+        note.add(.records([]))
+        try write(note, in: transaction)
+    }
+
+    /// Deletes a zone, as `RecordTransaction.deleteZone`, ends its owner's subscriptions to it, and notes it.
+    func deleteZone(
+        _ id: ZoneID, holdsShares: Bool, releasingAssetsOf owner: UserName?, in transaction: RecordTransaction
+    ) throws -> Bool {
+        let interest = try directory.interest(in: id, transaction)
+        let zone = try transaction.existingZone(id)
+        var noted: OutboxEntry?
+        if let interest, interest.isDatabaseWanted || interest.isSharedWanted && holdsShares {
+            let header = try zone.header()
+            noted = entry(of: zone, identity: header.identity, sequence: header.sequence)
+        }
+        try endSubscriptions(to: id, in: transaction)
+        let isDeleted = try transaction.deleteZone(id, releasingAssetsOf: owner)
+        guard isDeleted, let noted else { return isDeleted }
+        let header = try transaction.store.withValue(forKey: DatabaseKeys(zone.keys.database).header()) {
+            try DatabaseHeader(decoding: $0)
+        }
+        guard let header else { return isDeleted }
+        var note = OutboxNote(entry: noted, database: zone.keys.database, counter: header.changeCounter)
+        note.add(.zoneDeleted)
+        try write(note, in: transaction)
+        return isDeleted
+    }
+
+    /// Subscriptions to a zone, and queries of it, end with it. One seek.
+    private func endSubscriptions(to id: ZoneID, in transaction: RecordTransaction) throws {
+        guard let owner = id.database.owner else { return }
+        let range = GlobalKeys.subscriptions(
+            of: owner, in: id.database.container, database: DatabaseSelector.private.rawValue)
+        var ended: [SubscriptionKeyParts] = []
+        try transaction.store.scan(range.keyRange) { key, value in
+            switch try SubscriptionEntry(decoding: value).subject {
+            case .zone(id.name, _): ended.append(try GlobalKeys.readSubscriptionKey(key))
+            case .query(let query) where query.zone == id.name:
+                ended.append(try GlobalKeys.readSubscriptionKey(key))
+            case .zone, .query, .database: break
+            }
+            return .next
+        }
+        for parts in ended { try transaction.delete(GlobalKeys.subscription(parts)) }
+        directory.note(ended.map { ($0, nil) }, in: transaction)
+    }
+
+    private func entry(of zone: ZoneReader, identity: UUID, sequence: UInt64) -> OutboxEntry {
+        OutboxEntry(
+            container: zone.id.database.container, owner: zone.id.database.owner, zone: zone.id.name,
+            zoneNumber: zone.keys.zone, identity: identity, sequence: sequence, originAccount: origin.account,
+            originDevice: origin.device, news: .records(nil))
+    }
+
+    private func write(_ note: OutboxNote, in transaction: RecordTransaction) throws {
+        guard !note.entries.isEmpty else { return }
+        for (key, value) in note.entries { try transaction.set(key, to: value) }
+        let bell = bell
+        transaction.onPublish { _ in bell.ring() }
+    }
+}
+
+/// The entries that one commit leaves behind.
+private struct OutboxNote {
+    /// Where it was made, and by whom; its news are each part's.
+    let entry: OutboxEntry
+    let database: DatabaseNumber
+    let counter: UInt64
+    private(set) var entries: [(key: [UInt8], value: [UInt8])] = []
+    private(set) var byteCount = 0
+
+    init(entry: OutboxEntry, database: DatabaseNumber, counter: UInt64) {
+        self.entry = entry
+        self.database = database
+        self.counter = counter
+    }
+
+    /// Matches in one entry: whoever delivers it does so in one commit for each user.
+    private static let matchCount = 16
+    /// The bytes of names in one entry, about.
+    private static let partByteCount = 32 << 10
+
+    mutating func add(_ news: OutboxEntry.News) {
+        var part = entry
+        part.news = news
+        let key = GlobalKeys.outbox(database, counter: counter, index: UInt64(entries.count))
+        let value = part.encoded()
+        entries.append((key, value))
+        byteCount += key.count + value.count
+    }
+
+    /// Adds matches as far as there is room for them.
+    mutating func add(matches: [QueryMatch], limit: Int) {
+        let start = byteCount
+        var rest = matches[...]
+        while !rest.isEmpty, byteCount - start < limit - 2 * Self.partByteCount {
+            let part = rest.prefix(Self.matchCount)
+            add(.matches(Array(part)))
+            rest = rest.dropFirst(part.count)
+        }
+    }
+
+    /// Shares so that each part fits into one entry.
+    static func parts(of shares: [SharedNews]) -> [[SharedNews]] {
+        var parts: [[SharedNews]] = []
+        var size = 0
+        for share in shares {
+            let byteCount = share.byteCount
+            if parts.isEmpty || size + byteCount > partByteCount {
+                parts.append([])
+                size = 0
+            }
+            parts[parts.count - 1].append(share)
+            size += byteCount
+        }
+        return parts
+    }
+}
+
+extension SharedNews {
+    fileprivate var byteCount: Int {
+        let types = (types ?? []).reduce(0) { $0 + $1.text.utf8.count }
+        return (users ?? []).reduce(share.text.utf8.count + types) { $0 + $1.text.utf8.count }
+    }
+}

@@ -1,0 +1,100 @@
+// Subscriptions between what a client says and what is stored.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+enum SubscriptionCoding {
+    /// What is stored of a subscription. Its zones are the caller's own.
+    static func entry(of subscription: ClientSubscription) -> SubscriptionEntry {
+        let subject: SubscriptionEntry.Subject
+        switch subscription.subject {
+        case .query(let query, let zone, let triggers, let archive):
+            var writer = CursorWriter()
+            writer.append(query)
+            subject = .query(
+                SubscribedQuery(
+                    recordType: RecordType(query.recordType), query: writer.bytes,
+                    matchesNothing: query.matchesNothing, zone: zone.map { ZoneName($0.zoneName) },
+                    triggers: UInt8(truncatingIfNeeded: triggers.rawValue), predicateArchive: archive))
+        case .zone(let zone, let type):
+            subject = .zone(ZoneName(zone.zoneName), recordType: type.map { RecordType($0) })
+        case .database(let type): subject = .database(recordType: type.map { RecordType($0) })
+        }
+        return SubscriptionEntry(subject: subject, template: subscription.template.map { template(of: $0) })
+    }
+
+    /// A stored subscription as its owner is told of it.
+    ///
+    /// Throws `corruption` where its query cannot be read.
+    static func subscription(_ entry: SubscriptionEntry, _ parts: SubscriptionKeyParts) throws -> ClientSubscription {
+        let subject: SubscriptionSubject
+        switch entry.subject {
+        case .query(let stored):
+            subject = .query(
+                try query(stored, parts), zone: stored.zone.map { ZoneAddress(zoneName: $0.text) },
+                triggers: SubscriptionTriggers(rawValue: UInt(stored.triggers)),
+                predicateArchive: stored.predicateArchive)
+        case .zone(let zone, let type):
+            subject = .zone(ZoneAddress(zoneName: zone.text), recordType: type?.text)
+        case .database(let type): subject = .database(recordType: type?.text)
+        }
+        return ClientSubscription(id: parts.id, subject: subject, template: entry.template.map { template(of: $0) })
+    }
+
+    static func query(_ stored: SubscribedQuery, _ parts: SubscriptionKeyParts) throws -> ClientQuery {
+        do throws(CursorReader.Failure) {
+            var reader = CursorReader(stored.query)
+            var query = try reader.readQuery()
+            try reader.expectEnd()
+            query.matchesNothing = stored.matchesNothing
+            return query
+        } catch {
+            throw RecordsError(
+                .corruption, "The query of a subscription cannot be read: restore the store from a backup.",
+                ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
+        }
+    }
+
+    private static func template(of template: NotificationTemplate) -> NotificationTemplateEntry {
+        func phrase(_ phrase: NotificationTemplate.Phrase) -> NotificationPhrase {
+            NotificationPhrase(
+                text: phrase.text, localizationKey: phrase.localizationKey, arguments: phrase.localizationFields)
+        }
+        var entry = NotificationTemplateEntry()
+        entry.alert = phrase(template.alert)
+        entry.title = phrase(template.title)
+        entry.subtitle = phrase(template.subtitle)
+        entry.actionLocalizationKey = template.actionLocalizationKey
+        entry.launchImage = template.launchImage
+        entry.soundName = template.soundName
+        entry.category = template.category
+        entry.collapseKey = template.collapseKey
+        entry.desiredKeys = template.desiredKeys
+        entry.badges = template.badges
+        entry.isContentAvailable = template.isContentAvailable
+        entry.isMutable = template.isMutable
+        return entry
+    }
+
+    private static func template(of entry: NotificationTemplateEntry) -> NotificationTemplate {
+        func phrase(_ phrase: NotificationPhrase) -> NotificationTemplate.Phrase {
+            NotificationTemplate.Phrase(
+                text: phrase.text, localizationKey: phrase.localizationKey, localizationFields: phrase.arguments)
+        }
+        var template = NotificationTemplate()
+        template.alert = phrase(entry.alert)
+        template.title = phrase(entry.title)
+        template.subtitle = phrase(entry.subtitle)
+        template.actionLocalizationKey = entry.actionLocalizationKey
+        template.launchImage = entry.launchImage
+        template.soundName = entry.soundName
+        template.category = entry.category
+        template.collapseKey = entry.collapseKey
+        template.desiredKeys = entry.desiredKeys
+        template.badges = entry.badges
+        template.isContentAvailable = entry.isContentAvailable
+        template.isMutable = entry.isMutable
+        return template
+    }
+}

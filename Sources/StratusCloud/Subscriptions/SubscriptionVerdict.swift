@@ -1,0 +1,106 @@
+// Whether a subscription may be saved: (subscription, database, options) → a refusal or nil. Whether its zone is there, and
+// its query may be asked, is asked of the store.
+
+import StratusLayout
+import StratusModel
+
+enum SubscriptionVerdict {
+    /// Fields whose values a notification carries (L-13).
+    static let desiredKeyCount = 3
+
+    /// Why a subscription cannot be one of this database, or nil.
+    static func refusal(_ subscription: ClientSubscription, in database: DatabaseSelector) -> CloudError? {
+        if let error = identifierError(subscription.id) { return error }
+        if let keys = subscription.template?.desiredKeys, keys.count > desiredKeyCount {
+            return CloudError(
+                .invalidArguments, "A notification carries the values of at most three fields: desire fewer.",
+                ["count": "\(keys.count)", "rule": "L-13", "subscription": subscription.id])
+        }
+        switch subscription.subject {
+        case .query(_, _, let triggers, _):
+            guard database != .shared else { return misplaced(subscription, rule: "D-10") }
+            guard triggers.isSubset(of: .all), !triggers.isDisjoint(with: .changes) else {
+                return CloudError(
+                    .invalidArguments, "A query subscription fires on creation, update or deletion: name one at least.",
+                    ["rule": "N-04", "subscription": subscription.id])
+            }
+        case .zone(let zone, _):
+            guard database == .private else {
+                return misplaced(subscription, rule: database == .shared ? "D-10" : "N-01")
+            }
+            guard zone.zoneName != ZoneAddress.defaultZoneName else {
+                return CloudError(
+                    .serverRejectedRequest, inner: CloudError.InnerCode.defaultZoneSync,
+                    "AppDefaultZone does not support sync semantics",
+                    ["rule": "N-01", "subscription": subscription.id])
+            }
+        case .database:
+            guard database != .public else { return misplaced(subscription, rule: "N-01") }
+        }
+        return nil
+    }
+
+    /// Why nothing can be subscribed to under this identifier, or nil.
+    static func identifierError(_ id: String) -> CloudError? {
+        guard id.isEmpty || id.utf16.count > NameRules.maximumCharacterCount else { return nil }
+        return CloudError(
+            .invalidArguments, "The identifier of a subscription has 1 to 255 characters: choose another.",
+            ["characters": "\(id.utf16.count)"])
+    }
+
+    /// Why a subscription is too large, or nil.
+    static func sizeError(_ byteCount: Int, _ id: String, _ options: CloudOptions) -> CloudError? {
+        let limit = min(options.subscriptionByteCount, LayoutLimits.maximumChunkByteCount)
+        guard byteCount > limit else { return nil }
+        return CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The subscription is too large: say less in it.",
+            ["bytes": "\(byteCount)", "limit": "\(limit)", "subscription": id])
+    }
+
+    /// The field of a known type whose values no notification carries, as an error; nil where there is none (L-13).
+    static func desiredKeyError(_ keys: [String], of type: RecordTypeSchema) -> CloudError? {
+        for key in keys {
+            guard let field = type.fields[FieldKey(key)]?.type else { continue }
+            guard field.isList || [.bytes, .asset].contains(field.scalar) else { continue }
+            return CloudError(
+                .invalidArguments,
+                "A notification carries texts, numbers, dates, places and references: desire another field.",
+                ["field": key, "recordType": type.name.text, "rule": "L-13"])
+        }
+        return nil
+    }
+
+    static func unknown(_ id: String) -> CloudError {
+        CloudError(
+            .unknownItem, inner: CloudError.InnerCode.unknownItem, "Subscription not found", ["subscription": id])
+    }
+
+    private static func misplaced(_ subscription: ClientSubscription, rule: String) -> CloudError {
+        CloudError(
+            .invalidArguments,
+            "The database takes no subscription of this kind: use the private database, or another kind.",
+            ["rule": rule, "subscription": subscription.id])
+    }
+}
+
+extension SubscriptionTriggers {
+    /// What a record can do.
+    static let changes: SubscriptionTriggers = [.creation, .update, .deletion]
+    static let all: SubscriptionTriggers = [.creation, .update, .deletion, .once]
+}
+
+extension ClientSubscription {
+    /// The subscription with the zones of its owner named as they are told (D-02).
+    func canonical(_ user: UserName) -> ClientSubscription {
+        var subscription = self
+        switch subject {
+        case .query(let query, let zone, let triggers, let archive):
+            let zone = zone.map { ScopeVerdict.canonical($0, caller: user) }
+            subscription.subject = .query(query, zone: zone, triggers: triggers, predicateArchive: archive)
+        case .zone(let zone, let type):
+            subscription.subject = .zone(ScopeVerdict.canonical(zone, caller: user), recordType: type)
+        case .database: break
+        }
+        return subscription
+    }
+}

@@ -1,0 +1,215 @@
+// Subscriptions without making an operation: single ones and batches, with a completion handler and awaited.
+//
+// Single calls throw the error of their item. Batch calls answer every item, and fail only when the request as a
+// whole failed.
+
+import Foundation
+
+// MARK: Single subscriptions
+
+extension CKDatabase {
+    /// Fetches all subscriptions that the user has in the database.
+    /// - Parameter completionHandler: Given the subscriptions, or the error.
+    @preconcurrency
+    public func fetchAllSubscriptions(
+        completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
+    ) {
+        scope.begin(fetchingAllSubscriptions { $0.call(completionHandler) })
+    }
+
+    /// Fetches all subscriptions that the user has in the database.
+    /// - Throws: `CKError`.
+    public func allSubscriptions() async throws -> [CKSubscription] {
+        try await scope.await { fetchingAllSubscriptions($0) }
+    }
+
+    /// Fetches a subscription.
+    /// - Parameters:
+    ///   - subscriptionID: The subscription's identifier.
+    ///   - completionHandler: Given the subscription, or the error.
+    @preconcurrency
+    public func fetch(
+        withSubscriptionID subscriptionID: CKSubscription.ID,
+        completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    ) {
+        scope.begin(fetchingSubscriptions([subscriptionID]) { $0.item(subscriptionID).call(completionHandler) })
+    }
+
+    /// Fetches a subscription.
+    /// - Parameter subscriptionID: The subscription's identifier.
+    /// - Returns: The subscription, of the class of its kind.
+    /// - Throws: `CKError`, `unknownItem` where there is none (N-07).
+    public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
+        try await scope.await { completion in
+            fetchingSubscriptions([subscriptionID]) { completion($0.item(subscriptionID)) }
+        }
+    }
+
+    /// Saves a subscription. One that the user has under the same identifier is replaced (N-07).
+    /// - Parameters:
+    ///   - subscription: The subscription.
+    ///   - completionHandler: Given the subscription as the server has it, or the error.
+    @preconcurrency
+    public func save(
+        _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    ) {
+        let id = subscription.subscriptionID
+        scope.begin(
+            modifyingSubscriptions([subscription], []) { $0.map(\.saveResults).item(id).call(completionHandler) })
+    }
+
+    /// Saves a subscription. One that the user has under the same identifier is replaced (N-07).
+    /// - Parameter subscription: The subscription.
+    /// - Returns: The subscription as the server has it.
+    /// - Throws: `CKError`, `invalidArguments` for a mistake in it and for a kind that the database does not take
+    ///   (N-01).
+    @discardableResult
+    public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
+        let id = subscription.subscriptionID
+        return try await scope.await { completion in
+            modifyingSubscriptions([subscription], []) { completion($0.map(\.saveResults).item(id)) }
+        }
+    }
+
+    /// Deletes a subscription.
+    /// - Parameters:
+    ///   - subscriptionID: The subscription's identifier.
+    ///   - completionHandler: Given the same identifier, or the error.
+    @preconcurrency
+    public func delete(
+        withSubscriptionID subscriptionID: CKSubscription.ID,
+        completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
+    ) {
+        scope.begin(
+            modifyingSubscriptions([], [subscriptionID]) { result in
+                result.map(\.deleteResults).item(subscriptionID).map { subscriptionID }.call(completionHandler)
+            })
+    }
+
+    /// Deletes a subscription.
+    /// - Parameter subscriptionID: The subscription's identifier.
+    /// - Returns: The same identifier.
+    /// - Throws: `CKError`, `unknownItem` where there is none (N-07).
+    @discardableResult
+    public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
+        try await scope.await { completion in
+            modifyingSubscriptions([], [subscriptionID]) { result in
+                completion(result.map(\.deleteResults).item(subscriptionID).map { subscriptionID })
+            }
+        }
+    }
+}
+
+// MARK: Batches
+
+extension CKDatabase {
+    /// Fetches subscriptions.
+    /// - Parameters:
+    ///   - subscriptionIDs: The subscriptions' identifiers. One that stands twice is answered once.
+    ///   - completionHandler: Given an answer for every subscription, or the error of the request.
+    @preconcurrency
+    public func fetch(
+        withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void
+    ) {
+        scope.begin(fetchingSubscriptions(subscriptionIDs, completionHandler))
+    }
+
+    /// Fetches subscriptions.
+    /// - Parameter ids: The subscriptions' identifiers. One that stands twice is answered once.
+    /// - Returns: An answer for every subscription.
+    /// - Throws: `CKError` when the request as a whole failed.
+    public func subscriptions(
+        for ids: [CKSubscription.ID]
+    ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+        try await scope.await { fetchingSubscriptions(ids, $0) }
+    }
+
+    /// Saves and deletes subscriptions in one request.
+    /// - Parameters:
+    ///   - subscriptionsToSave: The subscriptions to save.
+    ///   - subscriptionIDsToDelete: The identifiers of the subscriptions to delete.
+    ///   - completionHandler: Given an answer for every subscription, or the error of the request.
+    @preconcurrency
+    public func modifySubscriptions(
+        saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+                        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(modifyingSubscriptions(subscriptionsToSave, subscriptionIDsToDelete, completionHandler))
+    }
+
+    /// Saves and deletes subscriptions in one request.
+    /// - Parameters:
+    ///   - subscriptionsToSave: The subscriptions to save.
+    ///   - subscriptionIDsToDelete: The identifiers of the subscriptions to delete.
+    /// - Returns: An answer for every subscription.
+    /// - Throws: `CKError` when the request as a whole failed.
+    @discardableResult
+    public func modifySubscriptions(
+        saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]
+    ) async throws -> (
+        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+    ) {
+        try await scope.await { modifyingSubscriptions(subscriptionsToSave, subscriptionIDsToDelete, $0) }
+    }
+}
+
+// MARK: The operations behind them
+
+extension CKDatabase {
+    /// The answers of a batch, item by item.
+    private typealias ModifiedSubscriptions = (
+        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+    )
+
+    private func fetchingAllSubscriptions(
+        _ completion: @escaping @Sendable (Result<[CKSubscription], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
+        operation.database = self
+        let subscriptions = Gathered<[CKSubscription]>([])
+        operation.perSubscriptionResultBlock = { _, result in
+            if let subscription = try? result.get() { subscriptions.value.append(subscription) }
+        }
+        operation.fetchSubscriptionsResultBlock = { completion($0.map { subscriptions.value }) }
+        return operation
+    }
+
+    private func fetchingSubscriptions(
+        _ ids: [CKSubscription.ID],
+        _ completion:
+            @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKFetchSubscriptionsOperation(subscriptionIDs: ids)
+        operation.database = self
+        let answers = Gathered<[CKSubscription.ID: Result<CKSubscription, any Error>]>([:])
+        operation.perSubscriptionResultBlock = { answers.value[$0] = $1 }
+        operation.fetchSubscriptionsResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+
+    private func modifyingSubscriptions(
+        _ subscriptions: [CKSubscription], _ ids: [CKSubscription.ID],
+        _ completion: @escaping @Sendable (Result<ModifiedSubscriptions, any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKModifySubscriptionsOperation(
+            subscriptionsToSave: subscriptions, subscriptionIDsToDelete: ids)
+        operation.database = self
+        let answers = Gathered<ModifiedSubscriptions>(([:], [:]))
+        operation.perSubscriptionSaveBlock = { answers.value.saveResults[$0] = $1 }
+        operation.perSubscriptionDeleteBlock = { answers.value.deleteResults[$0] = $1 }
+        operation.modifySubscriptionsResultBlock = { completion($0.map { answers.value }) }
+        return operation
+    }
+}

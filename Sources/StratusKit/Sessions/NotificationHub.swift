@@ -1,0 +1,268 @@
+// Hands notifications to whoever listens for a device. What nobody listens for stays with the server.
+//
+// Two kinds of jobs, each on a thread that clients' blocks are called on, because handlers may wait:
+//   delivery   one at a time: has the server move what commits have left behind to the queues of devices, until nothing is
+//              left, and wakes the drains of the devices that have something new
+//   drain      one at a time for each device: takes a notification from the server and gives it to the device's listener,
+//              until there is neither or no listener
+//
+// Invariants:
+//   1. A notification is taken from the server for a listener that is there: one that waits is claimed first, and from
+//      then on a cancellation does not end its wait before the answer is known. So none is taken and lost.
+//   2. A job that was asked for begins, or the one that runs looks again: a wake-up is never lost.
+//   3. Jobs count as under way in the session; a listener that waits does not.
+//   4. A failure ends its job. The next wake-up begins it anew, for every device that somebody listens for.
+
+package import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Where notifications come from.
+package protocol NotificationSource: Sendable {
+    /// Moves a batch of what commits have left behind to the queues of devices: those that have something new. None
+    /// when nothing is left.
+    func deliverNotifications() throws -> Set<DeviceAddress>
+    /// Takes the oldest notifications of a device. They are gone from the store before this returns. Throws
+    /// `unknownItem` for a device that is gone.
+    func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification]
+}
+
+/// Delivers notifications to the listeners of a session.
+package final class NotificationHub: Sendable {
+    package typealias Handler = @Sendable (ClientNotification) -> Void
+
+    private enum Listener {
+        case handler(Handler)
+        case waiter(NotificationWaiter)
+    }
+
+    private struct Inbox {
+        var handler: Handler?
+        /// Tasks that wait for a notification, the longest first.
+        var waiters: [NotificationWaiter] = []
+        /// The one that a notification is, or was last, being taken for.
+        var claimed: NotificationWaiter?
+        var isDraining = false
+        /// Whether something may have come since the drain has looked.
+        var isKicked = false
+
+        var isIdle: Bool { handler == nil && waiters.isEmpty && !isDraining }
+    }
+
+    private struct State {
+        var inboxes: [DeviceAddress: Inbox] = [:]
+        var isDelivering = false
+        var isWoken = false
+        var isClosed = false
+        /// Whether a job has failed that is to be tried again.
+        var hasFailed = false
+    }
+
+    /// Nil where there is no store behind the session.
+    private let source: (any NotificationSource)?
+    private let activity: SessionActivity
+    private let pool: BlockingPool
+    private let onFailure: @Sendable (any Error) -> Void
+    private let state = Locked(State())
+
+    package init(
+        source: (any NotificationSource)?, activity: SessionActivity, pool: BlockingPool,
+        onFailure: @escaping @Sendable (any Error) -> Void = { _ in }
+    ) {
+        self.source = source
+        self.activity = activity
+        self.pool = pool
+        self.onFailure = onFailure
+    }
+
+    // MARK: Listening
+
+    /// What hears of a device's notifications.
+    package func handler(of device: DeviceAddress) -> Handler? { state.withLock { $0.inboxes[device]?.handler } }
+
+    /// Sets what hears of a device's notifications, those that wait first; nil for nobody.
+    package func setHandler(_ handler: Handler?, of device: DeviceAddress) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.inboxes[device, default: Inbox()].handler = handler
+            if state.inboxes[device]?.isIdle == true { state.inboxes[device] = nil }
+        }
+        kick(device)
+    }
+
+    /// Waits for a notification of a device. Nil when the task is cancelled, and when the device or the session ends.
+    package func next(for device: DeviceAddress) async -> ClientNotification? {
+        let waiter = NotificationWaiter()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard waiter.wait(continuation) else { return }
+                let isClosed = state.withLock { state in
+                    guard !state.isClosed else { return true }
+                    state.inboxes[device, default: Inbox()].waiters.removeAll { $0.isOver }
+                    state.inboxes[device, default: Inbox()].waiters.append(waiter)
+                    return false
+                }
+                if isClosed { waiter.cancel() } else { kick(device) }
+            }
+        } onCancel: {
+            waiter.cancel()
+        }
+    }
+
+    /// Forgets those who listen for devices that are gone. Who waits for one is told so.
+    package func forget(where isGone: @Sendable (DeviceAddress) -> Bool) {
+        let waiters = state.withLock { state in
+            var waiters: [NotificationWaiter] = []
+            for (device, inbox) in state.inboxes where isGone(device) {
+                waiters += inbox.waiters + [inbox.claimed].compactMap { $0 }
+                // A drain that runs finds nobody any more.
+                state.inboxes[device] = inbox.isDraining ? Inbox(isDraining: true) : nil
+            }
+            return waiters
+        }
+        for waiter in waiters { waiter.cancel() }
+    }
+
+    /// Ends the hub: nothing is delivered any more, and who waits is told so.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        forget { _ in true }
+    }
+
+    // MARK: Delivering
+
+    /// Something may be there to deliver. Quick: it is done on another thread.
+    package func wake() {
+        guard source != nil else { return }
+        let begins = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.isWoken = true
+            defer { state.isDelivering = true }
+            return !state.isDelivering
+        }
+        guard begins else { return }
+        start({ hub in hub.deliver() }, orElse: { $0.isDelivering = false })
+    }
+
+    private func deliver() {
+        while beginDelivery() {
+            var isRetried = state.withLock { state in
+                defer { state.hasFailed = false }
+                return state.hasFailed
+            }
+            do {
+                while let devices = try source?.deliverNotifications(), !devices.isEmpty {
+                    for device in devices { kick(device) }
+                }
+            } catch {
+                // What was delivered all the same may be anybody's.
+                isRetried = true
+                report(error)
+            }
+            if isRetried { for device in state.withLock({ Array($0.inboxes.keys) }) { kick(device) } }
+        }
+    }
+
+    private func beginDelivery() -> Bool {
+        state.withLock { state in
+            if !state.isWoken || state.isClosed { state.isDelivering = false }
+            defer { state.isWoken = false }
+            return state.isDelivering
+        }
+    }
+
+    /// Something may be there for a device.
+    private func kick(_ device: DeviceAddress) {
+        guard source != nil else { return }
+        let begins = state.withLock { state in
+            guard !state.isClosed, let inbox = state.inboxes[device], !inbox.isIdle else { return false }
+            state.inboxes[device]?.isKicked = true
+            state.inboxes[device]?.isDraining = true
+            return !inbox.isDraining
+        }
+        guard begins else { return }
+        start({ hub in hub.drain(device) }, orElse: { $0.inboxes[device]?.isDraining = false })
+    }
+
+    private func drain(_ device: DeviceAddress) {
+        while let listener = claimListener(of: device) {
+            var taken: ClientNotification?
+            do {
+                taken = try source?.takeNotifications(for: device, limit: 1).first
+            } catch {
+                let isGone = (error as? CloudError)?.code == .unknownItem
+                if isGone { forget { $0 == device } } else { report(error) }
+            }
+            switch (listener, taken) {
+            case (.handler(let handler), let notification?): handler(notification)
+            case (.waiter(let waiter), let notification?): waiter.resume(notification)
+            case (.waiter(let waiter), nil): putBack(waiter, device)
+            case (.handler, nil): break
+            }
+            // There may be more.
+            if taken != nil { state.withLock { $0.inboxes[device]?.isKicked = true } }
+        }
+    }
+
+    /// Who is to get the device's next notification; nil when there is nobody or nothing, and the drain is over.
+    private func claimListener(of device: DeviceAddress) -> Listener? {
+        state.withLock { state in
+            guard var inbox = state.inboxes[device] else { return nil }
+            var listener: Listener?
+            if inbox.isKicked, !state.isClosed {
+                inbox.isKicked = false
+                if let handler = inbox.handler {
+                    listener = .handler(handler)
+                } else {
+                    while listener == nil, !inbox.waiters.isEmpty {
+                        let waiter = inbox.waiters.removeFirst()
+                        guard waiter.claim() else { continue }
+                        inbox.claimed = waiter
+                        listener = .waiter(waiter)
+                    }
+                }
+            }
+            if listener == nil { inbox.isDraining = false }
+            state.inboxes[device] = inbox.isIdle ? nil : inbox
+            return listener
+        }
+    }
+
+    /// Has a waiter wait again for whom nothing came.
+    private func putBack(_ waiter: NotificationWaiter, _ device: DeviceAddress) {
+        guard waiter.release() else { return }
+        let isGone = state.withLock { state in
+            guard !state.isClosed, state.inboxes[device] != nil else { return true }
+            state.inboxes[device]?.waiters.insert(waiter, at: 0)
+            return false
+        }
+        if isGone { waiter.cancel() }
+    }
+
+    // MARK: Helpers
+
+    private func start(
+        _ body: @escaping @Sendable (NotificationHub) -> Void, orElse undo: @Sendable (inout State) -> Void
+    ) {
+        activity.begin()
+        do {
+            try pool.submit { [self] in
+                body(self)
+                activity.end()
+            }
+        } catch {
+            // No thread is to be had: what waits is safe, and the next wake-up tries again.
+            state.withLock { undo(&$0) }
+            activity.end()
+        }
+    }
+
+    /// A store that was closed under a job is no failure.
+    private func report(_ error: any Error) {
+        let isClosed = state.withLock { state in
+            state.hasFailed = true
+            return state.isClosed
+        }
+        if !isClosed { onFailure(error) }
+    }
+}

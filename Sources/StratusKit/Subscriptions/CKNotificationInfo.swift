@@ -1,0 +1,260 @@
+// What a subscription's notifications say and do. Top-level, because Foundation on Linux cannot archive nested classes;
+// clients say `CKSubscription.NotificationInfo`.
+//
+// Invariant: clients change it on whatever thread, so that everything stands behind one lock.
+
+public import Foundation
+import StratusCloud
+import StratusStore
+
+/// What a subscription's notifications say and do where they arrive.
+///
+/// Whoever sets nothing but `shouldSendContentAvailable` has notifications that nobody sees: an app is woken and
+/// fetches what has changed. Two are equal when they say the same.
+public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
+    private let content: Locked<NotificationTemplate>
+
+    init(_ template: NotificationTemplate) {
+        content = Locked(template)
+        super.init()
+    }
+
+    /// Notifications that say and do nothing.
+    public override convenience init() { self.init(NotificationTemplate()) }
+
+    /// Notifications that say and do this. What stands for a field is its key, as a text of the app has places for
+    /// values.
+    public convenience init(
+        alertBody: String? = nil, alertLocalizationKey: String? = nil, alertLocalizationArgs: [CKRecord.FieldKey] = [],
+        title: String? = nil, titleLocalizationKey: String? = nil, titleLocalizationArgs: [CKRecord.FieldKey] = [],
+        subtitle: String? = nil, subtitleLocalizationKey: String? = nil,
+        subtitleLocalizationArgs: [CKRecord.FieldKey] = [], alertActionLocalizationKey: String? = nil,
+        alertLaunchImage: String? = nil, soundName: String? = nil, desiredKeys: [CKRecord.FieldKey] = [],
+        shouldBadge: Bool = false, shouldSendContentAvailable: Bool = false, shouldSendMutableContent: Bool = false,
+        category: String? = nil, collapseIDKey: String? = nil
+    ) {
+        var template = NotificationTemplate()
+        template.alert = .init(
+            text: alertBody, localizationKey: alertLocalizationKey, localizationFields: alertLocalizationArgs)
+        template.title = .init(
+            text: title, localizationKey: titleLocalizationKey, localizationFields: titleLocalizationArgs)
+        template.subtitle = .init(
+            text: subtitle, localizationKey: subtitleLocalizationKey, localizationFields: subtitleLocalizationArgs)
+        template.actionLocalizationKey = alertActionLocalizationKey
+        template.launchImage = alertLaunchImage
+        template.soundName = soundName
+        template.desiredKeys = desiredKeys
+        template.badges = shouldBadge
+        template.isContentAvailable = shouldSendContentAvailable
+        template.isMutable = shouldSendMutableContent
+        template.category = category
+        template.collapseKey = collapseIDKey
+        self.init(template)
+    }
+
+    /// The same in the server's words, as it is now.
+    var template: NotificationTemplate { content.value }
+
+    // MARK: What is said
+
+    /// The text.
+    public var alertBody: String? {
+        get { template.alert.text }
+        set { content.withLock { $0.alert.text = newValue } }
+    }
+
+    /// The key of the text among the app's own texts.
+    public var alertLocalizationKey: String? {
+        get { template.alert.localizationKey }
+        set { content.withLock { $0.alert.localizationKey = newValue } }
+    }
+
+    /// The fields whose values fill the places of that text.
+    public var alertLocalizationArgs: [CKRecord.FieldKey]? {
+        get { template.alert.localizationFields }
+        set { content.withLock { $0.alert.localizationFields = newValue } }
+    }
+
+    /// The title.
+    public var title: String? {
+        get { template.title.text }
+        set { content.withLock { $0.title.text = newValue } }
+    }
+
+    /// The key of the title among the app's own texts.
+    public var titleLocalizationKey: String? {
+        get { template.title.localizationKey }
+        set { content.withLock { $0.title.localizationKey = newValue } }
+    }
+
+    /// The fields whose values fill the places of that title.
+    public var titleLocalizationArgs: [CKRecord.FieldKey]? {
+        get { template.title.localizationFields }
+        set { content.withLock { $0.title.localizationFields = newValue } }
+    }
+
+    /// The line below the title.
+    public var subtitle: String? {
+        get { template.subtitle.text }
+        set { content.withLock { $0.subtitle.text = newValue } }
+    }
+
+    /// The key of that line among the app's own texts.
+    public var subtitleLocalizationKey: String? {
+        get { template.subtitle.localizationKey }
+        set { content.withLock { $0.subtitle.localizationKey = newValue } }
+    }
+
+    /// The fields whose values fill the places of that line.
+    public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
+        get { template.subtitle.localizationFields }
+        set { content.withLock { $0.subtitle.localizationFields = newValue } }
+    }
+
+    /// The key of the action's title among the app's own texts.
+    public var alertActionLocalizationKey: String? {
+        get { template.actionLocalizationKey }
+        set { content.withLock { $0.actionLocalizationKey = newValue } }
+    }
+
+    // MARK: What is done
+
+    /// The name of the image to show while the app is launched.
+    public var alertLaunchImage: String? {
+        get { template.launchImage }
+        set { content.withLock { $0.launchImage = newValue } }
+    }
+
+    /// The name of the sound to play.
+    public var soundName: String? {
+        get { template.soundName }
+        set { content.withLock { $0.soundName = newValue } }
+    }
+
+    /// The fields whose values come along: three at most, which are texts, numbers, dates, locations or references
+    /// (L-13).
+    public var desiredKeys: [CKRecord.FieldKey]? {
+        get { template.desiredKeys }
+        set { content.withLock { $0.desiredKeys = newValue } }
+    }
+
+    /// Whether the app's icon counts the notifications.
+    public var shouldBadge: Bool {
+        get { template.badges }
+        set { content.withLock { $0.badges = newValue } }
+    }
+
+    /// Whether the app is woken to fetch what has changed.
+    public var shouldSendContentAvailable: Bool {
+        get { template.isContentAvailable }
+        set { content.withLock { $0.isContentAvailable = newValue } }
+    }
+
+    /// Whether an extension of the app may change the notification before it is shown.
+    public var shouldSendMutableContent: Bool {
+        get { template.isMutable }
+        set { content.withLock { $0.isMutable = newValue } }
+    }
+
+    /// The name of the group of actions to offer.
+    public var category: String? {
+        get { template.category }
+        set { content.withLock { $0.category = newValue } }
+    }
+
+    /// A later notification of the same key takes the place of an earlier one that waits.
+    public var collapseIDKey: String? {
+        get { template.collapseKey }
+        set { content.withLock { $0.collapseKey = newValue } }
+    }
+
+    // MARK: Equality, copying and archiving
+
+    public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationInfo)?.template == template }
+
+    /// The same for all: what they say can change.
+    public override var hash: Int { 0 }
+
+    public override var description: String { "<CKNotificationInfo: \(template)>" }
+
+    /// Another object that says the same.
+    public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(template) }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKNotificationInfo"] }
+
+    /// Archives all of it.
+    public func encode(with coder: NSCoder) {
+        coder.encodeBlock(ArchivedTemplate(template), forKey: CoderKey.notificationInfo)
+    }
+
+    /// Decodes an object; nil where there is none, as in archives from Apple's systems.
+    public convenience init?(coder: NSCoder) {
+        guard let archived = coder.decodeBlock(ArchivedTemplate.self, forKey: CoderKey.notificationInfo) else {
+            return nil
+        }
+        self.init(archived.template)
+    }
+}
+
+/// A template in an archive. Clients keep archives: names never change.
+private struct ArchivedTemplate: Codable {
+    struct Phrase: Codable {
+        var text: String?
+        var key: String?
+        var fields: [String]?
+
+        init(_ phrase: NotificationTemplate.Phrase) {
+            (text, key, fields) = (phrase.text, phrase.localizationKey, phrase.localizationFields)
+        }
+
+        var phrase: NotificationTemplate.Phrase { .init(text: text, localizationKey: key, localizationFields: fields) }
+    }
+
+    var alert: Phrase
+    var title: Phrase
+    var subtitle: Phrase
+    var action: String?
+    var launchImage: String?
+    var sound: String?
+    var desiredKeys: [String]?
+    var badges: Bool
+    var isContentAvailable: Bool
+    var isMutable: Bool
+    var category: String?
+    var collapseKey: String?
+
+    init(_ template: NotificationTemplate) {
+        alert = Phrase(template.alert)
+        title = Phrase(template.title)
+        subtitle = Phrase(template.subtitle)
+        action = template.actionLocalizationKey
+        launchImage = template.launchImage
+        sound = template.soundName
+        desiredKeys = template.desiredKeys
+        badges = template.badges
+        isContentAvailable = template.isContentAvailable
+        isMutable = template.isMutable
+        category = template.category
+        collapseKey = template.collapseKey
+    }
+
+    var template: NotificationTemplate {
+        var template = NotificationTemplate()
+        template.alert = alert.phrase
+        template.title = title.phrase
+        template.subtitle = subtitle.phrase
+        template.actionLocalizationKey = action
+        template.launchImage = launchImage
+        template.soundName = sound
+        template.desiredKeys = desiredKeys
+        template.badges = badges
+        template.isContentAvailable = isContentAvailable
+        template.isMutable = isMutable
+        template.category = category
+        template.collapseKey = collapseKey
+        return template
+    }
+}

@@ -1,0 +1,168 @@
+// Devices, and what waits for them.
+
+package import FoundationEssentials
+package import StratusModel
+
+/// A device of an account. Bytes: version 1 · numbers: next order, count, badge.
+package struct DeviceEntry: LayoutValue {
+    /// The order of the next notification: later ones have higher numbers.
+    package var next: UInt64
+    /// How many notifications wait.
+    package var count: UInt64
+    /// The number on the app's icon.
+    package var badge: UInt64
+
+    package init(next: UInt64 = 0, count: UInt64 = 0, badge: UInt64 = 0) {
+        self.next = next
+        self.count = count
+        self.badge = badge
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        for number in [next, count, badge] { ValueWriter.append(number: number, to: &bytes) }
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "DeviceEntry")
+        try reader.expectVersion(1)
+        next = try reader.readNumber()
+        count = try reader.readNumber()
+        badge = try reader.readNumber()
+        try reader.expectEnd()
+    }
+}
+
+/// A notification that waits for its device.
+///
+/// Bytes: version 1 · 32 bytes: slot · byte: flags (1 identifier, 2 container, 4 badge, 8 content available, 16 mutable, 32
+/// pruned) · (1) UUID: identifier · (2) text: container · text: subscription · text: owner · byte: database (1 public, 2
+/// private, 3 shared) · byte: subject (0 none, 1 query, 2 zone, 3 database) · (query) byte: reason · text: record · text:
+/// zone · fields · (zone) text: zone · phrases: alert, title, subtitle · text?: action key, launch image, sound, category ·
+/// (4) number: badge.
+package struct NotificationEntry: LayoutValue {
+    package enum Subject: Hashable, Sendable {
+        case query(reason: UInt8, record: RecordName, zone: ZoneName, fields: [FieldKey: FieldValue])
+        case zone(ZoneName)
+        case database
+    }
+
+    package static let slotByteCount = 32
+
+    /// Of notifications of one slot only the latest waits.
+    package var slot: [UInt8]
+    package var id: UUID?
+    package var container: ContainerName?
+    package var subscription: String
+    package var owner: UserName
+    package var database: UInt8
+    package var subject: Subject?
+    package var alert = NotificationPhrase()
+    package var title = NotificationPhrase()
+    package var subtitle = NotificationPhrase()
+    package var actionLocalizationKey: String?
+    package var launchImage: String?
+    package var soundName: String?
+    package var category: String?
+    package var badge: UInt64?
+    package var isContentAvailable = false
+    package var isMutable = false
+    package var isPruned = false
+
+    /// `slot` has 32 bytes.
+    package init(
+        slot: [UInt8], id: UUID?, container: ContainerName?, subscription: String, owner: UserName, database: UInt8,
+        subject: Subject?
+    ) {
+        precondition(slot.count == Self.slotByteCount, "A slot has 32 bytes.")
+        self.slot = slot
+        self.id = id
+        self.container = container
+        self.subscription = subscription
+        self.owner = owner
+        self.database = database
+        self.subject = subject
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        bytes.append(contentsOf: slot)
+        var flags: UInt8 = (id == nil ? 0 : 1) | (container == nil ? 0 : 2) | (badge == nil ? 0 : 4)
+        flags |= (isContentAvailable ? 8 : 0) | (isMutable ? 16 : 0) | (isPruned ? 32 : 0)
+        bytes.append(flags)
+        if let id { ValueWriter.append(id, to: &bytes) }
+        if let container { ValueWriter.append(container.text, to: &bytes) }
+        ValueWriter.append(subscription, to: &bytes)
+        ValueWriter.append(owner.text, to: &bytes)
+        bytes.append(database)
+        switch subject {
+        case nil: bytes.append(0)
+        case .query(let reason, let record, let zone, let fields):
+            bytes.append(1)
+            bytes.append(reason)
+            ValueWriter.append(record.text, to: &bytes)
+            ValueWriter.append(zone.text, to: &bytes)
+            ValueWriter.append(fields, to: &bytes)
+        case .zone(let zone):
+            bytes.append(2)
+            ValueWriter.append(zone.text, to: &bytes)
+        case .database: bytes.append(3)
+        }
+        for phrase in [alert, title, subtitle] { ValueWriter.append(phrase, to: &bytes) }
+        for text in [actionLocalizationKey, launchImage, soundName, category] {
+            ValueWriter.append(optional: text, to: &bytes)
+        }
+        if let badge { ValueWriter.append(number: badge, to: &bytes) }
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, "NotificationEntry")
+        try reader.expectVersion(1)
+        let span = try reader.readSpan(byteCount: Self.slotByteCount)
+        slot = [UInt8](copying: span)
+        let flags = try reader.readByte()
+        guard flags < 64 else { throw reader.corrupt("A flag of the notification is unknown.") }
+        id = flags & 1 == 0 ? nil : try reader.readUUID()
+        container = flags & 2 == 0 ? nil : ContainerName(try reader.readText())
+        subscription = try reader.readText()
+        owner = UserName(try reader.readText())
+        database = try reader.readByte()
+        guard (1...3).contains(database) else { throw reader.corrupt("No database of a user has this number.") }
+        subject = try Self.readSubject(&reader)
+        alert = try reader.readPhrase()
+        title = try reader.readPhrase()
+        subtitle = try reader.readPhrase()
+        actionLocalizationKey = try reader.readOptionalText()
+        launchImage = try reader.readOptionalText()
+        soundName = try reader.readOptionalText()
+        category = try reader.readOptionalText()
+        badge = flags & 4 == 0 ? nil : try reader.readNumber()
+        isContentAvailable = flags & 8 != 0
+        isMutable = flags & 16 != 0
+        isPruned = flags & 32 != 0
+        try reader.expectEnd()
+    }
+
+    private static func readSubject(_ reader: inout ValueReader) throws(LayoutError) -> Subject? {
+        switch try reader.readByte() {
+        case 0: return nil
+        case 1:
+            let reason = try reader.readReason()
+            let record = RecordName(try reader.readText())
+            let zone = ZoneName(try reader.readText())
+            return .query(reason: reason, record: record, zone: zone, fields: try reader.readNotificationFields())
+        case 2: return .zone(ZoneName(try reader.readText()))
+        case 3: return .database
+        default: throw reader.corrupt("No subject of a notification has this number.")
+        }
+    }
+}
+
+extension ValueReader {
+    /// Why a query fired: 1 created, 2 updated, 3 deleted.
+    mutating func readReason() throws(LayoutError) -> UInt8 {
+        let reason = try readByte()
+        guard (1...3).contains(reason) else { throw corrupt("No reason of a notification has this number.") }
+        return reason
+    }
+}

@@ -1,0 +1,236 @@
+// Zone and database subscriptions of one's own: who is told, how often, and in which order.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("subscriptions: telling of one's own zones")
+struct DeliveryTests {
+    @Test("[N-05][T-12] all devices are told but the one that wrote; one without a name keeps none from being told")
+    func origin() throws {
+        let bench = try RecordBench.forSubscriptions()
+        try bench.subscribe(.database("d"), .zone("z"))
+        try bench.subscribe(.database("bobs"), by: bench.bob)
+        try bench.save(.new("a"), on: "phone")
+        #expect(try bench.deliver() == [DeviceAddress(account: bench.alice.id, name: "pad")])
+        #expect(try bench.told(bench.alice, "pad").sorted() == ["d private", "z Notes"])
+        #expect(try bench.told(bench.alice, "phone") == [])
+        try bench.save(.new("b"))
+        #expect(try bench.told(bench.alice, "phone").count == 2)
+        #expect(try bench.told(bench.alice, "pad").count == 2)
+        try bench.delete("b", on: "watch")
+        #expect(try bench.told(bench.alice, "phone").count == 2)
+        // Nobody else's.
+        #expect(try bench.told(bench.bob) == [])
+        // The feed tells of one's own writes all the same.
+        #expect(try bench.page().changed.map(\.address.recordName) == ["a"])
+        // A device of the same name that is another person's is another device.
+        try bench.service.registerDevice(DeviceAddress(account: bench.bob.id, name: "pad"))
+        try bench.subscribe(.query("all"), by: bench.bob, in: .public)
+        try bench.save(.new("p", in: .defaultZone), on: "pad", in: .public)
+        #expect(try bench.told(bench.bob, "pad") == ["all created p"])
+        #expect(try bench.subscriptionFindings() == [])
+    }
+
+    @Test("[N-05] of a zone or a database one notification waits, however often it changes, behind what came before")
+    func coalescing() throws {
+        let bench = try RecordBench.forSubscriptions()
+        try bench.subscribe(.database("d"))
+        try bench.save(.new("a"))
+        try bench.deliver()
+        try bench.subscribe(.zone("z"))
+        for index in 0..<5 { try bench.save(.new("b\(index)")) }
+        #expect(try bench.told(bench.alice) == ["d private", "z Notes"])
+        #expect(try bench.told(bench.alice) == [])
+        try bench.save(.new("c"))
+        let first = try bench.service.deliverNotifications()
+        try bench.save(.new("e"))
+        let second = try bench.service.deliverNotifications()
+        #expect(first.count == 2 && second == first)
+        #expect(try bench.take(bench.alice, limit: 1).map(\.line) == ["d private"])
+        #expect(try bench.take(bench.alice, limit: 1).map(\.line) == ["z Notes"])
+        #expect(try bench.take(bench.alice, limit: 1).isEmpty)
+        #expect(try bench.service.waitingDevices() == [DeviceAddress(account: bench.alice.id, name: "pad")])
+        #expect(try bench.outboxCount() == 0)
+        #expect(try bench.subscriptionFindings() == [])
+    }
+
+    @Test("[N-02] a database subscription tells nothing of the default zone")
+    func defaultZone() throws {
+        let bench = try RecordBench.forSubscriptions()
+        try bench.subscribe(.database("d"))
+        try bench.save(.new("a", in: .defaultZone))
+        #expect(try bench.outboxCount() == 0)
+        #expect(try bench.told(bench.alice) == [])
+        try bench.save(.new("a"))
+        #expect(try bench.told(bench.alice) == ["d private"])
+    }
+
+    @Test("a type of records narrows what a zone or a database tells; deletions are of the type of what is gone")
+    func types() throws {
+        let bench = try RecordBench.forSubscriptions()
+        try bench.subscribe(
+            .database("notes", type: "Note"), .database("tasks", type: "Task"), .zone("zone tasks", type: "Task"))
+        try bench.save(.new("note"))
+        #expect(try bench.told(bench.alice) == ["notes private"])
+        try bench.save(.new("task", type: "Task"))
+        #expect(try bench.told(bench.alice).sorted() == ["tasks private", "zone tasks Notes"])
+        try bench.save(.new("both"), .new("other", type: "Task"))
+        #expect(try bench.told(bench.alice).count == 3)
+        try bench.delete(.note("task"))
+        #expect(try bench.told(bench.alice).sorted() == ["tasks private", "zone tasks Notes"])
+        let many = (0..<40).map { RecordSave.new("m\($0)", type: "Type\($0)") }
+        for result in try bench.modify(many).saves { _ = try result.get() }
+        // More types than are noted: any may have changed.
+        #expect(try bench.told(bench.alice).count == 3)
+    }
+
+    @Test("a zone that is made or deleted is told to database subscriptions; those to the zone end with it")
+    func zones() throws {
+        let bench = try RecordBench.forSubscriptions()
+        let other = ZoneAddress(zoneName: "Other")
+        try bench.save(.new("start"))
+        try bench.subscribe(.database("d"), .database("typed", type: "Note"))
+        try bench.makeZone(other)
+        #expect(try bench.told(bench.alice) == ["d private"])
+        // Saving it again changes nothing.
+        try bench.makeZone(other)
+        #expect(try bench.told(bench.alice) == [])
+        try bench.subscribe(.zone("z", other), .query("q", type: "Note", zone: nil), .zone("notes"))
+        try bench.subscribe(.query("in zone", type: "Note", zone: other))
+        let request = ModifyZonesRequest(deletes: [other])
+        _ = try bench.service.modifyZones(request, as: bench.caller(bench.alice, on: "pad"), in: .private)
+        #expect(try bench.subscriptions() == ["d", "notes", "q", "typed"])
+        #expect(try bench.told(bench.alice).sorted() == ["d private", "typed private"])
+        #expect(try bench.told(bench.alice, "pad") == ["d private"])
+        try bench.makeZone(other)
+        #expect(try bench.told(bench.alice) == ["d private"])
+        try bench.save(.new("a", in: other))
+        #expect(try bench.told(bench.alice).sorted() == ["d private", "q created a", "typed private"])
+        // What a host does is told to all devices.
+        try bench.service.purgeZone(other, of: bench.alice.id, in: RecordBench.container, reason: .purged)
+        #expect(try bench.told(bench.alice).sorted() == ["d private", "typed private"])
+        #expect(try bench.subscriptionFindings() == [])
+    }
+
+    @Test("what is refused and what changes nothing leaves nothing behind")
+    func refusals() throws {
+        let bench = try RecordBench.forSubscriptions()
+        try bench.save(.new("a"))
+        try bench.subscribe(.database("d"))
+        let refused = try bench.modify([.new("a"), .new("b")])
+        #expect(refused.saves.allSatisfy { $0.error != nil })
+        #expect(try bench.modify(deleting: [.note("unknown")]).deletes[0].code == nil)
+        #expect(try bench.outboxCount() == 0)
+        #expect(try bench.told(bench.alice) == [])
+        // In a zone where items stand alone what is saved is told.
+        try bench.subscribe(.query("q", triggers: .creation))
+        let alone = try bench.modify([.new("a"), .new("c")], atomic: false)
+        #expect(alone.saves[0].error != nil && alone.saves[1].error == nil)
+        #expect(try bench.told(bench.alice).sorted() == ["d private", "q created c"])
+    }
+
+    @Test("the oldest of too many is dropped; a device keeps what waits until it takes it, also over a new process")
+    func bounds() throws {
+        let bench = try RecordBench.forSubscriptions(inMemory: false) { $0.waitingNotificationCount = 3 }
+        try bench.save(.new("start"))
+        try bench.subscribe(.query("q", triggers: .creation))
+        for index in 0..<5 {
+            try bench.save(.new("r\(index)"))
+            if index != 2 { try bench.deliver() }
+        }
+        #expect(try bench.subscriptionFindings() == [])
+        try bench.save(.new("last"))
+        let next = try bench.reopened()
+        let phone = DeviceAddress(account: bench.alice.id, name: "phone")
+        #expect(try next.waitingDevices().contains(phone))
+        #expect(try next.deliverNotifications().count == 2)
+        let all = try next.takeNotifications(for: phone, limit: 2) + next.takeNotifications(for: phone, limit: 5)
+        // The new process has the usual limit, and the last one was not delivered before.
+        #expect(all.map(\.line) == ["q created r2", "q created r3", "q created r4", "q created last"])
+        #expect(try next.waitingDevices() == [DeviceAddress(account: bench.alice.id, name: "pad")])
+        let ids = all.compactMap(\.id)
+        #expect(Set(ids).count == 4)
+        next.engine.store.close()
+    }
+
+    @Test("devices are registered once, bounded, and removed with what waits for them")
+    func devices() throws {
+        let bench = try RecordBench.forSubscriptions { $0.deviceCount = 3 }
+        let service = bench.service
+        try bench.register(bench.alice, "phone", "watch")
+        #expect(try service.devices(of: bench.alice.id).map(\.name) == ["pad", "phone", "watch"])
+        #expect(try thrown { try bench.register(bench.alice, "tv") }.code == .limitExceeded)
+        for name in ["", String(repeating: "x", count: 256)] {
+            #expect(try thrown { try bench.register(bench.alice, name) }.code == .invalidArguments)
+        }
+        let nobody = DeviceAddress(account: "nobody", name: "phone")
+        #expect(try thrown { try service.registerDevice(nobody) }.code == .unknownItem)
+        #expect(try thrown { _ = try service.takeNotifications(for: nobody, limit: 1) }.code == .unknownItem)
+        try bench.subscribe(.database("d"))
+        try bench.save(.new("a"))
+        try bench.deliver()
+        let watch = DeviceAddress(account: bench.alice.id, name: "watch")
+        try service.removeDevice(watch)
+        try service.removeDevice(watch)
+        #expect(try bench.subscriptionFindings() == [])
+        try bench.register(bench.alice, "watch")
+        #expect(try bench.take(bench.alice, "watch").isEmpty)
+        #expect(try bench.take(bench.alice).count == 1)
+    }
+
+    @Test("the host is told once that there is something to deliver, and not where there is nothing")
+    func bell() throws {
+        let bench = try RecordBench.forSubscriptions()
+        let count = Locked(0)
+        let environment = CloudEnvironment(
+            clock: bench.clock, identifiers: BenchIdentifiers(seed: 3),
+            onSomethingToDeliver: { count.withLock { $0 += 1 } })
+        let service = CloudService(engine: bench.service.engine, environment: environment)
+        let caller = bench.caller(bench.alice)
+        func save(_ name: String) throws {
+            let request = ModifyRecordsRequest(saves: [.new(name)])
+            _ = try service.modifyRecords(request, as: caller, in: .private).saves[0].get()
+        }
+        try save("a")
+        #expect(count.value == 0)
+        _ = try service.modifySubscriptions(.init(saves: [.database("d")]), as: caller, in: .private)
+        #expect(count.value == 0)
+        try save("b")
+        #expect(count.value == 1)
+        #expect(try service.deliverNotifications().count == 2)
+        _ = try service.fetchZones(.all, as: caller, in: .private)
+        #expect(count.value == 1)
+        try service.purgeZone(RecordBench.notes, of: bench.alice.id, in: RecordBench.container, reason: .purged)
+        #expect(count.value == 2)
+        // Subscriptions are loaded anew by another server over the same store.
+        let other = CloudService(engine: bench.service.engine, environment: environment)
+        _ = try other.modifyZones(.init(saves: [ClientZone(address: RecordBench.notes)]), as: caller, in: .private)
+        #expect(count.value == 3)
+    }
+
+    @Test("an account goes with its subscriptions, devices and queues; one that is closed is told nothing")
+    func accounts() throws {
+        let bench = try RecordBench.forSubscriptions()
+        try bench.save(.new("start"))
+        try bench.subscribe(.database("d"))
+        try bench.subscribe(.query("q", type: "Note"), by: bench.bob, in: .public)
+        try bench.save(.new("a"))
+        try bench.service.setStanding(.suspended, of: bench.alice.id)
+        #expect(try bench.deliver() == [])
+        try bench.service.setStanding(.good, of: bench.alice.id)
+        try bench.save(.new("b"))
+        #expect(try bench.deliver().count == 2)
+        try bench.service.deleteAccount(bench.alice.id)
+        #expect(try bench.service.devices(of: bench.alice.id).isEmpty)
+        #expect(try bench.service.waitingDevices().isEmpty)
+        #expect(try bench.subscriptionFindings() == [])
+        #expect(try bench.subscriptions(of: bench.bob, in: .public) == ["q"])
+        try bench.service.finishDepartures()
+        #expect(try bench.subscriptionFindings() == [])
+    }
+}

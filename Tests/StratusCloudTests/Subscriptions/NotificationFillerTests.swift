@@ -1,0 +1,119 @@
+// What goes first where a notification is too large.
+
+import Foundation
+import StratusLayout
+import StratusModel
+import StratusTestSupport
+import Testing
+
+@testable import StratusCloud
+
+@Suite("subscriptions: pruning")
+struct NotificationFillerTests {
+    private static let parts = SubscriptionKeyParts(
+        container: "iCloud.com.example", user: "_alice", database: 2, id: "sub")
+    private static let identifier = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+
+    private static var template: NotificationTemplateEntry {
+        var template = NotificationTemplateEntry()
+        template.alert = NotificationPhrase(text: "body", localizationKey: "KEY", arguments: ["title"])
+        template.title = NotificationPhrase(text: "title")
+        template.subtitle = NotificationPhrase(localizationKey: "SUB")
+        template.soundName = "sound"
+        template.launchImage = "image"
+        template.actionLocalizationKey = "action"
+        template.category = "category"
+        template.desiredKeys = ["title"]
+        template.badges = true
+        return template
+    }
+
+    private static func notification(limit: Int) -> NotificationEntry {
+        NotificationFiller(parts: parts, template: template, byteLimit: limit).notification(
+            of: .query(reason: 1, record: "r", zone: "Notes", fields: [:]),
+            ["title": .string("value")], id: identifier, badge: 3)
+    }
+
+    /// What is left of a notification, by the names of N-06.
+    private static func left(_ entry: NotificationEntry) -> [String] {
+        var left: [String] = []
+        if entry.container != nil { left.append("container") }
+        if case .query(_, _, _, let fields) = entry.subject, !fields.isEmpty { left.append("fields") }
+        if entry.subject != nil { left.append("subject") }
+        if entry.soundName != nil { left.append("sound") }
+        if entry.launchImage != nil { left.append("image") }
+        if entry.actionLocalizationKey != nil { left.append("action") }
+        if entry.alert.text != nil { left.append("body") }
+        if entry.alert.arguments != nil { left.append("arguments") }
+        if entry.alert.localizationKey != nil { left.append("key") }
+        if entry.badge != nil { left.append("badge") }
+        if entry.id != nil { left.append("id") }
+        return left
+    }
+
+    @Test("[N-06] what is over the limit is pruned in the order of the rule, and no more than must be")
+    func order() {
+        let whole = Self.notification(limit: .max)
+        #expect(!whole.isPruned)
+        let order = Self.left(whole)
+        #expect(order.count == 11)
+        var seen: Set<Int> = []
+        let size = whole.encoded().count - NotificationEntry.slotByteCount
+        for limit in 0...size {
+            let entry = Self.notification(limit: limit)
+            let left = Self.left(entry)
+            seen.insert(left.count)
+            // The first of the order are gone, the others there.
+            #expect(left == Array(order.suffix(left.count)))
+            #expect(entry.isPruned == (limit < size))
+            #expect(entry.subscription == "sub" && entry.owner == "_alice" && entry.slot == whole.slot)
+            let byteCount = entry.encoded().count - NotificationEntry.slotByteCount
+            #expect(byteCount <= limit || left.isEmpty)
+        }
+        #expect(seen == Set(0...11))
+    }
+
+    @Test("[N-06] a pruned notification says so to its device")
+    func told() throws {
+        let told = try ClientNotification(Self.notification(limit: 100))
+        #expect(told.isPruned && told.container == nil && told.subscriptionID == "sub")
+        #expect(told.subscriptionOwner == "_alice" && told.database == .private)
+    }
+
+    @Test("[N-06] the limit is the server's option")
+    func option() throws {
+        let bench = try RecordBench.forSubscriptions { $0.notificationByteCount = 300 }
+        try bench.subscribe(.database("d").with { $0.alert.text = String(repeating: "x", count: 500) })
+        try bench.save(.new("a"))
+        try bench.deliver()
+        let told = try #require(try bench.take(bench.alice).first)
+        #expect(told.isPruned && told.alert.alert.text == nil && told.subject == nil && told.id != nil)
+    }
+
+    @Test("[N-04] why a query fires follows from what matched before and matches now", arguments: [false, true])
+    func reasons(matched: Bool) {
+        let all: SubscriptionTriggers = [.creation, .update, .deletion]
+        let after = QueryJudge.reason(matched, true, all)
+        #expect(after == (matched ? .recordUpdated : .recordCreated))
+        #expect(QueryJudge.reason(matched, false, all) == (matched ? .recordDeleted : nil))
+        for trigger in [SubscriptionTriggers.creation, .update, .deletion, []] {
+            for matches in [false, true] {
+                let reason = QueryJudge.reason(matched, matches, trigger)
+                let whole = QueryJudge.reason(matched, matches, all)
+                #expect(reason == nil || reason == whole)
+            }
+        }
+    }
+
+    @Test("who sees a share is whoever has an acceptance that lets them see it")
+    func viewers() throws {
+        let seed = SplitMix64.announced("viewers of shares")
+        for index in 0..<300 {
+            var random = seed.generator(forCase: index)
+            let content = ShareGenerator.content(&random)
+            let expected = ShareEntries.acceptances(of: content).filter { $0.value.seesShare }.map(\.key)
+            let viewers = content.viewers
+            #expect(viewers == Set(expected), "\(index)")
+        }
+    }
+}

@@ -1,0 +1,257 @@
+// Query subscriptions: when they fire, for whom, and what they tell.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("subscriptions: queries")
+struct QueryFiringTests {
+    private static func bench(_ change: (inout CloudOptions) -> Void = { _ in }) throws -> RecordBench {
+        let bench = try RecordBench.forSubscriptions(change)
+        try bench.save(.new("start", ["size": .int64(0), "title": .string("t")]))
+        return bench
+    }
+
+    private static func set(_ bench: RecordBench, _ name: String, size: Int64) throws {
+        let address = RecordAddress.note(name)
+        if case .success(let record) = try bench.fetch(address) {
+            try bench.save(.change(record, ["size": .int64(size)]))
+        } else {
+            try bench.save(.new(name, ["size": .int64(size)]))
+        }
+    }
+
+    @Test("[N-04] created is to begin to match, updated to match again, deleted to match no more or to be gone")
+    func transitions() throws {
+        let bench = try Self.bench()
+        try bench.subscribe(.query("q", .isSize(1)))
+        func step(_ expected: String?, _ body: () throws -> Void) throws {
+            try body()
+            #expect(try bench.told(bench.alice) == (expected.map { ["q \($0) r"] } ?? []))
+        }
+        try step("created") { try Self.set(bench, "r", size: 1) }
+        try step("updated") { try Self.set(bench, "r", size: 1) }
+        try step("deleted") { try Self.set(bench, "r", size: 2) }
+        try step(nil) { try Self.set(bench, "r", size: 3) }
+        try step("created") { try Self.set(bench, "r", size: 1) }
+        try step("deleted") { try bench.delete(.note("r")) }
+        try step(nil) { try Self.set(bench, "r", size: 2) }
+        try step(nil) { try bench.delete(.note("r")) }
+        try step(nil) { try bench.save(.new("r", type: "Task", ["size": .int64(1)])) }
+    }
+
+    @Test("[N-04] each trigger by itself: nothing else is told")
+    func eachTrigger() throws {
+        let triggers: [(SubscriptionTriggers, String)] = [
+            (.creation, "created"), (.update, "updated"), (.deletion, "deleted"),
+        ]
+        let bench = try Self.bench()
+        for (trigger, word) in triggers { try bench.subscribe(.query(word, .isSize(1), triggers: trigger)) }
+        for (size, expected) in [(1, "created"), (1, "updated"), (0, "deleted")] as [(Int64, String)] {
+            try Self.set(bench, "r", size: size)
+            #expect(try bench.told(bench.alice) == ["\(expected) \(expected) r"])
+        }
+    }
+
+    @Test("a query is asked of the zone it names, else of all, the default zone among them")
+    func zones() throws {
+        let bench = try Self.bench()
+        try bench.makeZone(ZoneAddress(zoneName: "Other"))
+        try bench.subscribe(
+            .query("all"), .query("notes", zone: RecordBench.notes), .query("standard", zone: .defaultZone))
+        for (zone, ids) in [("Notes", ["all", "notes"]), ("Other", ["all"]), ("_defaultZone", ["all", "standard"])] {
+            try bench.save(.new("r", in: ZoneAddress(zoneName: zone)))
+            #expect(try bench.told(bench.alice).sorted() == ids.map { "\($0) created r" })
+        }
+    }
+
+    @Test("[N-04] what fires once is deleted with its firing, once, however many commits it would fire for")
+    func once() throws {
+        let bench = try Self.bench()
+        try bench.subscribe(.query("q", .isSize(1), triggers: [.creation, .update, .once]), .query("other"))
+        for name in ["a", "b", "c"] { try Self.set(bench, name, size: 1) }
+        try bench.deliver()
+        let told = try bench.take(bench.alice).map(\.line).filter { $0.hasPrefix("q") }
+        #expect(told == ["q created a"])
+        #expect(try bench.take(bench.alice, "pad").map(\.line).filter { $0.hasPrefix("q") } == ["q created a"])
+        #expect(try bench.subscriptions() == ["other"])
+        try Self.set(bench, "d", size: 1)
+        #expect(try bench.told(bench.alice) == ["other created d"])
+        // Where the only device is the one that did it, nobody was told: it stands.
+        try bench.service.removeDevice(DeviceAddress(account: bench.alice.id, name: "pad"))
+        try bench.subscribe(.query("q", .isSize(1), triggers: [.creation, .once]))
+        try bench.save(.new("e", ["size": .int64(1)]), on: "phone")
+        #expect(try bench.told(bench.alice) == [])
+        #expect(try bench.subscriptions() == ["other", "q"])
+        try Self.set(bench, "f", size: 1)
+        #expect(try bench.told(bench.alice).sorted() == ["other created f", "q created f"])
+        #expect(try bench.subscriptions() == ["other"])
+    }
+
+    @Test("[N-04] once is once, also when many write and deliver at the same time")
+    func onceRaced() async throws {
+        let found = try await TestThreads.offPool { () -> (Int, [String], [String]) in
+            let bench = try RecordBench.forSubscriptions(inMemory: true, runsBodiesTwice: false)
+            try bench.save(.new("start"))
+            try bench.subscribe(.query("q", triggers: [.creation, .once]))
+            let errors = Locked<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 4) { index in
+                do {
+                    for number in 0..<6 {
+                        try bench.save(.new("r\(index)-\(number)"))
+                        try bench.deliver()
+                    }
+                } catch { errors.withLock { $0.append("\(error)") } }
+            }
+            try bench.deliver()
+            return (
+                try bench.take(bench.alice).count, try bench.subscriptions() + bench.subscriptionFindings(),
+                errors.value
+            )
+        }
+        #expect(found.0 == 1)
+        #expect(found.1 == [] && found.2 == [])
+    }
+
+    @Test("[S-18] in the public database only what the subscriber may read is told")
+    func grants() throws {
+        let bench = try Self.bench()
+        try bench.service.importSchema(
+            """
+            DEFINE SCHEMA
+            RECORD TYPE Note ( size INT64 QUERYABLE, title STRING, "___recordID" REFERENCE QUERYABLE,
+                GRANT WRITE, READ TO "_creator", GRANT CREATE TO "_icloud" );
+            RECORD TYPE Open ( size INT64 QUERYABLE, "___recordID" REFERENCE QUERYABLE,
+                GRANT READ TO "_world", GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator" );
+            """, into: RecordBench.container)
+        for account in [bench.alice, bench.bob] {
+            try bench.subscribe(
+                .query("notes"), .query("open", .isSize(1), type: "Open"), by: account, in: .public)
+        }
+        try bench.save(.new("a", in: .defaultZone), in: .public)
+        #expect(try bench.told(bench.alice) == ["notes created a"])
+        #expect(try bench.told(bench.bob) == [])
+        try bench.save(.new("b", in: .defaultZone, type: "Open", ["size": .int64(1)]), in: .public)
+        #expect(try bench.told(bench.alice) == ["open created b"])
+        #expect(try bench.told(bench.bob) == ["open created b"])
+        // A private database tells nothing of the public one.
+        try bench.subscribe(.query("private"))
+        try bench.save(.new("c", in: .defaultZone, type: "Open", ["size": .int64(1)]), by: bench.bob, in: .public)
+        #expect(try bench.told(bench.alice) == ["open created c"])
+    }
+
+    @Test("what a participant does in a zone fires its owner's queries, and none of the participant's")
+    func participants() throws {
+        let bench = try Self.bench()
+        try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
+        try bench.subscribe(.query("q"))
+        try bench.subscribe(.query("bobs"), by: bench.bob)
+        try bench.save(.new(bench.shared("page"), parent: "folder"), by: bench.bob, in: .shared)
+        #expect(try bench.told(bench.alice) == ["q created page"])
+        #expect(try bench.told(bench.bob) == [])
+    }
+
+    @Test("[N-05] of a record one notification waits; an update behind a creation that nobody took is a creation")
+    func coalescing() throws {
+        let bench = try Self.bench()
+        try bench.subscribe(.query("q").with { $0.desiredKeys = ["size"] })
+        try Self.set(bench, "a", size: 1)
+        try Self.set(bench, "b", size: 1)
+        try Self.set(bench, "a", size: 2)
+        try bench.deliver()
+        let told = try bench.take(bench.alice)
+        #expect(told.map(\.line) == ["q created b", "q created a"])
+        guard case .query(_, _, let fields) = told[1].subject else { return #expect(Bool(false)) }
+        #expect(fields == ["size": .int64(2)])
+        try Self.set(bench, "a", size: 3)
+        try bench.delete(.note("a"))
+        #expect(try bench.told(bench.alice) == ["q deleted a"])
+    }
+
+    @Test("a collapse key puts notifications together: by the field of its name, else by itself")
+    func collapsing() throws {
+        let bench = try Self.bench()
+        try bench.subscribe(
+            .query("q", triggers: .creation).with { $0.collapseKey = "title" },
+            .database("d").with { $0.collapseKey = "y" })
+        try bench.save(.new("a", ["title": .string("x")]), .new("b", ["title": .string("x")]))
+        try bench.save(.new("c", ["title": .string("y")]))
+        try bench.deliver()
+        // No record stands behind a change of the database: its key is the text itself, and so the title of c.
+        #expect(try bench.take(bench.alice).map(\.line) == ["q created b", "q created c"])
+    }
+
+    @Test("[L-17][C-08] texts and values come from the record: cut, in their order, and nothing that is encrypted")
+    func filling() throws {
+        let bench = try Self.bench()
+        let long = String(repeating: "\u{E9}", count: 150)
+        try bench.subscribe(
+            .query("q").with {
+                $0.alert = .init(text: "Body", localizationKey: "KEY", localizationFields: ["title", "size", "none"])
+                $0.title = .init(text: "Title")
+                $0.subtitle = .init(localizationKey: "SUB", localizationFields: ["secret", "when", "link", "half"])
+                $0.desiredKeys = ["title", "secret", "size"]
+                $0.soundName = "ping"
+                $0.launchImage = "image"
+                $0.actionLocalizationKey = "OPEN"
+                $0.category = "cat"
+                $0.isContentAvailable = true
+                $0.isMutable = true
+            })
+        var save = RecordSave.new(
+            "r",
+            [
+                "title": .string(long), "size": .int64(-7), "when": .date(Date(timeIntervalSinceReferenceDate: 0)),
+                "link": .link("start"), "half": .double(0.5),
+            ])
+        save.fields["secret"] = ClientField(.string("hidden"), isEncrypted: true)
+        save.changedKeys.insert("secret")
+        try bench.save(save)
+        try bench.deliver()
+        let told = try #require(try bench.take(bench.alice).first)
+        let alert = told.alert
+        let cut = String(repeating: "\u{E9}", count: 100)
+        #expect(alert.alert == .init(text: "Body", localizationKey: "KEY", localizationArguments: [cut, "-7", ""]))
+        #expect(alert.title == .init(text: "Title"))
+        #expect(alert.subtitle.localizationArguments == ["", "2001-01-01T00:00:00Z", "start", "0.5"])
+        #expect(alert.soundName == "ping" && alert.launchImage == "image" && alert.actionLocalizationKey == "OPEN")
+        #expect(alert.category == "cat" && alert.isContentAvailable && alert.isMutable && alert.badge == nil)
+        #expect(told.container == RecordBench.container && told.subscriptionOwner == bench.alice.userName)
+        #expect(told.database == .private && !told.isPruned && told.id != nil)
+        #expect(
+            told.subject
+                == .query(
+                    reason: .recordCreated, record: .note("r"), fields: ["title": .string(cut), "size": .int64(-7)]))
+        // What is gone is told as it was.
+        try bench.delete(.note("r"))
+        try bench.deliver()
+        #expect(try bench.take(bench.alice).first?.alert.alert.localizationArguments == [cut, "-7", ""])
+    }
+
+    @Test("the number on the icon grows with each notification, on each device, and from where it is set")
+    func badges() throws {
+        let bench = try Self.bench()
+        try bench.subscribe(.query("q").with { $0.badges = true }, .query("plain", .isSize(9)))
+        for name in ["a", "b"] { try Self.set(bench, name, size: 1) }
+        try bench.deliver()
+        #expect(try bench.take(bench.alice).map(\.alert.badge) == [1, 2])
+        try bench.service.setBadge(0, of: DeviceAddress(account: bench.alice.id, name: "phone"))
+        try Self.set(bench, "c", size: 9)
+        try bench.deliver()
+        #expect(try Set(bench.take(bench.alice).map(\.alert.badge)) == [1, nil])
+        #expect(try Set(bench.take(bench.alice, "pad").map(\.alert.badge)) == [1, 2, 3, nil])
+    }
+
+    @Test("a first record of a new field is found by words at once; a query that may not be asked any more is silent")
+    func schema() throws {
+        let bench = try Self.bench()
+        let words = QueryFilter(key: "", comparator: .containsAnyToken, operand: .string("plans"))
+        try bench.subscribe(.query("words", words))
+        try bench.save(.new("a", ["novel": .string("Great plans")]))
+        #expect(try bench.told(bench.alice) == ["words created a"])
+    }
+}

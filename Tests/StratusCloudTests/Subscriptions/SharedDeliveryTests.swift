@@ -1,0 +1,251 @@
+// Subscriptions to shared databases: everybody is told who sees or saw something of what changed, and nobody else.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("subscriptions: shared databases")
+struct SharedDeliveryTests {
+    /// Alice shares; Bob and Carol have phones and listen to their shared databases.
+    private struct World {
+        let bench: RecordBench
+        let carol: Account
+        var alice: Account { bench.alice }
+        var bob: Account { bench.bob }
+
+        init() throws {
+            bench = try .forSubscriptions()
+            carol = try bench.person("carol")
+            try bench.register(carol, "phone")
+            try bench.register(bench.bob, "pad")
+            for account in [bench.bob, carol] { try bench.subscribe(.database("s"), by: account, in: .shared) }
+            try bench.save(
+                .new("in"), .new("page", parent: "in"), .new("leaf", parent: "page"), .new("out"))
+        }
+
+        /// Who is told on their phones.
+        func told() throws -> [String] {
+            try bench.deliver()
+            var names: [String] = []
+            for (name, account) in [("alice", alice), ("bob", bob), ("carol", carol)] {
+                let devices = try bench.service.devices(of: account.id)
+                guard !devices.isEmpty, try !bench.take(account).isEmpty else { continue }
+                names.append(name)
+            }
+            for account in [alice, bob] where try bench.service.devices(of: account.id).count > 1 {
+                _ = try bench.take(account, "pad")
+            }
+            return names
+        }
+
+        func accept(_ share: ClientRecord, by account: Account, on device: String? = nil) throws {
+            let url = try #require(share.sharing?.url)
+            let caller = Caller(container: RecordBench.container, account: account.id, device: device)
+            _ = try bench.service.acceptShares([url], as: caller)[0].get()
+        }
+    }
+
+    @Test("[N-05][M-08] joining and what happens in a share is told to its members, never to those outside or invited")
+    func members() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share(
+            "in", as: "Share", with: [.email("bob@example.com"), .email("carol@example.com")])
+        #expect(try world.told() == [])
+        try world.accept(share, by: world.bob, on: "pad")
+        #expect(try world.told() == ["bob"])
+        try bench.touch("leaf")
+        #expect(try world.told() == ["bob"])
+        try bench.touch("out")
+        #expect(try world.told() == [])
+        try bench.save(.new("new", parent: "leaf"))
+        #expect(try world.told() == ["bob"])
+        try bench.delete(.note("new"))
+        #expect(try world.told() == ["bob"])
+        try world.accept(share, by: world.carol)
+        #expect(try world.told() == ["bob", "carol"])
+        // What a member writes is told to the other members, to the member's other devices and to the owner.
+        try bench.subscribe(.database("own"))
+        try bench.save(.new(bench.shared("b"), parent: "in"), on: "phone", by: world.bob, in: .shared)
+        try bench.deliver()
+        #expect(try bench.take(world.bob).isEmpty && !bench.take(world.bob, "pad").isEmpty)
+        #expect(try world.told() == ["alice", "carol"])
+        #expect(try bench.subscriptionFindings() == [])
+    }
+
+    @Test("[X-16][P-09] whoever loses access is told of that, and of nothing that happens after")
+    func losing() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share(
+            "in", as: "Share", with: [.email("bob@example.com"), .email("carol@example.com")])
+        for account in [world.bob, world.carol] { try world.accept(share, by: account) }
+        _ = try world.told()
+        try bench.permit(world.carol, ParticipantPermission.none, in: "Share")
+        #expect(try world.told() == ["bob", "carol"])
+        try bench.touch("leaf")
+        #expect(try world.told() == ["bob"])
+        try bench.permit(world.carol, .readOnly, in: "Share")
+        #expect(try world.told() == ["bob", "carol"])
+        try bench.permit(world.carol, nil, in: "Share")
+        #expect(try world.told() == ["bob", "carol"])
+        try bench.touch("leaf")
+        #expect(try world.told() == ["bob"])
+        // Leaving is told to the other devices of whoever leaves.
+        let request = ModifyRecordsRequest(deletes: [bench.shared("Share")])
+        let answer = try bench.service.modifyRecords(request, as: bench.caller(world.bob, on: "phone"), in: .shared)
+        try answer.deletes[0].get()
+        try bench.deliver()
+        #expect(try bench.take(world.bob).isEmpty && !bench.take(world.bob, "pad").isEmpty)
+        try bench.touch("leaf")
+        #expect(try world.told() == [])
+    }
+
+    @Test("[D-08][X-03] stopping a share is told to its members, and to nobody who had been invited")
+    func stopping() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share(
+            "in", as: "Share", with: [.email("bob@example.com"), .email("carol@example.com")])
+        try world.accept(share, by: world.bob)
+        _ = try world.told()
+        try bench.delete(.note("Share"))
+        #expect(try world.told() == ["bob"])
+        try bench.touch("in")
+        #expect(try world.told() == [])
+    }
+
+    @Test("[D-12] a record that is moved into a share or out of it is told to those who see it or saw it")
+    func moving() throws {
+        let world = try World()
+        let bench = world.bench
+        let one = try bench.share("in", as: "One", with: [.email("bob@example.com")])
+        let two = try bench.share("out", as: "Two", with: [.email("carol@example.com")])
+        try world.accept(one, by: world.bob)
+        try world.accept(two, by: world.carol)
+        _ = try world.told()
+        try bench.move("page", below: nil)
+        #expect(try world.told() == ["bob"])
+        try bench.touch("leaf")
+        #expect(try world.told() == [])
+        try bench.move("page", below: "out")
+        #expect(try world.told() == ["carol"])
+        try bench.move("page", below: "in")
+        #expect(try world.told() == ["bob", "carol"])
+        // A type narrows what is told, but what comes or goes may hold anything.
+        try bench.subscribe(.database("s", type: "Task"), by: world.bob, in: .shared)
+        try bench.touch("leaf")
+        #expect(try world.told() == [])
+        try bench.move("page", below: nil)
+        #expect(try world.told() == ["bob"])
+        try bench.save(.new("task", type: "Task", parent: "in"))
+        #expect(try world.told() == ["bob"])
+    }
+
+    @Test("[D-04] a zone that is shared whole is told whole; a zone that is deleted to all who saw anything of it")
+    func wholeZone() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.shareNotes(with: [.email("bob@example.com")])
+        try world.accept(share, by: world.bob)
+        _ = try world.told()
+        try bench.touch("out")
+        #expect(try world.told() == ["bob"])
+        let other = ZoneAddress(zoneName: "Other")
+        try bench.makeZone(other)
+        try bench.save(.new("r", in: other))
+        #expect(try world.told() == [])
+        _ = try bench.service.modifyZones(
+            .init(deletes: [RecordBench.notes]), as: bench.caller(world.alice), in: .private)
+        #expect(try world.told() == ["bob"])
+        _ = try bench.service.modifyZones(.init(deletes: [other]), as: bench.caller(world.alice), in: .private)
+        #expect(try world.told() == [])
+    }
+
+    @Test("[D-08] a deleted zone is told to its members also where its shares are let go of first")
+    func releasing() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share(
+            "in", as: "Share", with: [.email("bob@example.com"), .email("carol@example.com")])
+        try world.accept(share, by: world.carol)
+        _ = try world.told()
+        _ = try bench.service.modifyZones(
+            .init(deletes: [RecordBench.notes]), as: bench.caller(world.alice), in: .private)
+        try bench.service.performUpkeep(historySeconds: nil, UpkeepPace(pause: {}))
+        #expect(try bench.outboxCount() == 0)
+        // It is told of with the next delivery, which has nothing left to do itself.
+        #expect(try bench.deliver() == [DeviceAddress(account: world.carol.id, name: "phone")])
+        #expect(try world.told() == ["carol"])
+    }
+
+    @Test("deleting an account is told to the members of its shares, and to the owners of those it was in")
+    func departure() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share("in", as: "Share", with: [.email("bob@example.com")])
+        try world.accept(share, by: world.bob)
+        try bench.makeZone(RecordBench.notes, by: world.carol)
+        try bench.subscribe(.database("own"))
+        _ = try world.told()
+        try bench.service.deleteAccount(world.carol.id)
+        #expect(try world.told() == [])
+        try bench.service.deleteAccount(world.bob.id)
+        #expect(try world.told() == ["alice"])
+        #expect(try bench.subscriptionFindings() == [])
+
+        let next = try World()
+        let shared = try next.bench.share("in", as: "Share", with: [.email("bob@example.com")])
+        try next.accept(shared, by: next.bob)
+        _ = try next.told()
+        try next.bench.service.deleteAccount(next.alice.id)
+        let devices = try next.bench.deliver()
+        #expect(devices.contains(DeviceAddress(account: next.bob.id, name: "phone")))
+        #expect(try next.bench.take(next.bob).map(\.line) == ["s shared"])
+        #expect(try next.bench.subscriptionFindings() == [])
+    }
+
+    @Test("whoever joins is told of nothing from before, however late it is delivered")
+    func late() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share("in", as: "Share", with: [.email("bob@example.com")])
+        try bench.touch("leaf")
+        try world.accept(share, by: world.bob, on: "phone")
+        #expect(try world.told() == [])
+        try bench.touch("leaf")
+        try bench.permit(world.bob, nil, in: "Share")
+        let again = try bench.change("Share") { $0.participants.append(.email("bob@example.com")) }.get()
+        try world.accept(again, by: world.bob, on: "phone")
+        // Of the removal, though Bob is back by then.
+        #expect(try world.told() == ["bob"])
+        try bench.touch("out")
+        #expect(try world.told() == [])
+    }
+
+    @Test("a person with no such subscription is told nothing, and a public user is told as long as they may read")
+    func publicUsers() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share("in", as: "Share", publicPermission: .readOnly)
+        try world.accept(share, by: world.bob)
+        _ = try world.told()
+        try bench.touch("leaf")
+        #expect(try world.told() == ["bob"])
+        _ = try bench.change("Share") { $0.publicPermission = ParticipantPermission.none }.get()
+        #expect(try world.told() == ["bob"])
+        try bench.touch("leaf")
+        #expect(try world.told() == [])
+        _ = try bench.service.modifySubscriptions(
+            .init(deletes: ["s"]), as: bench.caller(world.carol), in: .shared)
+        let other = try bench.share("out", as: "Other", with: [.email("carol@example.com")])
+        try world.accept(other, by: world.carol)
+        try bench.touch("out")
+        #expect(try world.told() == [])
+    }
+}

@@ -1,0 +1,65 @@
+// What a process has committed and not delivered when it ended.
+
+import Foundation
+import StratusCloud
+import StratusLevelDB
+import StratusModel
+import StratusRecords
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite("What a crash has left to deliver")
+struct LeftoverDeliveryTests {
+    /// Saves a record as a process that ends right after its commit.
+    private static func saveAndDie(_ url: URL, _ account: AccountID, _ record: RecordAddress) throws {
+        let store = try LevelDBStore.open(
+            at: url.path, options: LevelDBOptions(formatVersion: StoreFormat.number))
+        defer { store.close() }
+        let identifiers = SeededIdentifiers(seed: 9)
+        let engine = try RecordEngine(store: store, incarnation: identifiers.makeUUID())
+        let service = CloudService(
+            engine: engine, environment: CloudEnvironment(clock: HandClock(), identifiers: identifiers))
+        let response = try service.modifyRecords(
+            ModifyRecordsRequest(saves: [RecordSave(address: record, type: "Note")]),
+            as: Caller(container: "iCloud.test", account: account), in: .private)
+        for save in response.saves { _ = try save.get() }
+    }
+
+    @Test("[N-05] what was committed and not delivered is delivered when the store is opened again")
+    func reopening() async throws {
+        let directory = try HostDirectory()
+        var store = try Stratus.open(at: directory.store, options: .tested())
+        let account = try store.account(externalID: "a", createIfMissing: .init())
+        _ = try store.device("phone", signedInAs: account)
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+        try await database.save(CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "notes"))
+        try await TestThreads.offPool { [store] in
+            store.close()
+            try Self.saveAndDie(
+                directory.store, account.accountID, RecordAddress(recordName: "a", zone: zone.zoneID.address))
+        }
+        store = try Stratus.open(at: directory.store, options: .tested())
+        await store.settle()
+        let heard = Heard.of(try store.device("phone", signedInAs: account))
+        await store.settle()
+        #expect(heard.all == ["notes zone Notes"])
+        try await TestThreads.offPool { [store] in store.close() }
+    }
+
+    @Test("a store in memory that nobody refers to any more is gone, with its devices")
+    func released() throws {
+        weak var hub: NotificationHub?
+        weak var server: HostedServer?
+        do {
+            let (store, account) = try Stratus.tested()
+            let phone = try store.device("phone", signedInAs: account)
+            hub = store.session.hub
+            server = store.server
+            #expect(try store.devices(of: account) == [phone] && hub != nil && server != nil)
+        }
+        #expect(hub == nil && server == nil)
+    }
+}
