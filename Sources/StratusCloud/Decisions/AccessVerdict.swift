@@ -1,8 +1,8 @@
 // Who may read and write which record: (record as stored, record as asked for, caller, permissions) → refusal or nil.
 //
 // In a private database its person may do everything; in the public one the grants of the record's type decide (S-18,
-// `GrantVerdict`), in another's zone what was accepted of its shares (`ZoneAccess`). User records are the system's: their person modifies them, nobody creates or deletes one, whatever is
-// granted (S-15).
+// `GrantVerdict`), in another's zone what was accepted of its shares (`ZoneAccess`). User records are the system's: their
+// person modifies them, nobody creates or deletes one, whatever is granted (S-15).
 
 import StratusModel
 
@@ -42,11 +42,15 @@ enum AccessVerdict {
         permissions.contains(.read) ? nil : denied("READ operation not permitted", name)
     }
 
-    /// `rule` is the number of the rule that is broken, where it is one of sharing.
-    static func denied(_ text: StaticString, _ name: RecordName, rule: String? = nil) -> CloudError {
-        var fields = ["record": name.text]
-        fields["rule"] = rule
-        return CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, fields)
+    static func denied(_ text: StaticString, _ name: RecordName) -> CloudError {
+        CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, ["record": name.text])
+    }
+
+    /// The same where a rule of sharing is broken; root and share are those that the caller sees the record in.
+    static func denied(
+        _ text: StaticString, _ name: RecordName, rule: String, root: RecordName? = nil, share: RecordName? = nil
+    ) -> CloudError {
+        denied(text, name).ofSharing(rule: rule, root: root?.text, share: share?.text)
     }
 
     private static func typeChanged(_ name: RecordName) -> CloudError {

@@ -152,11 +152,13 @@ enum JoinVerdict: Hashable, Sendable {
         guard hasUnclaimedHandle else {
             return CloudError(
                 .permissionFailure, inner: CloudError.InnerCode.permission,
-                "The share is for those who were invited: ask its owner for access.")
+                "The share is for those who were invited: ask its owner for access."
+            ).ofSharing(rule: "M-04")
         }
         return CloudError(
             .participantMayNeedVerification,
-            "The share may be meant for an address of the person that is not verified: have the host verify it.")
+            "The share may be meant for an address of the person that is not verified: have the host verify it."
+        ).ofSharing(rule: "P-18")
     }
 }
 

@@ -1,12 +1,14 @@
 // What happened to a share, told from its content before and after: (before, after, who did it) → events. So nothing can
-// happen that is not in the trail, whoever writes the share.
+// happen that is not in the trail, whoever writes the share. Only whom an invitation lets in who had asked is not in the
+// contents, for people are invited by whatever address: the decision names them.
 
 import StratusModel
 
 enum ShareEvents {
-    /// The events, in the order in which the trail tells them. Nil stands for a share that is not there.
+    /// The events, in the order in which the trail tells them. Nil stands for a share that is not there. `approved` had
+    /// asked for access, and are invited.
     static func between(
-        _ old: ShareContent?, _ new: ShareContent?, share: RecordName, stamp: Stamp
+        _ old: ShareContent?, _ new: ShareContent?, approved: [UserName] = [], share: RecordName, stamp: Stamp
     ) -> [ShareEvent] {
         func event(_ kind: ShareEventKind) -> ShareEvent {
             ShareEvent(date: stamp.date, actor: stamp.user, kind: kind, share: share, root: new?.root ?? old?.root)
@@ -14,7 +16,8 @@ enum ShareEvents {
         guard let new else { return old == nil ? [] : [event(.stopped)] }
         guard let old else {
             let nobody = ShareContent(root: new.root, token: new.token, participants: [])
-            return [event(.shared)] + comings(nobody, new, event) + requests(nobody, new, event)
+            return [event(.shared)] + comings(nobody, new, event)
+                + requests(nobody, new, approved, event)
         }
         var events: [ShareEvent] = []
         if old.publicPermission != new.publicPermission {
@@ -24,7 +27,7 @@ enum ShareEvents {
         }
         events += goings(old, new, actor: stamp.user, event)
         events += comings(old, new, event)
-        events += requests(old, new, event)
+        events += requests(old, new, approved, event)
         return events
     }
 
@@ -73,27 +76,21 @@ enum ShareEvents {
     }
 
     /// Those who have asked, were denied, blocked or unblocked.
-    private static func requests(_ old: ShareContent, _ new: ShareContent, _ make: Maker) -> [ShareEvent] {
+    private static func requests(
+        _ old: ShareContent, _ new: ShareContent, _ approved: [UserName], _ make: Maker
+    ) -> [ShareEvent] {
+        let admitted = Set(approved).union(new.participants.compactMap(\.user))
         let (before, after) = (Set(old.requesters.map(\.user)), Set(new.requesters.map(\.user)))
         let (blockedBefore, blockedAfter) = (Set(old.blocked.map(\.user)), Set(new.blocked.map(\.user)))
         let asked = new.requesters.filter { !before.contains($0.user) }
         let denied = old.requesters.filter { requester in
             !after.contains(requester.user) && !blockedAfter.contains(requester.user)
-                && !new.participants.contains { $0.isInvited(requester) }
+                && !admitted.contains(requester.user)
         }
         let blocked = new.blocked.filter { !blockedBefore.contains($0.user) }
         let unblocked = old.blocked.filter { !blockedAfter.contains($0.user) }
         return asked.map { make(.accessRequested).about($0) } + denied.map { make(.requestDenied).about($0) }
             + blocked.map { make(.blocked).about($0) } + unblocked.map { make(.unblocked).about($0) }
-    }
-}
-
-extension ShareParticipant {
-    /// Whether this is the place of somebody who had asked for it.
-    fileprivate func isInvited(_ requester: SharePetitioner) -> Bool {
-        if user == requester.user { return true }
-        guard case .handle(let handle)? = invitation else { return false }
-        return handle == requester.handle
     }
 }
 

@@ -75,7 +75,7 @@ extension ShareRevision {
             throw CloudError(
                 .invalidArguments,
                 "A participant is nobody the share knows, and names nobody: look the person up anew.",
-                ["participant": claimed.id])
+                ["participant": claimed.id, "rule": "P-01"])
         }
         var participant = ShareParticipant(
             id: freeID(claimed.id) ?? situation.secrets.participantIDs[place],
@@ -93,10 +93,7 @@ extension ShareRevision {
     private func isPresent(
         _ person: ResolvedPerson, _ claimed: ParticipantClaim, _ situation: ShareSituation
     ) throws(CloudError) -> Bool {
-        let isBlocked = content.blocked.contains {
-            $0.user == person.user || $0.handle != nil && $0.handle == person.handle
-        }
-        guard !isBlocked else {
+        guard !content.blocked.contains(where: { $0.isPerson(person) }) else {
             throw CloudError(
                 .invalidArguments, "The person is blocked from asking for access: unblock them first (P-20).",
                 ["participant": claimed.id, "rule": "P-20"])
@@ -112,9 +109,10 @@ extension ShareRevision {
 
     /// Takes somebody out of those who ask for access. Returns whether they were among them.
     private mutating func approve(_ person: ResolvedPerson) -> Bool {
-        let before = content.requesters.count
-        content.requesters.removeAll { $0.user == person.user || $0.handle != nil && $0.handle == person.handle }
-        return content.requesters.count < before
+        let found = content.requesters.filter { $0.isPerson(person) }
+        content.requesters.removeAll { $0.isPerson(person) }
+        approved += found.map(\.user)
+        return !found.isEmpty
     }
 
     /// A client's identifier of a new participant, where it can be theirs: their one-time URL is asked for by it (P-16).
@@ -169,5 +167,13 @@ extension ShareParticipant {
         case (nil, _): role != .owner
         case (.handle?, .userRecord), (.userRecord?, .handle), (.oneTime?, _): false
         }
+    }
+}
+
+extension SharePetitioner {
+    /// Whether this is somebody whom a claim names: the user name decides where it is known, as with participants.
+    fileprivate func isPerson(_ person: ResolvedPerson) -> Bool {
+        if let other = person.user { return user == other }
+        return handle != nil && handle == person.handle
     }
 }

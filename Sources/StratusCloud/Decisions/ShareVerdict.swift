@@ -78,6 +78,8 @@ struct ShareRevision: Hashable, Sendable {
     var content: ShareContent
     /// Who is to be told that they are invited.
     var invited: [ParticipantID] = []
+    /// Who had asked for access, and is invited now (P-20).
+    var approved: [UserName] = []
 }
 
 extension ShareRevision {
@@ -95,11 +97,14 @@ extension ShareRevision {
         unblock(claim)
         deny(claim)
         try reviseParticipants(claim, situation)
-        block(claim, situation)
+        try block(claim, situation)
         guard invited.isEmpty || content.participants.count - 1 <= situation.participantLimit else {
             throw CloudError(
                 .tooManyParticipants, "The share has more participants than it may have: remove some of them.",
-                ["limit": "\(situation.participantLimit)", "participants": "\(content.participants.count - 1)"])
+                [
+                    "limit": "\(situation.participantLimit)", "participants": "\(content.participants.count - 1)",
+                    "rule": "X-10",
+                ])
         }
     }
 
@@ -128,7 +133,7 @@ extension ShareRevision {
             guard seen.insert(ParticipantID(participant.id)).inserted else {
                 throw CloudError(
                     .invalidArguments, "A participant is named twice in one share: name them once.",
-                    ["participant": participant.id])
+                    ["participant": participant.id, "rule": "X-22"])
             }
             let known = roles[participant.id]
             switch participant.role {
@@ -167,7 +172,7 @@ extension ShareRevision {
         content.requesters.removeAll { denied.contains($0.id) }
     }
 
-    private mutating func block(_ claim: ShareClaim, _ situation: ShareSituation) {
+    private mutating func block(_ claim: ShareClaim, _ situation: ShareSituation) throws(CloudError) {
         for id in claim.blocked.map({ ParticipantID($0) }) {
             guard let blocked = petitioner(id, situation), blocked.user != situation.owner else { continue }
             let gone = content.participants.dropFirst().filter {
@@ -178,6 +183,12 @@ extension ShareRevision {
             content.participants.removeAll { ids.contains($0.id) }
             invited.removeAll { ids.contains($0) }
             content.blocked.append(blocked)
+        }
+        guard claim.blocked.isEmpty || content.blocked.count <= AccessRequestVerdict.blockedLimit else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "Too many people are blocked from the share: unblock some of them (P-20).",
+                ["limit": "\(AccessRequestVerdict.blockedLimit)", "rule": "P-20"])
         }
     }
 
@@ -207,9 +218,10 @@ extension ShareParticipant {
         user ?? invitation?.handle.flatMap { handleOwners[$0] }
     }
 
-    /// Whether this is the person with that user record or handle.
+    /// Whether this is the person with that user record or handle. Where both are known they alone decide: a handle may
+    /// have changed hands since somebody accepted by it.
     func isPerson(_ other: UserName?, _ handle: Handle?, _ handleOwners: [Handle: UserName]) -> Bool {
-        if let other, person(handleOwners) == other { return true }
+        if let other, let own = person(handleOwners) { return own == other }
         return handle != nil && invitation?.handle == handle
     }
 }

@@ -36,6 +36,8 @@ package struct CloudOptions: Hashable, Sendable {
     package var isSharingEnabled = true
     /// Participants of one share, its owner not counted (L-12, X-10).
     package var participantCount = 100
+    /// What happened to shares that upkeep leaves of a zone's trail: the newest events.
+    package var shareEventCount = 10_000
     /// What the URLs of shares begin with. Nothing answers there unless the host makes it.
     package var shareURLBase = "https://stratus.invalid/share/"
     /// Records and deletions in one page of a zone's feed, or zones in one of a database's, where the client leaves it to

@@ -47,7 +47,7 @@ extension ClientValue {
 extension RecordSave {
     /// The bytes that the save sends under a policy (L-01).
     package func contentByteCount(_ policy: SavePolicy) -> Int {
-        sentKeys(policy).reduce(address.recordName.utf8.count) { sum, key in
+        sentKeys(policy).reduce(address.recordName.utf8.count + (sharing?.contentByteCount ?? 0)) { sum, key in
             sum + key.utf8.count + (fields[key]?.value.contentByteCount ?? 0)
         }
     }
@@ -57,5 +57,23 @@ extension RecordSave {
     package func sentKeys(_ policy: SavePolicy) -> Set<String> {
         guard policy == .allKeys || baseTag == nil else { return changedKeys }
         return fields.keys.allSatisfy(changedKeys.contains) ? changedKeys : changedKeys.union(fields.keys)
+    }
+}
+
+extension ShareClaim {
+    /// The bytes of all that the claim names (L-01).
+    var contentByteCount: Int {
+        let people = [denied, blocked, unblocked].joined().reduce(0) { $0 + $1.utf8.count + 1 }
+        return participants.reduce(people + (root?.recordName.utf8.count ?? 0)) { sum, participant in
+            sum + participant.id.utf8.count + (participant.lookup?.contentByteCount ?? 0) + 4
+        }
+    }
+}
+
+extension IdentityLookup {
+    fileprivate var contentByteCount: Int {
+        switch self {
+        case .email(let text), .phone(let text), .userRecord(let text): text.utf8.count
+        }
     }
 }

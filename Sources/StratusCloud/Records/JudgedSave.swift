@@ -41,7 +41,8 @@ extension RecordSave {
 
     /// The stored record, or a new one, with the values of `keys` in place of its own.
     ///
-    /// Throws `invalidArguments` (L-09, R-01) and the errors of assets, `limitExceeded` for too many fields or bytes (L-03, L-06).
+    /// Throws `invalidArguments` (L-09, R-01) and the errors of assets, `limitExceeded` for too many fields or bytes (L-03,
+    /// L-06).
     func merged(
         into stored: Record?, keys: Set<String>, parent change: SaveVerdict.ParentChange, _ claims: FieldClaims,
         _ options: CloudOptions

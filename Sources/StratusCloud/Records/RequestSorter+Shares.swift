@@ -19,7 +19,8 @@ extension RequestSorter {
             throw CloudError(
                 .invalidArguments,
                 "An added share is being saved without its rootRecord being saved in the same operation",
-                ["root": root.description, "rule": "SH-04", "share": save.address.description])
+                ["root": root.description, "share": save.address.description]
+            ).ofSharing(rule: "SH-04", record: root.description)
         }
     }
 
@@ -28,43 +29,70 @@ extension RequestSorter {
         guard isSharing, !service.options.isSharingEnabled else { return nil }
         return CloudError(
             .permissionFailure, inner: CloudError.InnerCode.permission,
-            "Shared zone update is not enabled for container", ["record": address.description, "rule": "P-19"])
+            "Shared zone update is not enabled for container"
+        ).ofSharing(rule: "P-19", record: address.description)
     }
 
     /// What is wrong with a share, or with a record that has a share's name.
     func shareError(_ save: RecordSave) -> CloudError? {
+        let name = save.address.recordName
+        return claimError(save)?.ofSharing(
+            rule: "SH-02", record: name, root: save.sharing?.root?.recordName, share: save.isShare ? name : nil)
+    }
+
+    private func claimError(_ save: RecordSave) -> CloudError? {
         let isZoneWide = RecordName(save.address.recordName) == ShareContent.zoneWideName
         guard save.isShare else {
             guard isZoneWide else { return nil }
             return CloudError(
-                .invalidArguments, "Only the share of a whole zone has this name: choose another.",
-                ["record": save.address.recordName])
+                .invalidArguments, "Only the share of a whole zone has this name: choose another.", ["rule": "C-13"])
         }
         guard database != .public else {
             return CloudError(
-                .badDatabase, "Nothing is shared in the public database: everybody reads it.",
-                ["record": save.address.recordName, "rule": "X-21"])
+                .badDatabase, "Nothing is shared in the public database: everybody reads it.", ["rule": "X-21"])
         }
-        let count = save.sharing?.participants.count ?? 0
-        guard count <= max(service.options.participantCount, 100) + 1 else {
-            return CloudError(
-                .tooManyParticipants, "The share has more participants than it may have: remove some of them.",
-                ["limit": "\(service.options.participantCount)", "participants": "\(count)"])
-        }
+        if let error = save.sharing.flatMap({ claimSizeError($0) }) { return error }
         guard save.baseTag == nil else { return nil }
         return newShareError(save, isZoneWide: isZoneWide)
+    }
+
+    /// That a claim names more people than a share can have. Whom it names is looked up inside the transaction, before which
+    /// this is said.
+    private func claimSizeError(_ claim: ShareClaim) -> CloudError? {
+        // A share may have more participants than a limit that was lowered since.
+        let participantLimit = max(service.options.participantCount, CloudOptions().participantCount)
+        guard claim.participants.count <= participantLimit + 1 else {
+            return CloudError(
+                .tooManyParticipants, "The share has more participants than it may have: remove some of them.",
+                [
+                    "limit": "\(service.options.participantCount)", "participants": "\(claim.participants.count)",
+                    "rule": "X-10",
+                ])
+        }
+        let requesterLimit = AccessRequestVerdict.requesterLimit
+        let lists = [
+            (claim.denied, requesterLimit), (claim.blocked, requesterLimit + participantLimit),
+            (claim.unblocked, AccessRequestVerdict.blockedLimit),
+        ]
+        for (people, limit) in lists where people.count > limit {
+            return CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "More people are denied, blocked or unblocked than a share knows: name those who ask or are blocked.",
+                ["limit": "\(limit)", "people": "\(people.count)", "rule": "P-20"])
+        }
+        return nil
     }
 
     private func newShareError(_ save: RecordSave, isZoneWide: Bool) -> CloudError? {
         guard let claim = save.sharing else {
             return CloudError(
                 .invalidArguments, "A share is made with a root or a zone: a record of its type alone is none.",
-                ["record": save.address.recordName])
+                ["rule": "SH-04"])
         }
         guard (claim.root == nil) == isZoneWide else {
             return CloudError(
                 .invalidArguments, "The share of a whole zone has a name of its own, and no other share has it (C-13).",
-                ["record": save.address.recordName])
+                ["rule": "C-13"])
         }
         guard let root = claim.root else { return nil }
         guard
@@ -76,7 +104,7 @@ extension RequestSorter {
                 ["record": save.address.description, "root": root.description, "rule": "X-21"])
         }
         guard RecordName(root.recordName) != RecordName(save.address.recordName) else {
-            return CloudError(.invalidArguments, "A share is not its own root.", ["record": save.address.recordName])
+            return CloudError(.invalidArguments, "A share is not its own root.")
         }
         return NameRules.recordNameError(root.recordName)
     }

@@ -9,15 +9,19 @@ final class ShareDraft: Sendable {
     let new: ShareContent
     /// Those who are invited by this change.
     let invited: [ParticipantID]
+    /// Those of them who had asked for access.
+    let approved: [UserName]
     /// Whose the handles are by which people were invited.
     let handleOwners: [Handle: UserName]
 
     init(
-        old: ShareContent?, new: ShareContent, invited: [ParticipantID] = [], handleOwners: [Handle: UserName] = [:]
+        old: ShareContent?, new: ShareContent, invited: [ParticipantID] = [], approved: [UserName] = [],
+        handleOwners: [Handle: UserName] = [:]
     ) {
         self.old = old
         self.new = new
         self.invited = invited
+        self.approved = approved
         self.handleOwners = handleOwners
     }
 

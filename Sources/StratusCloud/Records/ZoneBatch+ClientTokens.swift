@@ -26,9 +26,10 @@ extension ZoneBatch {
         return answer
     }
 
-    /// Remembers what the client sent. Not where an item failed, which another try is to save.
+    /// Remembers what the client sent. Not where an item failed, which another try is to save, and not of somebody who
+    /// has just left: nothing of theirs stays in another's zone.
     func noteClientToken() throws {
-        guard let token = request.clientToken, errors.isEmpty else { return }
+        guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
         try ClientTokens.note(
             token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
     }

@@ -39,8 +39,8 @@ extension ZoneBatch {
                     "DELETE operation not permitted", record.cause, rule: "P-12")
             } else if let share = record.share, kept.contains(share) {
                 errors[record.cause] = CloudError(
-                    .invalidArguments, "A root is deleted whose share is saved: do one or the other.",
-                    ["record": record.name.text, "rule": "SH-11", "share": share.text])
+                    .invalidArguments, "A root is deleted whose share is saved: do one or the other."
+                ).ofSharing(rule: "SH-11", record: record.name.text, root: record.name.text, share: share.text)
             }
         }
         return errors
@@ -158,7 +158,7 @@ extension ZoneBatch {
         changes.saves += leaving
         for save in leaving { changes.causes[save.name] = save.name }
         changes.shares = (shares + leaving).compactMap { save in
-            save.share.map { ShareChange(share: save.name, old: $0.old, new: $0.new) }
+            save.share.map { ShareChange(share: save.name, old: $0.old, new: $0.new, approved: $0.approved) }
         }
         changes.shares += stopped.map { ShareChange(share: $0.name, old: $0.content, new: nil) }
         return changes

@@ -12,11 +12,15 @@ extension ZoneJudge {
         if old == nil { try checkPlace(of: item) }
         let draft: ShareDraft
         if let claim = item.save.sharing, let secrets = item.secrets {
-            draft = try revised(old, claim, secrets)
+            do { draft = try revised(old, claim, secrets) } catch let refusal as CloudError {
+                let root = old?.root?.text ?? claim.root?.recordName
+                throw refusal.ofSharing(rule: "X-22", record: item.name.text, root: root, share: item.name.text)
+            }
         } else if let old {
             draft = ShareDraft(old: old, new: old)
         } else {
-            throw CloudError(.invalidArguments, "A share says who takes part.", ["record": item.name.text])
+            throw CloudError(.invalidArguments, "A share says who takes part.")
+                .ofSharing(rule: "SH-04", record: item.name.text)
         }
         record = record.with(draft.new)
         try record.checkSize(service.options)
@@ -27,7 +31,9 @@ extension ZoneJudge {
     func leaving(_ stored: StoredRecord) throws -> JudgedSave {
         let record = stored.record
         guard let old = try record.shareContent(), let left = ShareRevision(leaving: account.userName, old) else {
-            throw AccessVerdict.denied("DELETE operation not permitted", record.name, rule: "P-13")
+            throw AccessVerdict.denied(
+                "DELETE operation not permitted", record.name, rule: "P-13", root: try record.shareContent()?.root,
+                share: record.name)
         }
         return JudgedSave(
             name: record.name, record: record.with(left.content), old: stored,
@@ -39,9 +45,8 @@ extension ZoneJudge {
         if let root = item.save.sharing?.root.map({ RecordName($0.recordName) }),
             request.saves.contains(where: { $0.name == root && $0.save.isShare })
         {
-            throw CloudError(
-                .invalidArguments, "A share is no root of another: share a record.",
-                ["record": item.name.text, "root": root.text])
+            throw CloudError(.invalidArguments, "A share is no root of another: share a record.")
+                .ofSharing(rule: "SH-02", record: item.name.text, root: root.text, share: item.name.text)
         }
         let isZoneWide = item.name == ShareContent.zoneWideName
         var capabilities: ZoneCapabilities = []
@@ -53,7 +58,9 @@ extension ZoneJudge {
         guard !capabilities.contains(isZoneWide ? .zoneWideSharing : .sharing) else { return }
         throw CloudError(
             .invalidArguments, "The zone cannot be shared in this way: save the records in another zone.",
-            ["record": item.name.text, "rule": "X-21", "zone": request.zone.address.description])
+            ["zone": request.zone.address.description]
+        ).ofSharing(
+            rule: "X-21", record: item.name.text, root: item.save.sharing?.root?.recordName, share: item.name.text)
     }
 
     private func revised(_ old: ShareContent?, _ claim: ShareClaim, _ secrets: ShareSecrets) throws -> ShareDraft {
@@ -69,7 +76,7 @@ extension ZoneJudge {
         case .refused(let error): throw error
         case .write(let revision):
             return ShareDraft(
-                old: old, new: revision.content, invited: revision.invited,
+                old: old, new: revision.content, invited: revision.invited, approved: revision.approved,
                 handleOwners: situation.handleOwners)
         }
     }
@@ -104,7 +111,8 @@ extension ZoneJudge {
         }
         guard let found = try service.accountDirectory.account(userName: UserName(name), in: reader) else {
             throw CloudError(
-                .invalidArguments, "No person has this user record: look for them by a handle.", ["userRecord": name])
+                .invalidArguments, "No person has this user record: look for them by a handle.",
+                ["rule": "X-11", "userRecord": name])
         }
         return .userRecord(found.userName)
     }

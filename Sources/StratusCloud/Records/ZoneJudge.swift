@@ -53,7 +53,7 @@ struct ZoneJudge {
             type: RecordType(save.type), name: item.name, existing: stored,
             permissions: try permissions ?? access.permissions(toCreate: RecordType(save.type)),
             caller: account.userName, userRecordOwner: owner?.userName)
-        if let refusal { throw ruled(refusal, save) }
+        if let refusal { throw try ruled(refusal, save, stored) }
         let before = stored ?? owner.map { UserRecords.unsaved(of: $0) }
         switch SaveVerdict(save, policy: request.policy, storedTag: before?.system.changeTag) {
         case .refused(let reason):
@@ -129,7 +129,8 @@ struct ZoneJudge {
         let parent = try item.save.parentName(claims)
         if stored?.share != nil {
             guard parent == nil else {
-                throw AccessVerdict.denied("WRITE operation not permitted", item.name, rule: "X-06")
+                throw AccessVerdict.denied(
+                    "WRITE operation not permitted", item.name, rule: "X-06", root: item.name, share: stored?.share)
             }
             return .asStored
         }
@@ -148,20 +149,30 @@ struct ZoneJudge {
         }
         if stored.record.type == SchemaNames.shareType { return .leave(try leaving(stored)) }
         guard stored.record.share == nil else {
-            throw AccessVerdict.denied("DELETE operation not permitted", item.name, rule: "P-12")
+            throw AccessVerdict.denied(
+                "DELETE operation not permitted", item.name, rule: "P-12", root: item.name, share: stored.record.share)
         }
         guard permissions.contains(.write) else {
-            throw AccessVerdict.denied("DELETE operation not permitted", item.name, rule: "P-10")
+            throw try ruled(AccessVerdict.denied("DELETE operation not permitted", item.name), rule: "P-10", stored)
         }
         return .delete
     }
 
-    /// A refusal with the number of the rule of sharing that it is of.
-    private func ruled(_ refusal: CloudError, _ save: RecordSave) -> CloudError {
+    private func ruled(_ refusal: CloudError, _ save: RecordSave, _ stored: StoredRecord?) throws -> CloudError {
         guard request.zone.isShared, refusal.code == .permissionFailure else { return refusal }
-        var refusal = refusal
-        refusal.fields["rule"] = save.isShare ? "X-13" : "P-10"
-        return refusal
+        return try ruled(refusal, rule: save.isShare ? "X-13" : "P-10", stored)
+    }
+
+    /// A refusal with the rule of sharing that it is of, and the share in which the caller sees the record.
+    private func ruled(_ refusal: CloudError, rule: String, _ stored: StoredRecord?) throws -> CloudError {
+        guard let zone, let stored else { return refusal.ofSharing(rule: rule) }
+        let record = stored.record
+        if record.type == SchemaNames.shareType {
+            return refusal.ofSharing(rule: rule, root: try record.shareContent()?.root?.text, share: record.name.text)
+        }
+        let membership = try zone.shareMembership(of: record.name)
+        return refusal.ofSharing(
+            rule: rule, root: membership?.root.text, share: (membership?.share ?? ShareContent.zoneWideName).text)
     }
 
     private func userRecordOwner(of name: RecordName) throws -> Account? {

@@ -146,7 +146,7 @@ struct AccessExplainer {
 
     private consuming func finished() -> AccessExplanation {
         var explanation = explanation
-        explanation.reasons.append(explanation.verdict.sentence(user.text))
+        explanation.reasons.append(explanation.verdict.sentence(user.text, exists: explanation.exists))
         return explanation
     }
 }

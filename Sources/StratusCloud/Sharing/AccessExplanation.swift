@@ -66,14 +66,16 @@ extension AccessExplanation: CustomStringConvertible {
 }
 
 extension AccessExplanation.Verdict {
-    /// The verdict as a sentence about `user`.
-    func sentence(_ user: String) -> String {
+    /// The verdict as a sentence about `user`, and a record that is there or not.
+    func sentence(_ user: String, exists: Bool) -> String {
         let all = [
             (mayRead, "read it"), (mayChange, "change it"), (mayDelete, "delete it"),
             (mayCreateBelow, "put records below it"),
         ]
         let (granted, denied) = (all.filter(\.0).map(\.1), all.filter { !$0.0 }.map(\.1))
-        if granted.isEmpty { return "So \(user) may do nothing with it, and is not told that it is there." }
+        if granted.isEmpty {
+            return "So \(user) may do nothing with it" + (exists ? ", and is not told that it is there." : ".")
+        }
         let may = "So \(user) may " + granted.joined(separator: ", ")
         return denied.isEmpty ? may + "." : may + "; but not " + denied.joined(separator: ", ") + "."
     }

@@ -1,4 +1,5 @@
-// Asking the owners of shares for access.
+// Asking the owners of shares for access. Nobody but owner and administrators may learn of it, so the share's record
+// is not saved anew: it keeps its tag, its dates and its place in the feeds, and only holds one requester more.
 
 import FoundationEssentials
 import StratusModel
@@ -16,19 +17,28 @@ extension CloudService {
         try reporting(.requestShareAccess, caller, itemCount: urls.count) { event in
             try RequestLimits.checkItemCount(urls.count, options)
             try requireSharing()
-            let account = try requireAccount(caller)
+            try requireAccount(caller)
             let answers = urls.map { url in
                 changingShare(url, as: caller, &event) { found, draw, transaction in
-                    let content = try AccessRequestVerdict.asked(
-                        in: found.content, found.verdict, by: account, id: draw.id, date: draw.date)
-                    // In the name of whoever changed the share last: only owner and administrators may know who asks.
-                    let user = found.stored.system.modified.user
-                    _ = try write(content, in: found, modifiedBy: user, draw, transaction)
-                    return ShareAnswer(value: (), hasWritten: content != found.content)
+                    try ask(for: found, draw, transaction)
                 }
             }
             event.count(answers)
             return answers
         }
+    }
+
+    /// A commit is as long as its flush, so it is made for everybody who may ask, also where it changes nothing: who is
+    /// blocked must not learn it from the clock.
+    private func ask(
+        for found: FoundShare, _ draw: ShareDraw, _ transaction: RecordTransaction
+    ) throws -> ShareAnswer<Void> {
+        let requesters = try AccessRequestVerdict.requesters(
+            of: found.content, found.verdict, askedBy: found.guest, id: draw.id, date: draw.date)
+        guard let requesters else { return ShareAnswer(value: (), hasWritten: false) }
+        let zone = try transaction.existingZone(found.place.zoneID)
+        try ShareWriter(acceptanceDirectory, to: zone, in: transaction).write(
+            requesters, of: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: found.guest.user))
+        return ShareAnswer(value: (), hasWritten: true)
     }
 }

@@ -74,12 +74,16 @@ extension CloudService {
             throw try ShareFinder(accounts: accountDirectory, reader: transaction).outsiderError(found.content)
         }
         guard found.place.container == container else {
-            throw CloudError(
-                .badContainer, "The share belongs to another container: accept it there.",
-                ["container": found.place.container.text])
+            throw found.refusal(
+                CloudError(
+                    .badContainer, "The share belongs to another container: accept it there.",
+                    ["container": found.place.container.text]), rule: "M-01")
         }
-        let content = try found.verdict.accepted(
-            in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
+        let content: ShareContent
+        do throws(CloudError) {
+            content = try found.verdict.accepted(
+                in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
+        } catch { throw found.refusal(error, rule: error.code == .tooManyParticipants ? "X-10" : "P-17") }
         let stored = try write(content, in: found, modifiedBy: found.guest.user, draw, transaction)
         return ShareAnswer(
             value: try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),

@@ -34,7 +34,7 @@ extension CloudService {
     private func metadata(
         of found: FoundShare, _ url: String, _ request: ShareMetadataRequest, in reader: RecordReader
     ) throws -> ClientShareMetadata {
-        if case .invitedOtherwise = found.verdict { throw JoinVerdict.alreadyInvited }
+        if case .invitedOtherwise = found.verdict { throw found.refusal(JoinVerdict.alreadyInvited, rule: "P-17") }
         // Nobody keeps the entry of somebody who may join: its name is never told.
         let nobody = ParticipantID("")
         guard

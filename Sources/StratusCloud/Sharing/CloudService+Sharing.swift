@@ -56,7 +56,8 @@ extension CloudService {
         guard !options.isSharingEnabled else { return }
         throw CloudError(
             .permissionFailure, inner: CloudError.InnerCode.permission,
-            "Shared zone update is not enabled for container")
+            "Shared zone update is not enabled for container"
+        ).ofSharing(rule: "P-19")
     }
 
     /// An item that may fail by itself; the store's failures are those of the request.

@@ -1,4 +1,6 @@
-// One verification of all shares: what the shares say must exist, and what of it was found.
+// One verification of all shares, which holds no more in memory than one zone's: every share is asked what must exist
+// because of it, and each of that is looked up. What is found is counted, and where more lies there than was found, each
+// entry is asked for its share, which is slow, and seldom necessary.
 
 import FoundationEssentials
 import StratusLayout
@@ -8,14 +10,14 @@ import StratusStore
 
 struct ShareCheck {
     private let reader: RecordReader
-    private let participantLimit: Int
-    /// Everybody who has an account, or whose account is being deleted.
-    private let people: Set<UserName>
     /// Deleted zones that have not let go of their shares yet.
     private let released: Set<UUID>
     private(set) var findings: [ShareFinding] = []
-    private var acceptances: [[UInt8]: ExpectedAcceptance] = [:]
-    private var urls: [[UInt8]: [UInt8]] = [:]
+    /// The keys that exist because of a share which can be read.
+    private var acceptanceCount = 0
+    private var urlCount = 0
+    /// Keys of which something was found already.
+    private var noted: Set<[UInt8]> = []
 
     /// What a share says of one acceptance, and its zone of when it can have begun.
     private struct ExpectedAcceptance {
@@ -27,19 +29,8 @@ struct ShareCheck {
         var sequence: UInt64
     }
 
-    init(_ reader: RecordReader, participantLimit: Int) throws {
+    init(_ reader: RecordReader) throws {
         self.reader = reader
-        self.participantLimit = participantLimit
-        var people: Set<UserName> = []
-        try reader.store.scan(GlobalKeys.accounts.keyRange) { _, value in
-            people.insert(try AccountEntry(decoding: value).userName)
-            return .next
-        }
-        try reader.store.scan(GlobalKeys.departures.keyRange) { key, _ in
-            people.insert(try GlobalKeys.readDepartureKey(key))
-            return .next
-        }
-        self.people = people
         released = Set(try reader.releases().map(\.identity))
     }
 
@@ -52,6 +43,7 @@ struct ShareCheck {
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, key: [UInt8], _ detail: String) {
+        noted.insert(key)
         note(kind, "\(KeyDescription(key))", detail)
     }
 
@@ -97,9 +89,7 @@ struct ShareCheck {
             }
             do {
                 let content = try ShareContentEntry(of: record).content
-                for problem in ShareInvariants.problems(of: content, at: place, participantLimit: participantLimit) {
-                    note(.invalid, place, problem)
-                }
+                for problem in ShareInvariants.problems(of: content, at: place) { note(.invalid, place, problem) }
                 shares[place] = content
             } catch let error as LayoutError where error.isCorruption {
                 note(.damaged, place, "cannot be read: \(error)")
@@ -168,64 +158,120 @@ struct ShareCheck {
         }
         for (place, content) in shares {
             for (user, part) in ShareEntries.acceptances(of: content) {
-                if !people.contains(user) { note(.stranger, place, "\(user) has accepted and has no account") }
+                if try !isKnown(user) { note(.stranger, place, "\(user) has accepted and has no account") }
                 let key = place.acceptanceKey(of: user)
-                acceptances[key] = ExpectedAcceptance(
-                    part: part, place: place, lastEnded: lastEnded[key] ?? 0, sequence: header.sequence)
+                try verify(
+                    acceptance: key,
+                    ExpectedAcceptance(
+                        part: part, place: place, lastEnded: lastEnded[key] ?? 0, sequence: header.sequence))
             }
-            for entry in ShareEntries.urlEntries(of: content, at: place)
-            where urls.updateValue(entry.value, forKey: entry.key) != nil {
-                note(.invalid, place, "the secret of a URL is another's")
-            }
+            for entry in ShareEntries.urlEntries(of: content, at: place) { try verify(url: entry) }
+        }
+    }
+
+    /// Whether somebody has an account, or is being deleted.
+    private func isKnown(_ user: UserName) throws -> Bool {
+        try reader.store.contains(GlobalKeys.identity(.userRecord, user.text))
+            || reader.store.contains(GlobalKeys.departure(of: user))
+    }
+
+    private mutating func verify(acceptance key: [UInt8], _ expected: ExpectedAcceptance) throws {
+        guard let value = try reader.store.value(forKey: key) else {
+            note(.missing, key: key, "a share says that it was accepted")
+            return
+        }
+        acceptanceCount += 1
+        guard let entry = try? AcceptanceEntry(decoding: value.span) else {
+            note(.damaged, key: key, "cannot be read")
+            return
+        }
+        let place = expected.place
+        let found = AcceptedPart(role: entry.role, permission: entry.permission, participant: entry.participant)
+        if found != expected.part { note(.wrong, key: key, "the share says something else of the participant") }
+        if entry.container != place.container || entry.owner != place.owner || entry.zone != place.zone {
+            note(.wrong, key: key, "the share lies in another zone")
+        }
+        if entry.since == 0 || entry.since > expected.sequence || entry.since < expected.lastEnded {
+            note(.wrong, key: key, "it began at \(entry.since), ahead of the zone or before the last one ended")
+        }
+    }
+
+    private mutating func verify(url expected: IndexEntry) throws {
+        let key = expected.key
+        guard let value = try reader.store.value(forKey: key) else {
+            let text = ValueDescription.text(of: expected.value, forKey: key)
+            note(.missing, key: key, "the URL leads nowhere: \(text)")
+            return
+        }
+        if value == expected.value {
+            urlCount += 1
+        } else if (try? ShareURLEntry(decoding: value.span)) == nil {
+            note(.damaged, key: key, "cannot be read")
+        } else {
+            note(.wrong, key: key, "the URL is that of another share")
         }
     }
 
     // MARK: What lies outside the zones
 
-    mutating func verifyAcceptances() throws {
+    /// Finds the acceptances and URLs that exist because of no share. After all zones.
+    mutating func verifyDangling() throws {
+        var (acceptances, urls) = (0, 0)
+        try reader.store.scan(GlobalKeys.acceptances.keyRange) { key, _ in
+            if try !released.contains(GlobalKeys.readAcceptanceKey(key).zone) { acceptances += 1 }
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.shareURLs.keyRange) { key, value in
+            let entry = try? ShareURLEntry(decoding: value)
+            if entry.map({ !released.contains($0.zoneIdentity) }) ?? true { urls += 1 }
+            return .next
+        }
+        if acceptances != acceptanceCount { try verifyAcceptances() }
+        if urls != urlCount { try verifyURLs() }
+    }
+
+    private mutating func verifyAcceptances() throws {
         try reader.store.scan(GlobalKeys.acceptances.keyRange) { key, value in
             let parts = try GlobalKeys.readAcceptanceKey(key)
             let bytes = [UInt8](copying: key)
-            let expected = acceptances.removeValue(forKey: bytes)
+            guard !released.contains(parts.zone), !noted.contains(bytes) else { return .next }
             guard let entry = try? AcceptanceEntry(decoding: value) else {
                 note(.damaged, key: bytes, "cannot be read")
                 return .next
             }
-            guard let expected else {
-                if !released.contains(parts.zone) { note(.dangling, key: bytes, "no share says that it was accepted") }
-                return .next
-            }
-            let place = expected.place
-            let found = AcceptedPart(role: entry.role, permission: entry.permission, participant: entry.participant)
-            if found != expected.part { note(.wrong, key: bytes, "the share says something else of the participant") }
-            if entry.container != place.container || entry.owner != place.owner || entry.zone != place.zone {
-                note(.wrong, key: bytes, "the share lies in another zone")
-            }
-            if entry.since == 0 || entry.since > expected.sequence || entry.since < expected.lastEnded {
-                note(.wrong, key: bytes, "it began at \(entry.since), ahead of the zone or before the last one ended")
+            let place = SharePlace(
+                container: entry.container, owner: entry.owner, zone: entry.zone, zoneIdentity: parts.zone,
+                share: parts.share)
+            if content(at: place).map({ ShareEntries.acceptances(of: $0)[parts.user] == nil }) ?? true {
+                note(.dangling, key: bytes, "no share says that it was accepted")
             }
             return .next
         }
-        for key in acceptances.keys { note(.missing, key: key, "a share says that it was accepted") }
     }
 
-    mutating func verifyURLs() throws {
+    private mutating func verifyURLs() throws {
         try reader.store.scan(GlobalKeys.shareURLs.keyRange) { key, value in
             let bytes = [UInt8](copying: key)
-            let expected = urls.removeValue(forKey: bytes)
+            guard !noted.contains(bytes) else { return .next }
             guard let entry = try? ShareURLEntry(decoding: value) else {
                 note(.damaged, key: bytes, "cannot be read")
                 return .next
             }
-            if let expected {
-                if entry.encoded() != expected { note(.wrong, key: bytes, "the URL is that of another share") }
-            } else if !released.contains(entry.zoneIdentity) {
+            guard !released.contains(entry.zoneIdentity) else { return .next }
+            let place = SharePlace(entry)
+            let entries = content(at: place).map { ShareEntries.urlEntries(of: $0, at: place) } ?? []
+            if !entries.contains(where: { $0.key == bytes }) {
                 note(.dangling, key: bytes, "no share has a URL with this secret")
             }
             return .next
         }
-        for (key, value) in urls {
-            note(.missing, key: key, "the URL leads nowhere: \(ValueDescription.text(of: value, forKey: key))")
-        }
+    }
+
+    /// What a share holds; nil where there is none that can be read.
+    private func content(at place: SharePlace) -> ShareContent? {
+        guard let listing = try? reader.listing(of: place.zoneID), listing.entry.identity == place.zoneIdentity,
+            let record = try? reader.zone(place.zoneID)?.record(place.share)?.record
+        else { return nil }
+        return try? ShareContentEntry(of: record).content
     }
 }

@@ -2,7 +2,9 @@
 //
 // Whoever may not know that a share exists must not learn it from how long the answer takes either (M-04, X-18). So every
 // URL takes the same way through the store, and where there is nothing, nothing is looked for all the same: the URL's
-// entry, the database, the zone, the share's record with its chunks. Four reads, none of them from a cache.
+// entry, the database, the zone, the share's record with its chunks. Four reads, none of them from a cache. Of the record
+// only who takes part is decoded before it is known what the caller is to the share, and for an outsider nothing else is.
+// What is left of a difference is the time in which the bytes of a share are read and those of nothing are not.
 
 import FoundationEssentials
 import StratusLayout
@@ -13,6 +15,7 @@ import StratusStore
 /// A share that was found by a URL, and what the caller is to it.
 struct FoundShare {
     let place: SharePlace
+    /// Without the fields that anybody may set where the caller may not know of the share.
     let stored: StoredRecord
     let content: ShareContent
     let guest: ShareGuest
@@ -23,6 +26,11 @@ struct FoundShare {
         place.owner == guest.user
             ? ZoneAddress(zoneName: place.zone.text)
             : ZoneAddress(zoneName: place.zone.text, ownerName: place.owner.text)
+    }
+
+    /// A refusal of somebody who may know of the share.
+    func refusal(_ error: CloudError, rule: String) -> CloudError {
+        error.ofSharing(rule: rule, record: place.share.text, root: content.root?.text, share: place.share.text)
     }
 }
 
@@ -53,14 +61,16 @@ struct ShareFinder {
         guard !value.isEmpty else { throw Self.damaged(key) }
         let bytes = try RecordChunks.join(value)
         guard try !RecordCodec.isTombstone(bytes.span) else { throw Self.damaged(key) }
-        let stored = try RecordCodec.decode(place.share, bytes.span)
-        guard let content = try stored.record.shareContent(), content.isReached(by: token, entry.participant) else {
+        let probe = try RecordCodec.decode(place.share, bytes.span, fields: .only([ShareContent.fieldKey]))
+        guard let content = try probe.record.shareContent(), content.isReached(by: token, entry.participant) else {
             throw Self.damaged(key)
         }
         let guest = ShareGuest(account)
+        let verdict = JoinVerdict(content, guest: guest, oneTime: entry.participant)
+        let isSecret = verdict == .outsider && !content.allowsAccessRequests
         return FoundShare(
-            place: place, stored: stored, content: content, guest: guest,
-            verdict: JoinVerdict(content, guest: guest, oneTime: entry.participant))
+            place: place, stored: isSecret ? probe : try RecordCodec.decode(place.share, bytes.span), content: content,
+            guest: guest, verdict: verdict)
     }
 
     /// The answer to an outsider. Whose addresses the others are is looked up only where the share may be known.

@@ -1,12 +1,13 @@
 // What holds for the content of every share, whoever has written it: (content, where it lies) → what is wrong with it.
+// How many people may take part is the host's to say, and change: what one server has let in is no damage.
 
 import StratusModel
 
 enum ShareInvariants {
     /// What is wrong with a share's content by itself; nothing of a sound one.
-    static func problems(of content: ShareContent, at place: SharePlace, participantLimit: Int) -> [String] {
-        ownerProblems(content, place) + participantProblems(content, limit: participantLimit)
-            + publicProblems(content) + petitionerProblems(content)
+    static func problems(of content: ShareContent, at place: SharePlace) -> [String] {
+        ownerProblems(content, place) + participantProblems(content) + publicProblems(content)
+            + petitionerProblems(content)
     }
 
     private static func ownerProblems(_ content: ShareContent, _ place: SharePlace) -> [String] {
@@ -28,11 +29,8 @@ enum ShareInvariants {
         return problems
     }
 
-    private static func participantProblems(_ content: ShareContent, limit: Int) -> [String] {
+    private static func participantProblems(_ content: ShareContent) -> [String] {
         var problems: [String] = []
-        if content.participants.count > limit + 1 {
-            problems.append("there are \(content.participants.count - 1) participants, and may be \(limit) (X-10)")
-        }
         var ids: Set<ParticipantID> = []
         var users: Set<UserName> = []
         var handles: Set<Handle> = []
@@ -47,7 +45,8 @@ enum ShareInvariants {
                 problems.append("the participant \(id) has accepted and is nobody")
             }
             switch participant.invitation {
-            case .handle(let handle) where !handles.insert(handle).inserted:
+            // An address by which somebody has accepted may be another's by now, who is invited by it too.
+            case .handle(let handle) where participant.status == .pending && !handles.insert(handle).inserted:
                 problems.append("the participant \(id) is invited by an address of another")
             case .userRecord where participant.user == nil:
                 problems.append("the participant \(id) is invited by user record and is nobody")

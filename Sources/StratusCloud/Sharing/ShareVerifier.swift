@@ -50,27 +50,22 @@ package struct ShareFinding: Hashable, Sendable, CustomStringConvertible {
 /// Verifies the shares of a store.
 package struct ShareVerifier: Sendable {
     private let engine: RecordEngine
-    private let participantLimit: Int
 
-    package init(engine: RecordEngine, participantLimit: Int = CloudOptions().participantCount) {
-        self.engine = engine
-        self.participantLimit = participantLimit
-    }
+    package init(engine: RecordEngine) { self.engine = engine }
 
     /// Compares all shares with what exists because of them, in one snapshot.
     ///
     /// Throws what reading the store throws; damage of single shares and entries is among the findings.
     package func findings() throws -> [ShareFinding] {
         try engine.read { reader in
-            var check = try ShareCheck(reader, participantLimit: participantLimit)
+            var check = try ShareCheck(reader)
             for database in try reader.databases() {
                 for listing in try reader.zones(in: database.id) {
                     let id = ZoneID(database: database.id, name: listing.name)
                     try check.verify(reader.existingZone(id), identity: listing.entry.identity)
                 }
             }
-            try check.verifyAcceptances()
-            try check.verifyURLs()
+            try check.verifyDangling()
             return check.findings.sorted { "\($0)" < "\($1)" }
         }
     }
@@ -79,8 +74,6 @@ package struct ShareVerifier: Sendable {
 extension CloudService {
     /// What is not as it should be with the shares.
     package func verifyShares() throws -> [ShareFinding] {
-        try ShareVerifier(
-            engine: engine, participantLimit: max(options.participantCount, CloudOptions().participantCount)
-        ).findings()
+        try ShareVerifier(engine: engine).findings()
     }
 }

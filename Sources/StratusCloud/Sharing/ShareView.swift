@@ -73,17 +73,28 @@ struct ShareView {
         // Who has accepted is known to all; who has not, to the world only if they want to be found (P-03).
         let isNamed = participant.status == .accepted || participant.id == own || account?.isDiscoverable == true
         return ClientIdentity(
-            lookup: managesShare || participant.id == own ? participant.lookup : nil,
+            lookup: managesShare || participant.id == own ? lookup(of: participant, account) : nil,
             userName: participant.user.map(shown), name: isNamed ? account?.name : nil,
             hasAccount: people.hasAccount(participant))
     }
 
+    /// An address that has changed hands since its person accepted leads to somebody else: it is not told.
+    private func lookup(of participant: ShareParticipant, _ account: Account?) -> IdentityLookup? {
+        guard let user = participant.user, let handle = participant.invitation?.handle, let account,
+            !account.handles.contains(handle)
+        else { return participant.lookup }
+        return .userRecord(user.text)
+    }
+
+    /// Whoever is invited by what is told here must be the person who has asked, whoever owns the address by now.
     private func shown(_ petitioner: SharePetitioner, _ people: SharePeople) -> ClientPetitioner {
-        ClientPetitioner(
+        let account = people.accounts[petitioner.user]
+        let handle = petitioner.handle.flatMap { account?.handles.contains($0) == true ? $0 : nil }
+        return ClientPetitioner(
             id: petitioner.id.text,
             identity: ClientIdentity(
-                lookup: petitioner.handle.map { IdentityLookup($0) } ?? .userRecord(petitioner.user.text),
-                userName: shown(petitioner.user), name: people.accounts[petitioner.user]?.name,
+                lookup: handle.map { IdentityLookup($0) } ?? .userRecord(petitioner.user.text),
+                userName: shown(petitioner.user), name: account?.name,
                 hasAccount: people.hasAccount(petitioner.user)))
     }
 

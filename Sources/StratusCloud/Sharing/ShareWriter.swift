@@ -16,11 +16,14 @@ package struct ShareChange: Hashable, Sendable {
     package var share: RecordName
     package var old: ShareContent?
     package var new: ShareContent?
+    /// Who had asked for access, and is invited by this change.
+    package var approved: [UserName]
 
-    package init(share: RecordName, old: ShareContent?, new: ShareContent?) {
+    package init(share: RecordName, old: ShareContent?, new: ShareContent?, approved: [UserName] = []) {
         self.share = share
         self.old = old
         self.new = new
+        self.approved = approved
     }
 }
 
@@ -72,7 +75,9 @@ package struct ShareWriter {
                 throw CloudError(.badDatabase, "Records are shared in private databases alone.")
             }
             try append(change, at: place, sequence, stamp, to: &settlement)
-            for event in ShareEvents.between(change.old, change.new, share: change.share, stamp: stamp) {
+            for event in ShareEvents.between(
+                change.old, change.new, approved: change.approved, share: change.share, stamp: stamp)
+            {
                 let index = eventCounts[sequence, default: 0]
                 eventCounts[sequence] = index + 1
                 settlement.entries.append(
@@ -81,6 +86,7 @@ package struct ShareWriter {
                         value: ShareEventEntry(event).encoded()))
             }
         }
+        settlement.deleted += try clientTokens(leftBy: settlement.deleted, in: plan.header.identity)
         return settlement
     }
 
@@ -119,6 +125,39 @@ package struct ShareWriter {
         return saved
     }
 
+    /// Gives a share that is there other requesters, and nothing else: the record is as new as before. The trail tells of
+    /// it, behind what happened with the zone's last change.
+    ///
+    /// Throws `corruption` where the store contradicts `stored`.
+    package func write(
+        _ requesters: [SharePetitioner], of old: ShareContent, in stored: StoredRecord, stamp: Stamp
+    ) throws {
+        var content = old
+        content.requesters = requesters
+        try transaction.rewrite(
+            StoredRecord(record: stored.record.with(content), system: stored.system), in: zone.id)
+        let events = ShareEvents.between(old, content, share: stored.record.name, stamp: stamp)
+        guard !events.isEmpty else { return }
+        let sequence = try zone.header().sequence
+        var index = try nextEventIndex(at: sequence)
+        for event in events {
+            try transaction.set(
+                zone.keys.shareEvent(sequence: sequence, index: index), to: ShareEventEntry(event).encoded())
+            index += 1
+        }
+    }
+
+    /// The place behind what the trail tells of the zone's last change.
+    private func nextEventIndex(at sequence: UInt64) throws -> UInt64 {
+        var next: UInt64 = 0
+        try zone.store.scan(zone.keys.shareEvents.keyRange, .backward, limit: 1) { key, _ in
+            let parts = try zone.keys.readShareEventKey(key)
+            if parts.sequence == sequence { next = parts.index + 1 }
+            return .stop
+        }
+        return next
+    }
+
     /// The secret of a root's URL, or of the whole zone's; nil where it was never shared.
     package func token(of root: RecordName?) throws -> ShareToken? { try Self.token(of: root, in: zone) }
 
@@ -153,6 +192,23 @@ package struct ShareWriter {
         guard change.old == nil, let new = change.new, try token(of: new.root) != new.token else { return }
         settlement.entries.append(
             IndexEntry(key: zone.keys.shareToken(new.root), value: ShareTokenEntry(token: new.token).encoded()))
+    }
+
+    /// What the clients of people have left in the zone who see nothing of it any more: nobody is charged for it.
+    private func clientTokens(leftBy deleted: [[UInt8]], in zoneIdentity: UUID) throws -> [[UInt8]] {
+        let gone = Set(deleted)
+        var keys: [[UInt8]] = []
+        for user in Set(deleted.compactMap { try? GlobalKeys.readAcceptanceKey($0.span).user }).sorted() {
+            let key = zone.keys.clientToken(of: user)
+            guard try transaction.store.contains(key) else { continue }
+            var isElsewhere = false
+            try transaction.store.scan(GlobalKeys.acceptances(of: user, zone: zoneIdentity).keyRange) { other, _ in
+                isElsewhere = !gone.contains([UInt8](copying: other))
+                return isElsewhere ? .stop : .next
+            }
+            if !isElsewhere { keys.append(key) }
+        }
+        return keys
     }
 }
 

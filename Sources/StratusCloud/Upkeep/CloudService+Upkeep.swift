@@ -29,7 +29,8 @@ extension CloudService {
     /// Does one round of upkeep: it finishes indexes, and frees what deleted zones, deleted accounts, expired history and
     /// orphaned assets take.
     ///
-    /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09).
+    /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09). Long
+    /// trails of shares are cut to `shareEventCount` then.
     /// Nil leaves the history alone: looking for what has expired costs some reads for each zone of the store.
     ///
     /// Throws the store's errors, and `corruption` where the assets of a deleted zone are counted wrongly, with everything
@@ -71,6 +72,7 @@ extension CloudService {
             let zones = try engine.read { try $0.zones(in: database).map(\.name) }
             for name in zones where pace.shouldContinue() {
                 let zone = ZoneID(database: database, name: name)
+                if database.scope == .private { try trimShareTrail(of: zone, shouldContinue: pace.shouldContinue) }
                 guard let sequence = try newestExpiredSequence(of: zone, before: limit) else { continue }
                 do {
                     _ = try engine.purgeHistory(of: zone, upTo: sequence) { _ in pace.shouldContinue() }

@@ -100,7 +100,9 @@ extension CKAllowedSharingOptions {
         switch permission {
         case .readOnly: option = .readOnly
         case .readWrite: option = .readWrite
-        case .none, .unknown: return
+        case .none: return
+        // What it comes to is the server's to say, so nobody has allowed it.
+        case .unknown: throw Self.notAllowed("the permission \(permission)")
         }
         guard allowedParticipantPermissionOptions.contains(option) else {
             throw Self.notAllowed("the permission \(permission)")

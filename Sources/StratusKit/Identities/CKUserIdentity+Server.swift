@@ -36,6 +36,13 @@ extension CKUserIdentity {
         if let userRecordID { return .user(UserName(userRecordID.recordName)) }
         return lookupInfo?.canonicalKey
     }
+
+    /// Whether both are known by their user records, and are two people: whatever address led to them. Whose record
+    /// `__defaultOwner__` is depends on who was told, which is not known here.
+    func isKnownToDiffer(from other: CKUserIdentity) -> Bool {
+        guard let own = userRecordID?.recordName, let others = other.userRecordID?.recordName else { return false }
+        return own != others && own != CKCurrentUserDefaultName && others != CKCurrentUserDefaultName
+    }
 }
 
 /// A person, as far as one can be told from others (C-18).

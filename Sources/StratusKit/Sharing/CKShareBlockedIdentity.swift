@@ -1,5 +1,5 @@
-// Somebody who may not ask for access to a share. Top-level, because Foundation on Linux cannot archive nested classes; clients say
-// `CKShare.BlockedIdentity`.
+// Somebody who may not ask for access to a share. Top-level, because Foundation on Linux cannot archive nested classes;
+// clients say `CKShare.BlockedIdentity`.
 //
 // Invariant: immutable.
 

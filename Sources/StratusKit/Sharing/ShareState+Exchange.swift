@@ -136,6 +136,7 @@ extension CKShareParticipant {
     fileprivate func isMeant(by participant: ClientParticipant) -> Bool {
         let key = userIdentity.lookupInfo?.canonicalKey ?? userIdentity.canonicalKey
         let identity = CKUserIdentity(participant.identity)
+        guard !userIdentity.isKnownToDiffer(from: identity) else { return false }
         return key != nil && (key == identity.lookupInfo?.canonicalKey || key == identity.canonicalKey)
     }
 }

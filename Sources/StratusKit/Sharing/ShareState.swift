@@ -213,6 +213,9 @@ extension ShareState {
 }
 
 extension CKShareParticipant {
-    /// Whether adding one updates the other (C-16): also where only one of them is known by user record.
-    fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool { isEqual(other) || hasSameLookup(as: other) }
+    /// Whether adding one updates the other (C-16): also where only one of them is known by user record. Where both are,
+    /// that alone decides, for an address may have changed hands.
+    fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool {
+        isEqual(other) || !userIdentity.isKnownToDiffer(from: other.userIdentity) && hasSameLookup(as: other)
+    }
 }

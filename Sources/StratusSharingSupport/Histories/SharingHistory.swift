@@ -1,5 +1,5 @@
 // A history of sharing: what four people do, step by step, as plain values. It can be printed and read again
-// (`SharingHistory+Text`), cut down (`SharingShrinker`) and carried out against a store (`SharingRunner`).
+// (`SharingHistory+Text`), cut down (`StepShrinker`) and carried out against a store (`SharingRunner`).
 //
 // People and zones are numbers. Records are named by letters, a share of a record
 // by a name that no other share of the history has.

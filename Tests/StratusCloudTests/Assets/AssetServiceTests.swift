@@ -158,6 +158,41 @@ struct AssetServiceTests {
         #expect(cloudErrorCode { try copy(asset, as: nobody) } == .notAuthenticated)
     }
 
+    @Test("[X-27][D-03] a participant copies what the share covers, and nothing else of a zone that they see")
+    func hiddenRecords() throws {
+        try service.addHandle(.email("bob@example.com"), to: #require(bob.account))
+        let covered = try content(of: try save("file", ["a": file(1)]).get())
+        let hidden = try content(of: try save("top", ["a": file(2)]).get())
+        func record(_ name: String, parent: String?) throws -> RecordSave {
+            let request = FetchRecordsRequest(addresses: [address(name)])
+            let fetched = try service.fetchRecords(request, as: alice, in: .private).records[0].get()
+            return RecordSave.change(fetched).with(parent: parent)
+        }
+        let folder = RecordSave.new("folder", in: Self.zone, parent: "top")
+        let share = RecordSave.share(
+            "Share", root: "folder", with: [.email("bob@example.com", .readOnly)], in: Self.zone)
+        let saves = [folder, share, try record("file", parent: "folder")]
+        let answers = try service.modifyRecords(ModifyRecordsRequest(saves: saves), as: alice, in: .private)
+        let url = try #require(try answers.saves.map { try $0.get() }[1].sharing?.url)
+        _ = try service.acceptShares([url], as: bob)[0].get()
+        let notes = ZoneAddress(zoneName: Self.zone.zoneName, ownerName: try service.userName(of: alice).text)
+        #expect(try copy(covered, of: "file", zone: notes, as: bob, .shared) == [UInt8](repeating: 1, count: 101))
+        let refused: [() throws -> [UInt8]?] = [
+            // Of a hidden record, through one that is seen, and of one that is not there.
+            { try copy(hidden, of: "top", zone: notes, as: bob, .shared) },
+            { try copy(hidden, of: "file", zone: notes, as: bob, .shared) },
+            { try copy(hidden, of: "none", zone: notes, as: bob, .shared) },
+        ]
+        let errors = refused.map { body in cloudError { _ = try body() } }
+        #expect(errors.map { $0?.code } == [.assetNotAvailable, .assetNotAvailable, .assetNotAvailable])
+        #expect(Set(errors.map { $0?.message }).count == 1)
+        #expect(try copy(hidden, of: "top") != nil)
+        // What moves out of the share is hidden at once.
+        let moved = ModifyRecordsRequest(saves: [try record("file", parent: nil)])
+        _ = try service.modifyRecords(moved, as: alice, in: .private).saves[0].get()
+        #expect(cloudErrorCode { try copy(covered, of: "file", zone: notes, as: bob, .shared) } == .assetNotAvailable)
+    }
+
     @Test("[X-22][X-27] a content is had through a field that holds it, and why it is not is not said")
     func claimedPlaces() throws {
         let asset = try content(of: try save("r", ["a": file(3), "b": file(0)]).get())

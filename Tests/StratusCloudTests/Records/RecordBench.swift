@@ -13,11 +13,22 @@ import Testing
 /// A clock that stands still until it is moved.
 final class BenchClock: CloudClock {
     private let seconds = Locked(0.0)
+    private let nextLook = Locked<(@Sendable () -> Void)?>(nil)
 
-    var now: Date { Date(timeIntervalSinceReferenceDate: 700_000_000 + seconds.value) }
+    var now: Date {
+        let action = nextLook.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        action?()
+        return Date(timeIntervalSinceReferenceDate: 700_000_000 + seconds.value)
+    }
     var uptimeSeconds: Double { seconds.value }
 
     func advance(bySeconds count: Double) { seconds.withLock { $0 += count } }
+
+    /// Runs `action` when somebody asks next what time it is.
+    func onNextLook(_ action: @escaping @Sendable () -> Void) { nextLook.withLock { $0 = action } }
 }
 
 /// Identifiers from a seed.

@@ -165,6 +165,7 @@ struct AccessExplanationTests {
         #expect(own.reasons.last == "So \(alice) may read it, change it, delete it, put records below it.")
         let gone = try world.explain("nothing", bench.bob)
         #expect(!gone.exists && gone.reasons.first == "There is no record nothing in the zone.")
+        #expect(gone.reasons.last?.contains("told") == false)
         let nobody = try bench.service.explainAccess(to: "leaf", in: world.zone, for: "_nobody")
         #expect(nobody.reasons.first == "Nobody has the user record _nobody: the account does not exist.")
         #expect(nobody.verdict == AccessExplanation.Verdict())

@@ -93,7 +93,9 @@ struct AlreadySharedTests {
         let nested = try bench.modify([
             .change(a), .change(c), .share("A", root: "a"), .share("C", root: "c"),
         ]).saves
-        #expect(nested.filter { $0.code == .alreadyShared }.count >= 1)
+        #expect(nested.contains { $0.code == .alreadyShared } && nested.allSatisfy { $0.code != nil })
+        for name in ["A", "C"] { #expect(try !bench.exists(.note(name))) }
+        for name in ["a", "c"] { #expect(try bench.fetch(.note(name)).get().share == nil) }
         let twice = try bench.modify([.change(a), .share("A", root: "a"), .share("B", root: "a")]).saves
         #expect(twice.map(\.code) == [.batchRequestFailed, .batchRequestFailed, .alreadyShared])
         let alone = try bench.modify(

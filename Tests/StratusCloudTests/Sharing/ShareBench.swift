@@ -82,14 +82,14 @@ extension RecordBench {
     /// Changes who takes part.
     @discardableResult
     func change(
-        _ name: String, by account: Account? = nil, _ body: (inout ShareClaim) -> Void
+        _ name: String, by account: Account? = nil, _ body: (inout ShareClaim) throws -> Void
     ) throws -> Result<ClientRecord, CloudError> {
         let isOwner = account == nil || account?.id == alice.id
         let database = isOwner ? DatabaseSelector.private : .shared
         let record = try fetch(isOwner ? .note(name) : shared(name), by: account, in: database).get()
         var save = RecordSave.change(record)
         var claim = try #require(record.sharing).claim
-        body(&claim)
+        try body(&claim)
         save.sharing = claim
         let answer = try modify([save], by: account, in: database).saves[0]
         #expect(try shareFindings().isEmpty)

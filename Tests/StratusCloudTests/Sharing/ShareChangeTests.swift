@@ -239,13 +239,13 @@ struct ShareChangeTests {
         let share = try bench.share("root", as: "Share", publicPermission: .readWrite)
         _ = try bench.accept(share, by: bench.bob).get()
         _ = try bench.accept(share, by: carol).get()
-        let private_ = try bench.change("Share") { claim in
+        let withdrawn = try bench.change("Share") { claim in
             claim.publicPermission = ParticipantPermission.none
             let place = claim.participants.firstIndex { $0.permission == .readWrite && $0.role == .publicUser }
             if let place { claim.participants[place].isAdded = true }
         }.get()
-        #expect(private_.sharing?.participants.map(\.role) == [.owner, .privateUser])
-        #expect(private_.sharing?.participants[1].status == .accepted)
+        #expect(withdrawn.sharing?.participants.map(\.role) == [.owner, .privateUser])
+        #expect(withdrawn.sharing?.participants[1].status == .accepted)
         #expect(try bench.seen(["root"], by: bench.bob) == ["root"])
         #expect(try bench.seen(["root"], by: carol).isEmpty)
         #expect(try bench.accept(share, by: carol).code == .unknownItem)

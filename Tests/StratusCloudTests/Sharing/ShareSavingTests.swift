@@ -43,8 +43,8 @@ struct ShareSavingTests {
             }
             #expect(error.code == .invalidArguments)
             #expect(
-                error.message
-                    == "An added share is being saved without its rootRecord being saved in the same operation")
+                error.message.hasPrefix(
+                    "An added share is being saved without its rootRecord being saved in the same operation"))
         }
         #expect(try !bench.exists(.note("other")))
         try bench.shareNotes()
@@ -97,7 +97,7 @@ struct ShareSavingTests {
     func switchedOff() throws {
         let bench = try RecordBench.forSharing { $0.isSharingEnabled = false }
         let saves = try bench.modify([.new("r"), .share("S", root: "r")], atomic: false).saves
-        #expect(saves[1].error?.message == "Shared zone update is not enabled for container")
+        #expect(saves[1].error?.message.hasPrefix("Shared zone update is not enabled for container") == true)
         #expect(saves[1].error?.code == .permissionFailure && saves[1].error?.innerCode == 2007)
         let other = try bench.modify([.new(bench.shared("a"))], by: bench.bob, in: .shared).saves[0]
         #expect(other.code == .permissionFailure)

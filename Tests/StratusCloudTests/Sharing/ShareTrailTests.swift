@@ -37,10 +37,10 @@ struct ShareTrailTests {
     }
 
     private static func kinds(
-        _ old: ShareContent?, _ new: ShareContent?, by actor: UserName = "_owner"
+        _ old: ShareContent?, _ new: ShareContent?, by actor: UserName = "_owner", approved: [UserName] = []
     ) -> [ShareEventKind] {
         let stamp = Stamp(date: date, user: actor)
-        let events = ShareEvents.between(old, new, share: "share", stamp: stamp)
+        let events = ShareEvents.between(old, new, approved: approved, share: "share", stamp: stamp)
         for event in events {
             #expect(event.actor == actor && event.date == date && event.share == "share" && event.root == "root")
         }
@@ -74,10 +74,32 @@ struct ShareTrailTests {
         #expect(Self.kinds(with(member), Self.share(blocked: ["_bob"])) == [.blocked])
         #expect(Self.kinds(Self.share(blocked: ["_bob"]), Self.share()) == [.unblocked])
         #expect(Self.kinds(Self.share(asking: ["_bob"]), with(member)) == [.joined])
-        // By the address under which the requester can be invited.
-        var invited = Self.participant("place")
-        invited.invitation = .handle(.email("_bob@x"))
-        #expect(Self.kinds(Self.share(asking: ["_bob"]), with(invited)) == [.invited])
+        // Who is invited is not always told by the address: the decision says whom it lets in.
+        let (asked, invited) = (Self.share(asking: ["_bob"]), with(Self.participant("place")))
+        #expect(Self.kinds(asked, invited, approved: ["_bob"]) == [.invited])
+        #expect(Self.kinds(asked, invited) == [.invited, .requestDenied])
+    }
+
+    @Test(
+        "[P-20] who has asked is approved and not denied, by whatever address they are invited",
+        arguments: [IdentityLookup.email("bob@example.com"), .email("robert@example.com"), .phone("+49301234"), nil])
+    func approved(lookup: IdentityLookup?) throws {
+        let town = try ShareTown()
+        for handle in [Handle.email("robert@example.com"), .phone("+49301234")] {
+            try town.service.addHandle(handle, to: town.bob.id)
+        }
+        let share = try town.share { $0.allowsAccessRequests = true }
+        for account in [town.bob, town.carol] { try town.ask(share.url, as: account).get() }
+        _ = try town.bench.change("Share-folder") { claim in
+            let lookup = lookup ?? .userRecord(town.bob.userName.text)
+            claim.participants.append(
+                ParticipantClaim(id: "new", lookup: lookup, role: .privateUser, permission: .readOnly, isAdded: true))
+            claim.denied = [try #require(try town.content(share).requesters.last?.id.text)]
+        }.get()
+        #expect(try town.content(share).participants.last?.isApprovedRequester == true)
+        let events = try town.events().dropFirst(3)
+        #expect(events.map(\.kind) == [.invited, .requestDenied])
+        #expect(events.last?.user == town.carol.userName)
     }
 
     @Test("events tell who it was about, and what was before and after")

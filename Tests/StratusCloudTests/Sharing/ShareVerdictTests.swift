@@ -190,7 +190,7 @@ struct ShareVerdictTests {
         let place = SharePlace(
             container: "c", owner: "_owner", zone: "z",
             zoneIdentity: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), share: "share")
-        let problems = ShareInvariants.problems(of: content, at: place, participantLimit: 100)
+        let problems = ShareInvariants.problems(of: content, at: place)
         return problems.first
     }
 }

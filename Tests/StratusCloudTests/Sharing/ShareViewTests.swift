@@ -42,8 +42,9 @@ struct ShareViewTests {
         var people = SharePeople()
         for name in ["owner", "admin", "member", "named", "used", "asking", "blocked"] {
             let user = UserName("_" + name)
+            let handle = name == "asking" ? Handle.phone("123") : .email("\(name)@x")
             people.accounts[user] = Account(
-                id: AccountID(name), externalID: nil, userName: user, name: PersonName(given: name),
+                id: AccountID(name), externalID: nil, userName: user, handles: [handle], name: PersonName(given: name),
                 standing: name == "used" ? .suspended : .good, isDiscoverable: name != "named", created: date)
         }
         people.reachableHandles = [.email("coming@x")]
@@ -114,6 +115,18 @@ struct ShareViewTests {
             #expect(share.participants.allSatisfy { $0.oneTimeURL == nil })
         }
         #expect(Self.share(nil).currentUserID == nil)
+    }
+
+    @Test("[P-03][P-20] an address that is its person's no more is told to nobody")
+    func movedHandles() {
+        var people = Self.people
+        for user: UserName in ["_member", "_asking"] { people.accounts[user]?.handles = [] }
+        let view = ShareView(Self.content, zone: Self.zone, viewer: "_owner", urlBase: "https://x/").share(people)
+        #expect(view.participants[2].identity.lookup == .userRecord("_member"))
+        #expect(view.requesters.map(\.identity.lookup) == [.userRecord("_asking")])
+        people.accounts["_asking"] = nil
+        let gone = ShareView(Self.content, zone: Self.zone, viewer: "_owner", urlBase: "https://x/").share(people)
+        #expect(gone.requesters.map(\.identity.lookup) == [.userRecord("_asking")])
     }
 
     @Test("[X-14] public users are shown with the public permission")

@@ -104,6 +104,7 @@ import Testing
             await code { try await store.invite(bob, to: id, in: container, permission: .readWrite, allowing: readers) }
                 == .notAllowed)
         #expect(await code { try await store.invite(bob, to: id, in: container, role: .administrator) } == .notAllowed)
+        #expect(await code { try await store.invite(bob, to: id, in: container, permission: .unknown) } == .notAllowed)
         #expect(
             await code { try await store.setPublicPermission(.readOnly, of: id, in: container, allowing: readers) }
                 == .notAllowed)

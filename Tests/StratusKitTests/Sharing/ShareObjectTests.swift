@@ -142,6 +142,22 @@ import Testing
         #expect(share.claim?.participants.last?.isAdded == true)
     }
 
+    @Test("[C-16] two people who are known by their user records are two, whatever address has led to both")
+    func movedAddress() throws {
+        let bob = ShareSamples.told("bob", email: "bob@example.com", user: "_bob", status: .accepted)
+        let share = ShareSamples.share(ShareSamples.sharing([bob]))
+        let carol = ShareSamples.person("new", email: "bob@example.com", user: "_carol")
+        carol.permission = .readWrite
+        share.addParticipant(carol)
+        #expect(share.participants.count == 3 && share.participants[2] === carol)
+        #expect(share.participants[1].permission == .readOnly)
+        #expect(share.claim?.participants.last?.lookup == .email("bob@example.com"))
+        // Where only one of them is known by user record the address decides.
+        let unknown = ShareSamples.person("other", email: "bob@example.com")
+        share.addParticipant(unknown)
+        #expect(share.participants.count == 3 && share.misuse == nil)
+    }
+
     @Test("[C-16][X-25] who was added to one share can be added to another only when removed; a copy is another one")
     func twoShares() {
         let first = CKShare(rootRecord: ShareSamples.root("1"))

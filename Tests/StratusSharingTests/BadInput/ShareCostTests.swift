@@ -29,7 +29,8 @@ enum ShareCostBench {
         return (town, place)
     }
 
-    /// The reads of sharing, inviting, accepting, publishing, stopping and sharing again, each by itself.
+    /// The reads of sharing, inviting, accepting, moving subtrees, publishing, stopping and sharing again, and of what a
+    /// participant does ten levels below, each by itself.
     private static func reads(_ town: Town, _ place: Place) async throws -> [String: Int] {
         let (owner, reader) = (town.people[0], town.people[1])
         var reads: [String: Int] = [:]
@@ -43,6 +44,11 @@ enum ShareCostBench {
         let url = try #require(saved.url)
         try await count("invite") { await owner.invite(reader, to: "Share", permission: .readWrite, in: place) }
         try await count("accept") { await reader.accept(url) }
+        try await count("change below") { await reader.change("r19", to: 1, in: place) }
+        try await count("move out") { await owner.move("r1", under: nil, in: place) }
+        try await count("move in") { await owner.move("r1", under: "folder", in: place) }
+        try await count("move as participant") { await reader.move("r3", under: "folder", in: place) }
+        try await count("see below") { await reader.read("r19", in: place) }
         try await count("rename") { await owner.rename("Share", "title", in: place) }
         try await count("publish") { await owner.publish("Share", .readOnly, in: place) }
         try await count("read") { await reader.read("folder", in: place) }

@@ -17,7 +17,8 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     var publicPermission: CKShare.ParticipantPermission
 
     /// Every combination that there can be: the public and the invited are never mixed (P-05), public users have the public
-    /// permission and have accepted, and whoever takes no part has no permission.
+    /// permission and have accepted, administrators keep their own when a share becomes public, and whoever takes
+    /// no part has no permission.
     static let all: [SmallWorld] = {
         let permissions: [CKShare.ParticipantPermission] = [.none, .readOnly, .readWrite]
         var worlds: [SmallWorld] = []
@@ -39,8 +40,8 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     private var canExist: Bool {
         switch role {
         case .owner: status == .accepted && permission == .readWrite
-        case .administrator, .privateUser:
-            publicPermission == .none && (status == .pending || status == .accepted)
+        case .administrator: status == .accepted || publicPermission == .none && status == .pending
+        case .privateUser: publicPermission == .none && (status == .pending || status == .accepted)
         case .publicUser: publicPermission != .none && permission == publicPermission && status == .accepted
         case .nobody: permission == .none && status != .pending && status != .accepted
         }

@@ -31,7 +31,7 @@ struct SmallWorldTests {
 
     @Test("there are as many worlds as the rules leave room for")
     func count() {
-        #expect(SmallWorld.all.count == 58)
+        #expect(SmallWorld.all.count == 70)
         #expect(SmallTry.all.count == 45)
     }
 

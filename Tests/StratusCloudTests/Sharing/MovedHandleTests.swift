@@ -1,0 +1,109 @@
+// Addresses that have changed hands since somebody was invited, has accepted or has asked by them.
+
+import StratusCloud
+import StratusModel
+import StratusStore
+import Testing
+
+@Suite("handles that change hands")
+struct MovedHandleTests {
+    private let bench: RecordBench
+    private let carol: Account
+
+    init() throws {
+        bench = try RecordBench.forSharing()
+        carol = try bench.person("carol")
+    }
+
+    /// Bob's address becomes Carol's.
+    private func moveAddress() throws {
+        try bench.service.removeHandle(.email("bob@example.com"), from: bench.bob.id)
+        try bench.service.addHandle(.email("bob@example.com"), to: carol.id)
+    }
+
+    /// A share for which Bob has asked.
+    private func askedShare() throws -> ClientRecord {
+        let share = try bench.share("root", as: "Share")
+        _ = try bench.change("Share") { $0.allowsAccessRequests = true }.get()
+        let url = try #require(share.sharing?.url)
+        _ = try bench.service.requestShareAccess([url], as: bench.caller(bench.bob))[0].get()
+        return share
+    }
+
+    /// Whoever owns the address now.
+    private var newcomer: ParticipantClaim {
+        ParticipantClaim(
+            id: "newcomer", lookup: .email("bob@example.com"), role: .privateUser, permission: .readWrite)
+    }
+
+    private func sharing() throws -> ClientShare { try #require(try bench.ownShare("Share").sharing) }
+
+    @Test("[C-16][X-08][P-17] an address invites whoever owns it now, and changes nobody who accepted by it before")
+    func invitation() throws {
+        let share = try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", .readOnly)
+        try moveAddress()
+        _ = try bench.change("Share") { $0.participants.append(newcomer) }.get()
+        let people = try sharing().participants
+        #expect(people.map(\.status) == [.accepted, .accepted, .pending])
+        #expect(people.map(\.permission) == [.readWrite, .readOnly, .readWrite])
+        #expect(bench.invitations.value.last?.user == carol.userName)
+        #expect(try bench.write("root", by: bench.bob).code == .permissionFailure)
+        _ = try bench.accept(share, by: carol).get()
+        #expect(try bench.write("root", by: carol).code == nil)
+        #expect(try bench.write("root", by: bench.bob).code == .permissionFailure)
+        // Adding either of them again changes that one.
+        let bob = ParticipantClaim(
+            id: "again", lookup: .userRecord(bench.bob.userName.text), role: .privateUser, permission: .readWrite)
+        #expect(try bench.change("Share") { $0.participants.append(bob) }.code == .participantAlreadyInvited)
+        let again = ParticipantClaim(
+            id: "again", lookup: .email("bob@example.com"), role: .privateUser, permission: .readOnly)
+        _ = try bench.change("Share") { $0.participants.append(again) }.get()
+        #expect(try sharing().participants.map(\.permission) == [.readWrite, .readOnly, .readOnly])
+    }
+
+    @Test("[P-03][C-16] who accepted by an address that is another's by now is shown by user record")
+    func lookUp() throws {
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", .readOnly)
+        #expect(try sharing().participants.last?.identity.lookup == .email("bob@example.com"))
+        try moveAddress()
+        let user = bench.bob.userName.text
+        #expect(try sharing().participants.last?.identity.lookup == .userRecord(user))
+        let own = try bench.fetch(bench.shared("Share"), by: bench.bob, in: .shared).get().sharing
+        #expect(own?.participants.last?.identity.lookup == .userRecord(user))
+    }
+
+    @Test("[P-20] who is approved is who has asked, whoever owns their address by now")
+    func approval() throws {
+        let share = try askedShare()
+        #expect(try sharing().requesters.map(\.identity.lookup) == [.email("bob@example.com")])
+        try moveAddress()
+        let requester = try #require(try sharing().requesters.first)
+        #expect(requester.identity.lookup == .userRecord(bench.bob.userName.text))
+        // By a client that has read the address before, its new owner is invited, who has not asked.
+        _ = try bench.change("Share") { $0.participants.append(.email("bob@example.com", .readOnly)) }.get()
+        #expect(try sharing().requesters.count == 1 && sharing().participants.last?.isApprovedRequester == false)
+        #expect(try bench.accept(share, by: bench.bob).code == .permissionFailure)
+        let approved = ParticipantClaim(
+            id: "bob", lookup: requester.identity.lookup, role: .privateUser, permission: .readWrite, isAdded: true)
+        _ = try bench.change("Share") { $0.participants.append(approved) }.get()
+        #expect(try sharing().requesters.isEmpty && sharing().participants.last?.isApprovedRequester == true)
+        _ = try bench.accept(share, by: bench.bob).get()
+        #expect(try bench.seen(["root"], by: carol).isEmpty)
+    }
+
+    @Test("[P-20] who is blocked is the person, and not whoever owns their address by now")
+    func blocking() throws {
+        let share = try askedShare()
+        let id = try #require(try sharing().requesters.first?.id)
+        try moveAddress()
+        _ = try bench.change("Share") { $0.participants.append(.email("bob@example.com", .readWrite)) }.get()
+        let blocked = try bench.change("Share") { $0.blocked = [id] }.get().sharing
+        #expect(blocked?.participants.count == 2 && blocked?.blocked.count == 1)
+        _ = try bench.change("Share") { $0.participants.removeLast() }.get()
+        _ = try bench.change("Share") { $0.participants.append(.email("bob@example.com", .readWrite)) }.get()
+        _ = try bench.accept(share, by: carol).get()
+        let bob = ParticipantClaim(
+            id: "bob", lookup: .userRecord(bench.bob.userName.text), role: .privateUser, permission: .readWrite)
+        #expect(try bench.change("Share") { $0.participants.append(bob) }.error?.fields["rule"] == "P-20")
+    }
+}
