@@ -58,7 +58,7 @@ struct SharingRunner {
             if isLast || index % 10 == 9 {
                 for user in 0..<SharingHistory.userCount { try await checkQueries(of: user, step) }
             }
-            if isLast || index % 20 == 19 { try verify(isLast) }
+            if isLast || index % 5 == 4 { try verify(isLast) }
         }
     }
 
