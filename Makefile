@@ -15,7 +15,7 @@ TEST := $(OPTIMISED) swift test --disable-xctest $(IMPORT_CHECK)
 FEW_AT_ONCE := --experimental-maximum-parallelization-width 4
 
 EXECUTIONS ?= 1000000
-FUZZ_TARGETS ?= tuple key record account schema schema-entry share
+FUZZ_TARGETS ?= tuple key record account schema schema-entry share subscription
 STRATUS_HISTORIES ?= 20000
 STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple

@@ -29,16 +29,18 @@ extension CloudService {
     }
 
     /// What tapping a URL does: finds the share in whatever container it is, accepts it for the account, and tells of it
-    ///
+    /// . `device` is the account's device on which it was tapped, where that gets notifications.
     ///
     /// Throws what accepting or telling of one share does.
-    package func openShare(_ url: String, as account: AccountID) throws(CloudError) -> ClientShareMetadata {
+    package func openShare(
+        _ url: String, as account: AccountID, device: String? = nil
+    ) throws(CloudError) -> ClientShareMetadata {
         let container = try reading { reader in
             let nobody = Caller(container: ContainerName(""), account: account)
             let guest = try accountDirectory.requireAccount(of: nobody, in: reader)
             return try ShareFinder(accounts: accountDirectory, reader: reader).share(url, for: guest).place.container
         }
-        let caller = Caller(container: container, account: account)
+        let caller = Caller(container: container, account: account, device: device)
         let accepted = try acceptShares([url], as: caller)
         for result in accepted { _ = try result.get() }
         let request = ShareMetadataRequest(urls: [url], wantsRootRecord: true)

@@ -36,6 +36,7 @@ extension CloudService {
     /// Throws the store's errors, and `corruption` where the assets of a deleted zone are counted wrongly, with everything
     /// else done.
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
+        defer { tellOfDeliveries() }
         let release = Result { try releaseAssets(pace) }
         try buildIndexes(pace)
         try free(historySeconds: historySeconds, pace)

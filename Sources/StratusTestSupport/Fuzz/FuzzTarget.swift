@@ -34,5 +34,7 @@ package struct FuzzTarget: Sendable {
     }
 
     /// Every target the fuzzer knows.
-    package static var all: [FuzzTarget] { [.tuple, .key, .record, .account, .schemaText, .schemaEntry, .share] }
+    package static var all: [FuzzTarget] {
+        [.tuple, .key, .record, .account, .schemaText, .schemaEntry, .share, .subscription]
+    }
 }

@@ -33,7 +33,7 @@ struct SubscriptionHistoryTests {
         "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after say")
     func histories() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 6
+        let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 8
         let findings = try await TestThreads.offPool { try Self.findings(count: count, stepCount: 60, nil) }
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
     }
@@ -225,15 +225,15 @@ private struct TellingHistory {
 
     private mutating func change() throws {
         let guest = 1 + random.below(people.count - 1)
-        switch random.below(16) {
+        switch random.below(20) {
         case 0, 1, 2, 3: try save(count: 1 + random.below(3))
-        case 4, 5: try move()
-        case 6: try remove()
-        case 7, 8: try share()
-        case 9, 10: try accept(guest)
-        case 11: try leave(guest)
-        case 12, 13: try permit(guest)
-        case 14: try guestSaves(guest)
+        case 4, 5, 6, 7: try move()
+        case 8: try remove()
+        case 9, 10: try share()
+        case 11, 12, 13, 14: try accept(guest)
+        case 15: try leave(guest)
+        case 16, 17: try permit(guest)
+        case 18: try guestSaves(guest)
         default: try stopOrShareWhole()
         }
     }
