@@ -37,9 +37,19 @@ extension FuzzTarget {
                 if let problem = LayoutChecks.unsafeScalar(in: line) { return .violation("\(problem) in \(line)") }
                 if !line.hasPrefix("damaged value") { isRead = true }
             }
-            if let problem = LayoutChecks.record(input) { return .violation(problem) }
+            // As what their keys say: every other target tries every decoder.
+            for type in [SubscriptionEntry.self, DeviceEntry.self, NotificationEntry.self, OutboxEntry.self]
+                as [any LayoutValue.Type]
+            {
+                if let problem = problem(input, type) { return .violation(problem) }
+            }
             return isRead ? .accepted : .refused
         })
+
+    private static func problem<Value: LayoutValue>(_ input: [UInt8], _ type: Value.Type) -> String? {
+        guard let value = try? Value(decoding: input.span), value.encoded() != input else { return nil }
+        return "\(type) accepts what it writes otherwise"
+    }
 
     private static func phrase(_ random: inout SplitMix64) -> NotificationPhrase {
         NotificationPhrase(
