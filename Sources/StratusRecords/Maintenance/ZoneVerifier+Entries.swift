@@ -31,23 +31,40 @@ extension ZoneVerifier {
             let isTallied = Self.talliedKeyspaces.contains(keyspace)
             let found = try tally(keyspace, looksAtEntries: isTallied)
             let wanted = expected[keyspace] ?? EntryTally()
-            report.entriesChecked += found.count
             if isTallied, found != wanted { try lookUpQueryEntries(keyspace) }
-            if found.count != wanted.count || !report.isClean { try findDangling(keyspace) }
+            if found.count != wanted.count || !report.isClean {
+                try findDangling(keyspace)
+            } else if isTallied, !unfinishedFields.isEmpty {
+                try findDangling(keyspace, unfinishedOnly: true)
+            }
         }
     }
 
-    private func tally(_ keyspace: ZoneKeyspace, looksAtEntries: Bool) throws -> EntryTally {
+    /// What a keyspace holds, but for unfinished indexes.
+    private mutating func tally(_ keyspace: ZoneKeyspace, looksAtEntries: Bool) throws -> EntryTally {
         var tally = EntryTally()
         try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
-            if looksAtEntries { tally.add(key, value) } else { tally.addUnseen() }
+            report.entriesChecked += 1
+            if !looksAtEntries {
+                tally.addUnseen()
+            } else if try !isUnfinished(key, keyspace) {
+                tally.add(key, value)
+            }
             return .next
         }
         return tally
     }
 
-    private mutating func findDangling(_ keyspace: ZoneKeyspace) throws {
+    /// Whether an entry of an index for queries belongs to an unfinished one.
+    private func isUnfinished(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws -> Bool {
+        guard !unfinishedFields.isEmpty else { return false }
+        let field = try keyspace == .fields ? zone.keys.readFieldKey(key).field : zone.keys.readTokenKey(key).field
+        return unfinishedFields.contains(field)
+    }
+
+    private mutating func findDangling(_ keyspace: ZoneKeyspace, unfinishedOnly: Bool = false) throws {
         try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+            if unfinishedOnly, try !isUnfinished(key, keyspace) { return .next }
             if try !zone.isAccountedFor(key, value, keyspace) {
                 report.note(.dangling, key: [UInt8](copying: key), "no record accounts for it")
             }

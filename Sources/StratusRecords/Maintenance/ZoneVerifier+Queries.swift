@@ -16,6 +16,7 @@ extension ZoneVerifier {
             }
             queryIndexes[try zone.keys.readQueryIndexesKey(key)] = entry
             isUnfinished = isUnfinished || entry.isUnfinished
+            unfinishedFields.formUnion(entry.fields.filter { $0.value.phase != .ready }.keys)
             return .next
         }
         if !queryIndexes.isEmpty, !header.hasQueryIndexes {
@@ -29,7 +30,7 @@ extension ZoneVerifier {
 }
 
 extension ZoneVerifier {
-    /// Looks up what every record accounts for in one of the keyspaces.
+    /// Looks up what every record accounts for in one of the keyspaces, in the indexes that are finished.
     mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
         try zone.store.scan(zone.keys.records.keyRange) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
@@ -37,12 +38,22 @@ extension ZoneVerifier {
             guard parts.chunkIndex == nil, let stored = try? zone.record(parts.name),
                 let indexes = queryIndexes[stored.record.type]
             else { return .next }
-            let facts = QueryFacts(of: stored, indexes, in: [.ready])
+            let facts = QueryFacts(of: stored, indexes, in: [.ready]).leaving { !unfinishedFields.contains($0) }
             try lookUp(
                 keyspace == .fields
                     ? FieldIndex.entries(of: facts, in: zone.keys) : TokenIndex.entries(of: facts, in: zone.keys))
             return .next
         }
+    }
+}
+
+extension QueryFacts {
+    /// What some of the fields contribute.
+    func leaving(_ isWanted: (FieldKey) -> Bool) -> QueryFacts {
+        var facts = self
+        facts.values = values.filter { isWanted($0.key) }
+        facts.words = words.filter { isWanted($0.key) }
+        return facts
     }
 }
 
