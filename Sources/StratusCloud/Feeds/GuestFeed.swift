@@ -11,7 +11,8 @@
 //
 // Which records can differ is found without looking at the others:
 //
-//   1. shares         that the person began or ceased to see: what lay below their roots at the end
+//   1. shares         that the person began or ceased to see: what lay below their roots at the end, or the whole zone,
+//                     and then nothing is walked to besides
 //   2. changes        up to the end: the records themselves and, where one hangs elsewhere than at the base or has or had
 //                     another share mark, what lay below it at the end
 //   3. later changes  of records that hung elsewhere up to the end as well: the entry of a change moves with the next one
@@ -48,6 +49,8 @@ struct GuestFeed {
     /// The walk of the round, while it is gone on with.
     var walker: GuestWalker?
     private var changedShares: [RecordName] = []
+    /// Whether the round looks at every record of the zone. What other walks would come to is told by that one.
+    private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
     private var batch: ArraySlice<RecordChange> = []
 
     init(
@@ -91,6 +94,7 @@ struct GuestFeed {
         atEnd = admissions.shares(at: end)
         changedShares = admissions.changed(
             after: progress.base, upTo: end, countingReturns: progress.redelivers && !isFresh)
+        if changedShares.contains(ShareContent.zoneWideName) { changedShares = [ShareContent.zoneWideName] }
         walker = nil
         batch = []
     }
@@ -168,6 +172,7 @@ struct GuestFeed {
 
     /// Begins the walk below a record that was moved, where what lies below it is seen otherwise than before.
     private mutating func walkBelow(_ name: RecordName) throws {
+        if coversZone { return }
         if isEndNow, try history.node(name)?.hasChildren != true { return }
         guard try isMoved(name), try history.place(name, at: progress.base) != nil,
             try history.place(name, at: end) != nil

@@ -223,7 +223,7 @@ private struct FeedHistory {
 
     private mutating func saveSome(count: Int) throws {
         var saves: [RecordSave] = []
-        for name in Set((0..<count).map { _ in record() }) {
+        for name in Set((0..<count).map { _ in record() }).sorted() {
             let text = ClientValue.string("\(random.below(1_000_000))")
             if let stored = try stored(name) {
                 saves.append(.change(stored, ["text": text]))
@@ -238,7 +238,7 @@ private struct FeedHistory {
 
     private mutating func moveSome(count: Int) throws {
         var saves: [RecordSave] = []
-        for name in Set((0..<count).map { _ in record() }) {
+        for name in Set((0..<count).map { _ in record() }).sorted() {
             guard let stored = try stored(name) else { continue }
             saves.append(RecordSave.change(stored).with(parent: random.isOne(in: 4) ? nil : record()))
         }

@@ -126,6 +126,26 @@ struct GuestFeedTests {
         #expect(replica.names == ["Other", "leaf", "second"])
     }
 
+    @Test("[D-04][D-12] what was moved while the whole zone came or went is told once with all below it")
+    func zoneWideAndMoved() throws {
+        let bench = try Self.bench()
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.remove("Share")
+        let share = try bench.shareNotes(with: [.email("bob@example.com")])
+        _ = try bench.accept(share, by: bench.bob).get()
+        try bench.move("second", below: "alone")
+        var told = try replica.pull(bench, by: bench.bob, limit: 1)
+        #expect(told.changed == ["alone", "cloudkit.zoneshare", "folder", "leaf", "second", "top"])
+        #expect(told.deleted == ["Share"])
+        try bench.remove("cloudkit.zoneshare")
+        try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
+        try bench.move("folder", below: "alone")
+        told = try replica.pull(bench, by: bench.bob, limit: 1)
+        #expect(told.changed == ["Other", "second"])
+        #expect(told.deleted == ["alone", "cloudkit.zoneshare", "file", "folder", "page", "top"])
+    }
+
     @Test("[X-09] a suspended account is told nothing, and afterwards the difference")
     func suspended() throws {
         let bench = try Self.bench()
