@@ -197,9 +197,9 @@ extension OperationRunner {
         if isStopped {
             if session.timers.cancel(retry) { return end() }
         }
-        // Nobody can wait for a clock that stands still: a pause on it is not under way. The timer comes first, so that
-        // who finds the session idle can move the clock.
-        if session.timers.isMovedByHand { session.activity.end() }
+        // Nobody can wait for a clock that stands still: a pause on it is not under way, once the blocks that come before
+        // it were called. The timer comes first, so that who finds the session idle can move the clock.
+        if session.timers.isMovedByHand { context.deliver { [session] in session.activity.end() } }
     }
 
     private func resumeActivity() {

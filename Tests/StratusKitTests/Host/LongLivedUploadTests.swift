@@ -89,7 +89,11 @@ struct LongLivedUploadTests {
         try Data("sunset".utf8).write(to: file)
         let operation = operation([file])
         let isKept = Collected<Bool>()
-        operation.longLivedOperationWasPersistedBlock = { isKept.append(true) }
+        operation.longLivedOperationWasPersistedBlock = {
+            // The request fails long before the block returns, and settling waits for the block all the same.
+            Thread.sleep(forTimeInterval: 0.05)
+            isKept.append(true)
+        }
         database.add(operation)
         // Its request has failed, and is made again when the clock is moved.
         await store.settle()
