@@ -200,11 +200,13 @@ package struct AssetCollector: Sendable {
         let unused = try engine.transact { transaction in
             try marked.filter { try AssetLedger.entry(of: $0, in: transaction) == nil }
         }
+        let hold = store.leases.newestHold
+        if unused.count < marked.count { store.leases.noteUsed(Set(marked).subtracting(unused)) }
         var count = 0
         for key in unused {
             let path = store.directory.file(of: key)
             let files = store.files
-            let isRemoved = store.leases.ifMarked(key, mark) {
+            let isRemoved = store.leases.ifMarked(key, mark, unusedSince: hold) {
                 do throws(FileFailure) { try files.removeFile(path) } catch { return false }
                 return true
             }

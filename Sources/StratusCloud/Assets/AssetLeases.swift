@@ -7,6 +7,11 @@
 //   3. The collector marks what has no lease, then asks the ledger in a transaction, and then removes, under this lock,
 //      only what still carries its own mark. A lease, old or new, rubs out every mark.
 // So an entry that the collector's transaction did not see was made by a lease taken after the mark, which is gone then.
+//
+// And of those who were told of a content and have no copy yet: an answer may show what its snapshot held although the
+// last record has lost it since. Who makes an answer holds everything, from before its snapshot until its copies are
+// made. What the collector finds unused stays until those are gone that held when it was found so; who begins to hold
+// later has a newer snapshot. So holds put a removal off, and a stream of them does not put it off for ever.
 
 package import StratusModel
 import StratusStore
@@ -44,6 +49,14 @@ final class AssetLeases: Sendable {
         var orphans: Set<AssetKey> = []
         /// Whether content did not get on the list of orphans because that was full.
         var hasOverflowed = false
+        /// The holds that have not ended, and the number of the newest.
+        var holds: Set<UInt64> = []
+        var holdNumber: UInt64 = 0
+        /// Content that nobody's records hold, with the newest hold from before that was known.
+        var unused: [AssetKey: UInt64] = [:]
+
+        /// Whether somebody may still copy what was found unused when this was the newest hold.
+        func isHeld(since number: UInt64) -> Bool { holds.contains { $0 <= number } }
     }
 
     /// Beyond this many waiting contents the rest is left to a sweep of all files.
@@ -66,8 +79,20 @@ final class AssetLeases: Sendable {
             lease.endsAtUptimeSeconds = max(lease.endsAtUptimeSeconds, end)
             state.leases[key] = lease
             state.marks[key] = nil
+            state.unused[key] = nil
         }
     }
+
+    /// Keeps every content that is there until the hold is given back.
+    func beginHold() -> UInt64 {
+        state.withLock { state in
+            state.holdNumber += 1
+            state.holds.insert(state.holdNumber)
+            return state.holdNumber
+        }
+    }
+
+    func endHold(_ number: UInt64) { state.withLock { _ = $0.holds.remove(number) } }
 
     /// Gives one lease back. Content that nobody holds and no commit has used waits for the collector then.
     func release(_ key: AssetKey) {
@@ -88,6 +113,7 @@ final class AssetLeases: Sendable {
             // Another request may have drawn its time later.
             state.leases[key]?.endsAtUptimeSeconds = max(lease.endsAtUptimeSeconds, uptimeSeconds + leaseSeconds)
             state.marks[key] = nil
+            state.unused[key] = nil
             return true
         }
     }
@@ -100,11 +126,12 @@ final class AssetLeases: Sendable {
         state.withLock { queue(key, &$0) }
     }
 
-    /// Lets content wait for the collector whose lease has ended by the clock.
+    /// Lets content wait for the collector whose lease has ended by the clock, or which nobody can copy any more.
     func queueExpired() {
         let now = clock.uptimeSeconds
         state.withLock { state in
             for (key, lease) in state.leases where lease.endsAtUptimeSeconds < now { queue(key, &state) }
+            for (key, number) in state.unused where !state.isHeld(since: number) { queue(key, &state) }
         }
     }
 
@@ -148,12 +175,37 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Calls `body` if the content still carries the mark, and takes the mark away. Nobody gets a lease meanwhile.
-    func ifMarked<Result: Sendable>(_ key: AssetKey, _ mark: Mark, _ body: @Sendable () -> Result) -> Result? {
+    /// The newest hold: those that begin later know whatever has been found out before this was asked.
+    var newestHold: UInt64 { state.withLock { $0.holdNumber } }
+
+    /// Calls `body` if the content still carries the mark and nobody may still copy it, and takes the mark away. Nobody
+    /// gets a lease meanwhile. What is held is remembered for when it is not, unless too much waits for that. `hold` was the
+    /// newest one when the content had been found unused.
+    func ifMarked<Result: Sendable>(
+        _ key: AssetKey, _ mark: Mark, unusedSince hold: UInt64, _ body: @Sendable () -> Result
+    ) -> Result? {
         state.withLock { state in
             guard state.marks[key] == mark else { return nil }
             state.marks[key] = nil
-            return body()
+            let since = min(state.unused[key] ?? hold, hold)
+            guard state.isHeld(since: since) else {
+                state.unused[key] = nil
+                return body()
+            }
+            if state.unused[key] != nil || state.unused.count < maximumOrphanCount {
+                state.unused[key] = since
+            } else {
+                state.hasOverflowed = true
+            }
+            return nil
+        }
+    }
+
+    /// Notes that records hold these.
+    func noteUsed(_ keys: some Sequence<AssetKey>) {
+        state.withLock { state in
+            guard !state.unused.isEmpty else { return }
+            for key in keys { state.unused[key] = nil }
         }
     }
 
@@ -170,4 +222,18 @@ final class AssetLeases: Sendable {
             state.hasOverflowed = true
         }
     }
+}
+
+/// Keeps every content of a store that was there when it was made, for as long as it lives: what an answer names can be
+/// copied until then, whatever becomes of the records.
+package final class AssetHold: Sendable {
+    private let leases: AssetLeases
+    private let number: UInt64
+
+    init(_ leases: AssetLeases) {
+        self.leases = leases
+        number = leases.beginHold()
+    }
+
+    deinit { leases.endHold(number) }
 }

@@ -40,8 +40,11 @@ extension AssetStore {
     }
 
     /// Notes that nothing stands for some copies any more. The collector removes those that are still there then, when
-    /// they have waited. Returns at once.
-    package func releaseCopies(_ paths: [String]) { releasedCopies.add(paths) }
+    /// they have waited, and `unseen`, whose paths nobody was told, without a wait. Returns at once.
+    package func releaseCopies(_ paths: [String], unseen: [String] = []) { releasedCopies.add(paths, unseen: unseen) }
+
+    /// Keeps every content until the hold is let go of: made before a snapshot, it keeps what that shows.
+    package func hold() -> AssetHold { AssetHold(leases) }
 
     /// The digest of an open content; copies what it reads when a target is given.
     func digest(of source: Int32, _ key: AssetKey, copyingTo target: Int32? = nil) throws(CloudError) -> [UInt8] {

@@ -4,6 +4,7 @@
 package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case modifyRecords
     case fetchRecords
+    case fetchAssets
     case modifyZones
     case fetchZones
     case fetchDatabaseChanges

@@ -1,10 +1,63 @@
 // Copies of contents, for those who may read a record that holds them.
+//
+// An answer names contents. Whoever makes one holds them all before its snapshot, so that they can be copied afterwards
+// although the records may have lost them since: what the answer has shown is not asked for a second time.
 
 import StratusLayout
 package import StratusModel
 import StratusRecords
 
+/// A content that a field of a record holds.
+package struct HeldAsset: Hashable, Sendable {
+    package let asset: AssetDescriptor
+    package let field: String
+    package let record: RecordAddress
+
+    package init(_ asset: AssetDescriptor, in field: String, of record: RecordAddress) {
+        self.asset = asset
+        self.field = field
+        self.record = record
+    }
+}
+
 extension CloudService {
+    /// Keeps all contents until it is let go of. Made before a request whose answer names contents to be copied.
+    package func holdAssets() -> AssetHold? { assets?.hold() }
+
+    /// Private copies of contents, each of which succeeds or fails in its place.
+    ///
+    /// With a hold they are those of an answer to the same caller whose snapshot is newer than the hold: it has shown them
+    /// and is trusted, so nothing that a client says may come here. Without one each is judged anew, as `privateCopy` does.
+    /// `shouldContinue` is asked before each; those that are left are `operationCancelled`.
+    ///
+    /// Throws a planned fault, and the store's failures.
+    package func copyAssets(
+        _ wanted: [HeldAsset], as caller: Caller, _ database: DatabaseSelector, under hold: AssetHold?,
+        shouldContinue: () -> Bool
+    ) throws(CloudError) -> [Result<String, CloudError>] {
+        try reporting(.fetchAssets, caller, itemCount: wanted.count) { event in
+            let user = try caller.account.flatMap { try account($0) }?.userName
+            let copies = wanted.map { wanted -> Result<String, CloudError> in
+                guard shouldContinue() else {
+                    return .failure(CloudError(.operationCancelled, "The operation was cancelled."))
+                }
+                do throws(CloudError) {
+                    guard let assets, let hold else {
+                        return .success(
+                            try privateCopy(
+                                of: wanted.asset, in: wanted.field, of: wanted.record, as: caller, database))
+                    }
+                    defer { withExtendedLifetime(hold) {} }
+                    let zone = try ScopeVerdict.zone(
+                        wanted.record.zone, in: database, container: caller.container, caller: user)
+                    return .success(try assets.privateCopy(of: wanted.asset, owner: zone.assetOwner))
+                } catch { return .failure(error) }
+            }
+            event.count(copies)
+            return copies
+        }
+    }
+
     /// A private copy of a content that a field of a record holds, for a caller who may read the record. Whose content it
     /// is follows from the record as the server knows it, not from what the client says.
     ///

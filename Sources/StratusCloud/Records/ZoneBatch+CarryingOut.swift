@@ -121,7 +121,7 @@ extension ZoneBatch {
             // A root that is only unmarked hangs where it hung: what is in its way is another item's to say.
             if changes.causes[name] != nil, refused.refusals.count > 1 { continue }
             if let cause = causes[name], cause != name {
-                if errors[cause] == nil { errors[cause] = cascadeError(refusal, of: name, cause) }
+                if errors[cause] == nil { errors[cause] = try cascadeError(refusal, of: name, cause) }
                 continue
             }
             let (item, error) = try itemError(refusal, of: name, saves)
@@ -168,6 +168,7 @@ extension ZoneBatch {
 
 extension ZoneBatch {
     /// Gives the parents of saved records a new tag without an entry in the feed, where the host wants it (S-10, T-16).
+    /// Clients are told that a tag may change so; where the transaction has no room left, it does not.
     mutating func touchParents() throws {
         guard service.options.childSaveTouchesParent else { return }
         var touched: Set<RecordName> = []
@@ -181,10 +182,12 @@ extension ZoneBatch {
             stored.system.tagSalt = stored.system.tagSalt == outset.tagSalt ? outset.tagSalt &+ 1 : outset.tagSalt
             let value = try RecordCodec.encoded(stored)
             let chunks = try RecordChunks.split(value, record: name, changeSequence: stored.system.changeSequence)
-            for (index, chunk) in chunks.enumerated() {
-                let key = index == 0 ? zone.keys.record(name) : zone.keys.recordChunk(name, index: index)
-                try transaction.set(key, to: chunk)
+            let writes = chunks.enumerated().map { index, chunk in
+                (key: index == 0 ? zone.keys.record(name) : zone.keys.recordChunk(name, index: index), value: chunk)
             }
+            let byteCount = writes.reduce(0) { $0 + $1.key.count + $1.value.count }
+            guard transaction.hasRoom(forByteCount: byteCount) else { return }
+            for write in writes { try transaction.set(write.key, to: write.value) }
         }
     }
 }

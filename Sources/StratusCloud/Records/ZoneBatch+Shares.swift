@@ -103,16 +103,31 @@ extension ZoneBatch {
         case .parentMissing where request.zone.isShared:
             // One that is not seen and one that is not there are answered alike.
             return (name, try judge.access.mayWrite(in: nil) ? refusal.error(name) : judge.creationDenied(name))
-        case .parentMissing, .hasChildren, .cycle, .tooDeep: return (name, refusal.error(name))
+        case .hasChildren(let child):
+            return (name, try mayName([child]) ? refusal.error(name) : Self.stillReferredTo(name))
+        case .parentMissing, .cycle, .tooDeep: return (name, refusal.error(name))
         }
     }
 
-    /// The error of a deletion whose cascade is refused. In another's zone it names no record that was not asked for.
-    func cascadeError(_ refusal: Refusal, of name: RecordName, _ cause: RecordName) -> CloudError {
-        guard request.zone.isShared else { return refusal.error(name) }
-        return CloudError(
+    /// The error of a deletion whose cascade is refused. In another's zone it names no record that was not asked for, in
+    /// the public database none that may not be read.
+    func cascadeError(_ refusal: Refusal, of name: RecordName, _ cause: RecordName) throws -> CloudError {
+        guard !request.zone.isShared else { return Self.stillReferredTo(cause) }
+        var names = [name]
+        if case .hasChildren(let child) = refusal { names.append(child) }
+        return try mayName(names) ? refusal.error(name) : Self.stillReferredTo(cause)
+    }
+
+    /// Whether the caller may know of these records, which the request did not name.
+    private func mayName(_ names: [RecordName]) throws -> Bool {
+        guard request.zone.isPublic else { return true }
+        return try names.allSatisfy { try judge.access.permissions(at: $0).contains(.read) }
+    }
+
+    private static func stillReferredTo(_ name: RecordName) -> CloudError {
+        CloudError(
             .referenceViolation, "Record delete would violate validating reference, rejecting update",
-            ["record": cause.text])
+            ["record": name.text])
     }
 
     /// The saves of a participant that would lie where they may not write (P-11). They were judged as they lie now; a

@@ -83,9 +83,10 @@ struct ZoneBatch {
         } else if try !carryOut(saves: saves, deletes: deletes).isEmpty {
             try carryOutAlone()
         }
-        try touchParents()
         guard hasWritten else { throw NothingWritten(answer: try answer()) }
         try noteClientToken()
+        // With what room is left.
+        try touchParents()
         return try answer()
     }
 

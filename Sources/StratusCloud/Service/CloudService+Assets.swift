@@ -4,8 +4,11 @@ package import StratusModel
 import StratusRecords
 
 extension CloudService {
-    /// Notes that no client's object stands for these copies any more: they may go when they have waited. Returns at once.
-    package func releaseCopies(_ paths: [String]) { assets?.releaseCopies(paths) }
+    /// Notes that no client's object stands for these copies any more: they may go when they have waited, and those that
+    /// no client was told of without a wait. Returns at once.
+    package func releaseCopies(_ paths: [String], unseen: [String] = []) {
+        assets?.releaseCopies(paths, unseen: unseen)
+    }
 
     /// Whose the assets of a database are: its owner's, or the app's for a public one.
     package static func assetOwner(of database: DatabaseID) -> UserName {

@@ -56,6 +56,11 @@ extension CloudService {
     package func usage(of owner: UserName) throws(CloudError) -> Int64 {
         try reading { try QuotaLedger.usage(of: owner, in: $0) }
     }
+
+    /// The bytes that the public database of a container holds.
+    package func publicUsage(of container: ContainerName) throws(CloudError) -> Int64 {
+        try usage(of: AssetStore.publicOwner(of: container))
+    }
 }
 
 extension CloudService {

@@ -1,4 +1,5 @@
-// Questions to the server that are no operations: how an account stands, who the user is.
+// Questions to the server that are no operations: how an account stands, who the user is. They have the time-outs and the
+// urgency of `configuredWith` as operations do (O-12), and are answered at once when their time is over.
 
 import Foundation
 import StratusCloud
@@ -47,24 +48,88 @@ extension ContainerScope {
     private func ask<Value: Sendable>(
         _ session: CloudSession, _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value,
         _ completion: @escaping @Sendable (Result<Value, any Error>, _ isAccepted: Bool) -> Void
-    ) -> PoolTicket? {
+    ) -> Inquiry<Value>? {
         guard session.activity.accept() else {
             completion(.failure(CKError.of(BlockingPool.Refusal.closed)), false)
             return nil
         }
         let caller = caller(in: session)
+        let configuration = questionConfiguration
+        let inquiry = Inquiry<Value>(session.timers) { completion($0, true) }
         do {
-            return try session.pool.submit(priority: .userInitiated) {
+            let ticket = try session.pool.submit(priority: configuration.priority) {
                 let answer = Result {
                     try Self.check(caller.container)
                     return try request(session.server, caller)
                 }
-                completion(answer.mapError { CKError.of($0) }, true)
+                inquiry.end(with: answer.mapError { CKError.of($0) })
             }
+            inquiry.begin(ticket, forSeconds: configuration.shortestSeconds)
+            return inquiry
         } catch {
-            completion(.failure(CKError.of(error)), true)
+            inquiry.end(with: .failure(CKError.of(error)))
             return nil
         }
+    }
+
+    /// What `configuredWith` has set, and for the rest what convenience calls have (O-11).
+    private var questionConfiguration: EffectiveConfiguration {
+        let defaults = defaults as? ConfiguredDefaults
+        let explicit = (defaults?.configuration?.explicit ?? .init())
+            .inheriting(defaults?.group?.defaultConfiguration.explicit)
+        return EffectiveConfiguration(explicit, qualityOfService: .userInitiated)
+    }
+}
+
+/// A question that was asked, until it is answered, its time is over, or it is taken back, whatever comes first.
+private final class Inquiry<Value: Sendable>: Sendable {
+    private struct State {
+        var isOver = false
+        var ticket: PoolTicket?
+        var timer: SessionTimers.Token?
+    }
+
+    private let timers: SessionTimers
+    private let completion: @Sendable (Result<Value, any Error>) -> Void
+    private let state = Locked(State())
+
+    init(_ timers: SessionTimers, _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) {
+        self.timers = timers
+        self.completion = completion
+    }
+
+    /// Gives the question its place and its time; nil for no limit.
+    func begin(_ ticket: PoolTicket, forSeconds seconds: TimeInterval?) {
+        let timer = seconds.map { seconds in
+            timers.schedule(afterSeconds: seconds) { [self] in
+                // One that waits for a thread is not asked any more.
+                _ = state.withLock { $0.ticket }?.withdraw()
+                end(with: .failure(CKError.operationTimedOut))
+            }
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { (state.ticket, state.timer) = (ticket, timer) }
+            return state.isOver
+        }
+        // It may have been answered before this.
+        if isOver, let timer { timers.cancel(timer) }
+    }
+
+    func end(with result: Result<Value, any Error>) {
+        if finish() { completion(result) }
+    }
+
+    /// Takes the question back. False when it is being asked, or is over.
+    func withdraw() -> Bool { state.withLock { $0.ticket }?.withdraw() == true && finish() }
+
+    /// False when it was over before.
+    private func finish() -> Bool {
+        let (isFirst, timer) = state.withLock { state in
+            defer { state = State(isOver: true) }
+            return (!state.isOver, state.timer)
+        }
+        if let timer { timers.cancel(timer) }
+        return isFirst
     }
 }
 

@@ -236,10 +236,21 @@ extension HostedServer: CloudServer {
         try withService { try $0.copyAsset(asset, in: field, of: record, as: caller, in: database) }
     }
 
-    func releaseCopies(_ paths: [String]) {
+    func holdAssets() throws -> AssetHold? { try withService { $0.holdAssets() } }
+
+    func copyAssets(
+        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
+        shouldContinue: () -> Bool
+    ) throws -> [Result<String, CloudError>] {
+        try withService {
+            try $0.copyAssets(wanted, as: caller, in: database, under: hold, shouldContinue: shouldContinue)
+        }
+    }
+
+    func releaseCopies(_ paths: [String], unseen: [String]) {
         condition.lock()
         defer { condition.unlock() }
         // A store that is emptied or closed removes its copies itself, now or when it is opened.
-        if case .open(let service) = state { service.releaseCopies(paths) }
+        if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) }
     }
 }

@@ -212,6 +212,7 @@ private struct OperationFile: Codable {
     var account: String?
     var kind: String
     var request: Data
+    var kept: Date?
     var answer: Data?
     var answered: Date?
     /// Of the same file without it; nil in files of older versions.
@@ -223,13 +224,14 @@ private struct OperationFile: Codable {
         account = entry.account
         kind = entry.kind
         request = entry.request
+        kept = entry.kept
         answer = entry.answer
         answered = entry.answered
     }
 
     var entry: LongLivedEntry {
         LongLivedEntry(
-            id: id, container: container, account: account, kind: kind, request: request, answer: answer,
+            id: id, container: container, account: account, kind: kind, request: request, kept: kept, answer: answer,
             answered: answered)
     }
 

@@ -65,6 +65,16 @@ extension Stratus {
     public func usageByteCount(of account: Account) throws -> Int64 {
         try asking { try $0.usage(of: UserName(account.userRecordName)) }
     }
+
+    /// The bytes that the public database of a container holds, assets included: what `publicQuotaByteCount` is compared
+    /// with. Public data is the app's, whoever has saved it (S-16).
+    ///
+    /// - Parameter identifier: The container.
+    /// - Returns: The bytes, zero for a container without public records.
+    /// - Throws: ``StratusError`` where the store fails or was closed.
+    public func publicUsageByteCount(ofContainer identifier: String) throws -> Int64 {
+        try asking { try $0.publicUsage(of: ContainerName(identifier)) }
+    }
 }
 
 // MARK: Making and changing

@@ -25,6 +25,8 @@ extension Stratus {
         public static let modifyRecords = Operation(.modifyRecords)
         /// Fetching records by their IDs.
         public static let fetchRecords = Operation(.fetchRecords)
+        /// Fetching the files of the assets of an answer, where it has any.
+        public static let fetchAssets = Operation(.fetchAssets)
         /// Saving and deleting zones.
         public static let modifyZones = Operation(.modifyZones)
         /// Fetching zones.

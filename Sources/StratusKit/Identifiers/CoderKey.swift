@@ -31,6 +31,7 @@ enum CoderKey {
     static let parent = "ParentReference"
     static let share = "ShareReference"
     static let isParentChanged = "StratusParentChanged"
+    static let originMark = "StratusOrigin"
     static let misuse = "StratusMisuse"
 
     // The values of a record, as `ArchivedFields` writes them.

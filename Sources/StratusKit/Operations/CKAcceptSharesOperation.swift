@@ -127,14 +127,9 @@ extension RequestContext {
     /// What is told of a share. The files of a root's assets are copied when they are asked for, from where the share is.
     func metadata(_ answer: ClientShareMetadata) -> CKShareMetadata {
         CKShareMetadata(answer, account: caller.account) { record, origin in
-            let copies = HandedOutCopies(server)
             let there = Caller(container: answer.container, account: caller.account)
-            return CKRecord.from(record, origin: origin) { [server] asset, place in
-                let path = try server.copyAsset(
-                    asset, in: place.key, of: place.record, as: there, in: origin.database)
-                copies.add(path)
-                return URL(fileURLWithPath: path)
-            }
+            return CKRecord.from(
+                record, origin: origin, download: HandedOutCopies(server, as: there, in: origin.database))
         }
     }
 }

@@ -92,7 +92,8 @@ extension ContainerScope {
             place()
             operation.place { $0.scope = self }
         }
-        if isPlaced { added.queue.addOperation(operation) }
+        // Foundation's own call: the module's refuses what has its place in a queue.
+        if isPlaced { added.queue.addOperation(operation as Operation) }
     }
 
     /// Starts an operation of a convenience call, which waits for nothing and is urgent for the user (O-11).

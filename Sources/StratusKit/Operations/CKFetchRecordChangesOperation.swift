@@ -105,8 +105,10 @@ final class RecordChangesJob: OperationJob, @unchecked Sendable {
     }
 
     func send(_ context: RequestContext) throws {
+        let hold = try context.server.holdAssets()
         let response = try context.server.fetchZoneChanges(zone.request, as: context.caller, in: context.database)
         changed = response.changed.map { context.record($0) }
+        try context.fetchFiles(of: changed, under: hold)
         isMoreComing.withLock { $0 = response.isMoreComing }
         self.response = response
     }

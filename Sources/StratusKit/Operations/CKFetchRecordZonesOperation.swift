@@ -121,5 +121,7 @@ final class FetchRecordZonesJob: OperationJob, @unchecked Sendable {
 extension FetchRecordZonesJob: LongLivedJob {
     var itemCount: Int { if case .named(let zones)? = request { zones.count } else { 0 } }
     var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
+        answers = ItemAnswers(archive: archivedAnswer)
+    }
 }

@@ -146,10 +146,12 @@ final class FetchRecordsJob: OperationJob, @unchecked Sendable {
             ? [CKRecord.ID(recordName: try context.server.userName(of: context.caller).text)] : recordIDs
         guard !recordIDs.isEmpty else { return }
         let request = FetchRecordsRequest(addresses: recordIDs.map(\.address), desiredKeys: desiredKeys)
+        let hold = try context.server.holdAssets()
         let response = try context.server.fetchRecords(request, as: context.caller, in: context.database)
         answers.items = zip(recordIDs, response.records).map { recordID, result in
             (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
         }
+        try context.fetchFiles(of: answers.successes, under: hold)
     }
 
     func deliver() {
@@ -172,5 +174,10 @@ final class FetchRecordsJob: OperationJob, @unchecked Sendable {
 extension FetchRecordsJob: LongLivedJob {
     var itemCount: Int { recordIDs.count }
     var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
+        answers = ItemAnswers(archive: archivedAnswer)
+        answers.successes.forEach(context.restoreFiles)
+        // Without those that the records have lost meanwhile.
+        try? context.fetchFiles(of: answers.successes, under: nil)
+    }
 }

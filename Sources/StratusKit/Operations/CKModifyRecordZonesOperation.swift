@@ -133,5 +133,7 @@ final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
 extension ModifyRecordZonesJob: LongLivedJob {
     var itemCount: Int { zones.count + deletions.count }
     var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any]) { answers = ItemAnswers(archive: archivedAnswer) }
+    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
+        answers = ItemAnswers(archive: archivedAnswer)
+    }
 }

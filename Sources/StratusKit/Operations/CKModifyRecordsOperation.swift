@@ -26,6 +26,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
         var clientChangeTokenData: Data?
         var isAtomic = true
+        /// Whether the files of its assets are copies that go with the operation.
+        var hasKeptFiles = false
     }
 
     struct Blocks {
@@ -152,6 +154,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func adoptFiles(_ files: [(place: KeptFilePlace, path: String)]) {
         let records = recordsToSave ?? []
+        configure { inputs.hasKeptFiles = !files.isEmpty }
         for (place, path) in files where records.indices.contains(place.record) {
             records[place.record].restoreFile(path, forKey: place.key, item: place.item)
         }
@@ -173,6 +176,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     private let target: RecordOrigin
     private let policy: SavePolicy
     private let isAtomic: Bool
+    private let hasKeptFiles: Bool
     private let clientChangeTokenData: [UInt8]?
     private let blocks: CKModifyRecordsOperation.Blocks
     /// The request, made once, by the thread that sends it.
@@ -191,6 +195,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         sent = records.map { $0.beginSave() }
         policy = SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged
         isAtomic = inputs.isAtomic
+        hasKeptFiles = inputs.hasKeptFiles
         clientChangeTokenData = inputs.clientChangeTokenData.map { [UInt8]($0) }
         self.target = target
         self.blocks = blocks
@@ -217,6 +222,8 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
             }
             return (record.recordID, answer.mapError { context.clientError($0, record: record) })
         }
+        // The kept files go with the operation; what they held is on the server now.
+        if hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
     }
 
@@ -255,7 +262,8 @@ extension ModifyRecordsJob: LongLivedJob {
             for key in request.saves[index].fields.keys.sorted() {
                 try request.saves[index].fields[key]?.value.replaceFiles { path, item in
                     guard let kept = try keep(path) else { return path }
-                    places.append(KeptFilePlace(record: index, key: key, item: item, number: kept.number))
+                    places.append(
+                        KeptFilePlace(record: index, key: key, item: item, number: kept.number, digest: kept.digest))
                     return kept.path
                 }
             }
@@ -266,8 +274,9 @@ extension ModifyRecordsJob: LongLivedJob {
 
     var archivedAnswer: [String: Any] { answers.archive }
 
-    func adopt(_ archivedAnswer: [String: Any]) {
+    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)
+        answers.successes.forEach(context.restoreFiles)
         for (index, item) in answers.items.enumerated() where records.indices.contains(index) {
             guard case .failure(let error) = item.result, error.code == .serverRecordChanged,
                 records[index].recordID == item.id

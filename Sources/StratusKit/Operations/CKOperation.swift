@@ -40,6 +40,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Whether `start` has called `main`, which may take its time until it calls that of this class.
     private var hasBegun = false
     private var hasLostDependency = false
+    /// Whether the program has put it into a queue of its own.
+    private var isInOwnQueue = false
 
     /// Where an operation stands that was added to a container or database, or made by a convenience call.
     struct Surroundings {
@@ -248,19 +250,36 @@ extension CKOperation {
     /// that the session's end can wait for it. False where it is in a queue or has started: operations are single use
     /// (O-07). Adding it twice is a mistake that raises an exception on Apple's systems, and so fails it.
     func enqueue(_ place: () -> Void) -> Bool {
-        let isTaken = locked {
-            guard state.handle(.enqueued).isEmpty else {
-                StratusMisuse.note(
-                    "The operation is in a queue already: it runs once, in one database. Make another one.",
-                    in: &surroundings.misuse)
-                return true
-            }
-            return false
+        let isElsewhere = isKnownToQueue
+        let isFree = locked {
+            guard !isElsewhere, !isInOwnQueue, state.handle(.enqueued).isEmpty else { return noteSecondQueue() }
+            return true
         }
-        guard !isTaken else { return false }
+        guard isFree else { return false }
         place()
         count(waiting: self)
         return true
+    }
+
+    /// Takes the operation's one place in a queue for one of the program's own. False where it is in a queue or has
+    /// started.
+    func enterOwnQueue() -> Bool {
+        let isElsewhere = isKnownToQueue
+        return locked {
+            guard !isElsewhere, !isInOwnQueue, !state.isEnqueued, !hasBegun, state.acceptsConfiguration else {
+                return noteSecondQueue()
+            }
+            isInOwnQueue = true
+            return true
+        }
+    }
+
+    /// To be called under the lock. Returns false.
+    private func noteSecondQueue() -> Bool {
+        StratusMisuse.note(
+            "The operation is in a queue already: it runs once, in one database. Make another one.",
+            in: &surroundings.misuse)
+        return false
     }
 
     /// Counts the operation as under way in its session, unless it is counted already.
@@ -377,10 +396,4 @@ extension CKOperation: WaitingWork {
     final var isEnqueued: Bool { locked { state.isEnqueued } }
 
     private func reconsiderDependencies() { locked { surroundings.countedBy }?.activity.reconsider() }
-}
-
-/// What everything done through a container or database of `configuredWith` inherits.
-struct ConfiguredDefaults: OperationDefaults {
-    var configuration: CKOperation.Configuration?
-    var group: CKOperationGroup?
 }

@@ -119,6 +119,12 @@ struct EffectiveConfiguration: Sendable {
         seconds > 0 && seconds < .infinity ? seconds : nil
     }
 
+    /// The time that a single request has; nil for no limit.
+    var shortestSeconds: TimeInterval? {
+        guard let requestSeconds, let resourceSeconds else { return requestSeconds ?? resourceSeconds }
+        return min(requestSeconds, resourceSeconds)
+    }
+
     /// Which of the requests that wait is sent first.
     var priority: BlockingPool.Priority {
         switch qualityOfService {
@@ -132,4 +138,10 @@ struct EffectiveConfiguration: Sendable {
 
     /// Whether errors of the network are tried again until the time is over (O-10).
     var retriesNetworkErrors: Bool { qualityOfService == .utility || qualityOfService == .background }
+}
+
+/// What everything done through a container or database of `configuredWith` inherits.
+struct ConfiguredDefaults: OperationDefaults {
+    var configuration: CKOperation.Configuration?
+    var group: CKOperationGroup?
 }

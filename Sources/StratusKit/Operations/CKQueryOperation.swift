@@ -154,10 +154,12 @@ final class QueryJob: OperationJob, @unchecked Sendable {
     }
 
     func send(_ context: RequestContext) throws {
+        let hold = try context.server.holdAssets()
         let response = try context.server.query(try request.get(), as: context.caller, in: context.database)
         answers.items = response.records.map { address, result in
             (CKRecordID(address), result.map { context.record($0) }.mapError { context.clientError($0) })
         }
+        try context.fetchFiles(of: answers.successes, under: hold)
         cursor = response.cursor.map { CKQueryCursor($0) }
     }
 

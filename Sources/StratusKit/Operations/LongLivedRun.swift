@@ -110,7 +110,7 @@ final class LongLivedRun: @unchecked Sendable {
             let files = try JSONDecoder().decode([KeptFilePlace].self, from: Data(places.utf8))
             operation.adoptFiles(
                 files.compactMap { place in
-                    registry.keptFile(place.number, of: entry.id).map { (place, $0) }
+                    registry.keptFile(place.number, of: entry.id, digest: place.digest).map { (place, $0) }
                 })
         }
         operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration

@@ -3,6 +3,7 @@
 
 import Foundation
 import StratusCloud
+import StratusStore
 
 /// What one operation does. `send` and what follows never overlap: a job is used by one thread at a time.
 protocol OperationJob: AnyObject, Sendable {
@@ -32,6 +33,8 @@ struct KeptFilePlace: Codable, Hashable, Sendable {
     var item: Int?
     /// The file, by its number.
     var number: Int
+    /// What it holds; nil where an older version has kept it.
+    var digest: [UInt8]?
 }
 
 /// A job whose answer can be kept and replayed (O-14).
@@ -46,7 +49,7 @@ protocol LongLivedJob: OperationJob {
     /// The answer, after `send`.
     var archivedAnswer: [String: Any] { get }
     /// Takes a kept answer in the place of `send`.
-    func adopt(_ archivedAnswer: [String: Any])
+    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext)
 }
 
 extension LongLivedJob {
@@ -59,6 +62,8 @@ struct RequestContext: Sendable {
     let caller: Caller
     let database: DatabaseSelector
     let callbacks: CallbackQueue
+    /// Whether the answer is not wanted any more.
+    var isStopped: @Sendable () -> Bool = { false }
 
     var server: any CloudServer { session.server }
 
@@ -70,13 +75,43 @@ struct RequestContext: Sendable {
     /// Calls blocks on the operation's own queue, after those that were delivered before.
     func deliver(_ body: @escaping () -> Void) { callbacks.async(body) }
 
-    /// A record as clients see it. Contents of assets are copied when they are asked for.
+    /// A record as clients see it. `fetchFiles` gives its assets their files.
     func record(_ answer: ClientRecord) -> CKRecord {
-        let copies = HandedOutCopies(server)
-        return CKRecord.from(answer, origin: origin) { [server, caller, database] asset, place in
-            let path = try server.copyAsset(asset, in: place.key, of: place.record, as: caller, in: database)
-            copies.add(path)
-            return URL(fileURLWithPath: path)
+        CKRecord.from(answer, origin: origin, download: HandedOutCopies(server, as: caller, in: database))
+    }
+
+    /// Copies the contents of the assets of an answer's records, so that their files are there when the client is told of
+    /// them. A content that is missing or damaged leaves its asset without a file.
+    /// - Parameters:
+    ///   - records: The records of the answer.
+    ///   - hold: One from before the request; nil for an answer that was kept.
+    /// - Throws: What fails all of them, such as a fault of the network, or a disk that has no room.
+    func fetchFiles(of records: some Sequence<CKRecord>, under hold: AssetHold?) throws {
+        var assets: [CKAsset] = []
+        var wanted: [HeldAsset] = []
+        for record in records {
+            for (_, asset) in record.state.value.assets {
+                guard let (content, place) = asset.wanted else { continue }
+                assets.append(asset)
+                wanted.append(HeldAsset(content, in: place.key, of: place.record))
+            }
+        }
+        guard !wanted.isEmpty else { return }
+        let copies = try server.copyAssets(wanted, as: caller, in: database, under: hold) { !isStopped() }
+        for (asset, copy) in zip(assets, copies) {
+            switch copy {
+            case .success(let path): asset.adopt(URL(fileURLWithPath: path))
+            case .failure(let error): if error.code == .serviceUnavailable { throw error }
+            }
+        }
+    }
+
+    /// Lets the assets of a record that was decoded, or whose files go with an operation, be copied from the server.
+    func restoreFiles(of record: CKRecord) {
+        let download = HandedOutCopies(server, as: caller, in: database)
+        for (key, asset) in record.state.value.assets {
+            asset.download(
+                from: CKAsset.Place(record: record.recordID.address, key: key, in: origin), by: download)
         }
     }
 

@@ -155,6 +155,13 @@ final class OperationRunner: Sendable {
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
+    /// The context of a request that is being made, which can be told to end early.
+    private var stoppableContext: RequestContext {
+        var context = context
+        context.isStopped = { [weak self] in self?.isStopped ?? true }
+        return context
+    }
+
     private func clientError(_ error: any Error) -> CKError {
         (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
     }
@@ -214,7 +221,7 @@ extension OperationRunner {
     private func answer() throws -> Bool {
         try ContainerScope.check(context.caller.container)
         guard let longLived, let job = job as? any LongLivedJob else {
-            if !isStopped { try job.send(context) }
+            if !isStopped { try job.send(stoppableContext) }
             return true
         }
         let entry = try longLived.entry(job, in: session)
@@ -231,7 +238,7 @@ extension OperationRunner {
         case .replay(let data):
             let archive = try LongLivedArchive.root(of: data)
             if let error = LongLivedArchive.error(archive["failure"]) { throw error }
-            job.adopt((archive["answer"] as? NSDictionary) as? [String: Any] ?? [:])
+            job.adopt((archive["answer"] as? NSDictionary) as? [String: Any] ?? [:], in: stoppableContext)
             return true
         case .wait:
             let wait = state.withLock { state in
@@ -254,7 +261,7 @@ extension OperationRunner {
 
     private func send(_ longLived: LongLivedRun, _ job: any LongLivedJob) throws {
         do {
-            try job.send(context)
+            try job.send(stoppableContext)
         } catch {
             let failure = clientError(error)
             if !mayRetry(failure) { keep(["failure": LongLivedArchive.object(of: failure)], of: longLived, job) }

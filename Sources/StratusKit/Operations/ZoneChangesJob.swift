@@ -52,12 +52,15 @@ final class ZoneChangesJob: OperationJob, @unchecked Sendable {
     func send(_ context: RequestContext) throws {
         guard let zone = waiting.last else { return }
         do {
+            let hold = try context.server.holdAssets()
             let response = try context.server.fetchZoneChanges(
                 zone.request, as: context.caller, in: context.database)
             let token = CKServerChangeToken(response.token)
             let isLast = !fetchesAllChanges || !response.isMoreComing
+            let changed = response.changed.map { context.record($0) }
+            try context.fetchFiles(of: changed, under: hold)
             page = Page(
-                zoneID: zone.zoneID, changed: response.changed.map { context.record($0) }, deleted: response.deleted,
+                zoneID: zone.zoneID, changed: changed, deleted: response.deleted,
                 end: .success(
                     (token, response.clientChangeTokenData.map { Data($0) }, response.isMoreComing)),
                 isLast: isLast)

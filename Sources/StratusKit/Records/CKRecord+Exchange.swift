@@ -30,11 +30,15 @@ struct SentRecord: Sendable {
         return RecordSave(
             address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
             isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
-            changedKeys: Set(state.edits.keys), misuse: misuse, origin: state.origin, sharing: sharing?.claim)
+            changedKeys: Set(state.edits.keys), misuse: misuse(in: target), origin: state.origin,
+            sharing: sharing?.claim)
     }
 
     /// The mistake that fails the save.
-    private var misuse: String? {
+    private func misuse(in target: RecordOrigin) -> String? {
+        if state.misuse == nil, state.origin == nil, let mark = state.originMark, !target.matches(mark) {
+            return "The record was fetched in another container, database or account: save it there, or a new one."
+        }
         guard state.misuse == nil, sharing == nil, recordType == CKRecord.SystemType.share else { return state.misuse }
         return "A record of type \(recordType) is a CKShare: make it with one of its initialisers."
     }
@@ -46,7 +50,7 @@ extension CKRecord {
     ///   - answer: What the server sent.
     ///   - origin: From where it was fetched, and by whom.
     ///   - download: Makes private copies of its assets; nil where assets have no content (S-07).
-    convenience init(_ answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload? = nil) {
+    convenience init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) {
         self.init(
             recordType: answer.type, recordID: CKRecordID(answer.address),
             state: RecordState(answer, origin: origin, download: download))
@@ -105,7 +109,7 @@ extension CKRecord {
     ///   - key: The key of the asset's field.
     ///   - item: The asset's place in a list.
     func restoreFile(_ path: String, forKey key: String, item: Int?) {
-        let asset = HeldValue.asset(CKAsset(fileURL: URL(fileURLWithPath: path)))
+        let asset = HeldValue.asset(CKAsset(keptFile: path))
         state.withLock { state in
             switch (state.fields[key]?.value, item) {
             case (.asset, nil): state.fields[key]?.value = asset
@@ -119,7 +123,7 @@ extension CKRecord {
 }
 
 extension RecordState {
-    init(_ answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload?) {
+    init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)?) {
         absorbSystemFields(answer, origin: origin)
         parent = answer.parent.map(CKReference.init)
         for (key, field) in answer.fields {
@@ -138,5 +142,6 @@ extension RecordState {
         lastModifier = CKRecordID(recordName: answer.lastModifiedUserName)
         share = answer.share.map(CKReference.init)
         self.origin = origin
+        originMark = nil
     }
 }

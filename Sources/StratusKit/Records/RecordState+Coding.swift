@@ -1,9 +1,12 @@
 // How a record's state stands in an archive.
 //
-// Its origin is not in it: the account's identifier is the store's own and is never shown. A decoded record is nobody's,
-// and the server judges it like any other claim.
+// Of its origin only a digest is in it: the account's identifier is the store's own and is never shown. The digest can
+// refuse a save elsewhere and grants nothing: a decoded record is nobody's, and the server judges it like any other
+// claim, so that whoever leaves the digest out or makes one up gains nothing.
 
 import Foundation
+import StratusCloud
+import StratusModel
 
 extension RecordState {
     func encodeSystemFields(with coder: NSCoder) {
@@ -15,6 +18,8 @@ extension RecordState {
         coder.encode(parent, forKey: CoderKey.parent)
         coder.encode(share, forKey: CoderKey.share)
         coder.encode(parentEditNumber != nil, forKey: CoderKey.isParentChanged)
+        let mark = origin?.mark ?? originMark
+        coder.encode(mark.map { Data($0) as NSData }, forKey: CoderKey.originMark)
     }
 
     /// A mistake is archived with the values that it was made with, and not with the system fields: what decodes from
@@ -38,6 +43,9 @@ extension RecordState {
         share = coder.decodeValue(of: CKReference.self, forKey: CoderKey.share)
         misuse = coder.decodeText(forKey: CoderKey.misuse)
         if coder.decodeFlag(forKey: CoderKey.isParentChanged) { parentEditNumber = nextEditNumber() }
+        originMark = coder.decodeValue(of: NSData.self, forKey: CoderKey.originMark).map {
+            [UInt8](Data(referencing: $0))
+        }
 
         guard
             let fields = Self.fields(
@@ -82,5 +90,20 @@ extension RecordState {
 
     private static func decodedArray(forKey name: String, in coder: NSCoder) -> [Any] {
         (coder.decodeValue(of: [NSArray.self, NSString.self], forKey: name) as? NSArray).map(Array.init) ?? []
+    }
+}
+
+extension RecordOrigin {
+    /// What stands for the origin in archives. Clients keep it for months: it never changes.
+    var mark: [UInt8] {
+        let parts = ["stratus origin 1", container.text, "\(database.rawValue)", account?.text ?? ""]
+        return ContentDigest.sha256([UInt8](parts.joined(separator: "\0").utf8))
+    }
+
+    /// Whether a record with this mark was fetched here, by the same account or by nobody who was signed in.
+    func matches(_ mark: [UInt8]) -> Bool {
+        var nobodys = self
+        nobodys.account = nil
+        return mark == self.mark || mark == nobodys.mark
     }
 }

@@ -49,6 +49,8 @@ struct RecordState: Sendable {
     var misuse: String?
     /// Where the record was fetched or saved; nil for one that is new or was decoded.
     var origin: RecordOrigin?
+    /// What an archive says of the origin.
+    var originMark: [UInt8]?
 
     mutating func nextEditNumber() -> UInt64 {
         lastEditNumber += 1
@@ -76,6 +78,19 @@ struct RecordState: Sendable {
     /// The keys that have values, in order.
     func keys(isEncrypted: Bool) -> [String] {
         fields.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
+    }
+
+    /// The assets in its fields, with the keys.
+    var assets: [(key: String, asset: CKAsset)] {
+        var assets: [(key: String, asset: CKAsset)] = []
+        for (key, field) in fields {
+            switch field.value {
+            case .asset(let asset): assets.append((key, asset))
+            case .list(let values): for asset in values.flatMap(\.assets) { assets.append((key, asset)) }
+            default: break
+            }
+        }
+        return assets
     }
 
     /// The keys that were set, in order.

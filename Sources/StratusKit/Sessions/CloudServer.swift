@@ -65,8 +65,17 @@ package protocol CloudServer: Sendable {
         _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
         in database: DatabaseSelector
     ) throws -> String
-    /// No object stands for these copies any more. Must not wait for anything.
-    func releaseCopies(_ paths: [String])
+    /// Keeps the contents that the answer to the next request will name; nil where there are none.
+    func holdAssets() throws -> AssetHold?
+    /// The paths of fresh private copies of the contents that an answer has named, made under a hold from before it, or
+    /// without a hold of contents that records still hold. What is left when `shouldContinue` says no fails.
+    func copyAssets(
+        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
+        shouldContinue: () -> Bool
+    ) throws -> [Result<String, CloudError>]
+    /// No object stands for these copies any more; nobody was told of the paths of those that are `unseen`. Must not wait
+    /// for anything.
+    func releaseCopies(_ paths: [String], unseen: [String])
 }
 
 /// A server that answers every request with one error: a store that could not be opened.
@@ -146,5 +155,12 @@ package struct RefusingServer: CloudServer {
         in database: DatabaseSelector
     ) throws -> String { throw error }
 
-    package func releaseCopies(_ paths: [String]) {}
+    package func holdAssets() throws -> AssetHold? { throw error }
+
+    package func copyAssets(
+        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
+        shouldContinue: () -> Bool
+    ) throws -> [Result<String, CloudError>] { throw error }
+
+    package func releaseCopies(_ paths: [String], unseen: [String]) {}
 }

@@ -10,4 +10,11 @@ extension CloudService: CloudServer {
     ) throws -> String {
         try privateCopy(of: asset, in: field, of: record, as: caller, database)
     }
+
+    package func copyAssets(
+        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
+        shouldContinue: () -> Bool
+    ) throws -> [Result<String, CloudError>] {
+        try copyAssets(wanted, as: caller, database, under: hold, shouldContinue: shouldContinue)
+    }
 }

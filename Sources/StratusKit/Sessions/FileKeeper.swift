@@ -28,6 +28,19 @@ struct FileKeeper: Sendable {
         return target
     }
 
+    /// The SHA-256 of a file; nil where it cannot be read.
+    static func digest(ofFile path: String, files: any AssetFiles = SystemAssetFiles()) -> [UInt8]? {
+        guard let file = try? files.openFile(path) else { return nil }
+        defer { files.close(file) }
+        var digest = ContentDigest()
+        var buffer = [UInt8](repeating: 0, count: bufferByteCount)
+        while true {
+            guard let count = try? files.read(file, into: &buffer) else { return nil }
+            if count == 0 { return digest.finish() }
+            digest.add(buffer[..<count])
+        }
+    }
+
     private func copy(_ source: Int32, to path: String) throws -> Bool {
         let before = try? files.facts(source)
         guard let before, before.isRegular else { return false }

@@ -4,7 +4,8 @@
 //   1. A request is sent by one operation object alone: others of the same identity wait for its answer.
 //   2. The answer is kept before any block is told of it.
 //   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled; one
-//      that was answered and that nobody asks for is dropped after a day.
+//      that was answered and that nobody asks for is dropped after a day, and one of nobody who is signed in, whom no
+//      deletion of an account takes along, after a month also where it was not answered.
 //   4. Of an account that was forgotten nothing is kept any more, not even by operations that are under way.
 // Blocks threads, as the store does: used on the pool's threads only.
 
@@ -44,6 +45,7 @@ package final class LongLivedRegistry: Sendable {
     /// The most operations that are kept for one account; one more is refused.
     package static let accountLimit = 1_000
     private static let keptSeconds: TimeInterval = 86_400
+    private static let nobodysSeconds: TimeInterval = 30 * 86_400
 
     private let store: any LongLivedStore
     private let clock: any CloudClock
@@ -64,8 +66,10 @@ package final class LongLivedRegistry: Sendable {
             let kept = try store.entry(entry.id)
             var run = state.running[entry.id] ?? Running()
             if kept == nil, run.unkeptAnswer == nil {
-                try collect()
+                try collect(state)
                 try checkRoom(for: entry.account, state)
+                var entry = entry
+                entry.kept = clock.now
                 try store.save(entry)
             }
             defer { state.running[entry.id] = run }
@@ -85,18 +89,24 @@ package final class LongLivedRegistry: Sendable {
     /// where the account was deleted.
     package func checkRoom(for account: String?) throws {
         try state.withLock { state in
-            try collect()
+            try collect(state)
             try checkRoom(for: account, state)
         }
     }
 
     /// Copies a file for an operation that is about to be joined the first time; nil where it cannot be read.
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> KeptFile? {
-        try store.keepFile(path, as: number, of: id).map { KeptFile(number: number, path: $0) }
+        guard let copy = try store.keepFile(path, as: number, of: id), let digest = FileKeeper.digest(ofFile: copy)
+        else { return nil }
+        return KeptFile(number: number, path: copy, digest: digest)
     }
 
-    /// Where a file lies that was kept.
-    package func keptFile(_ number: Int, of id: String) -> String? { store.keptFile(number, of: id) }
+    /// Where a file lies that was kept; nil for one that does not hold any longer what it did. The digest is nil for one
+    /// that an older version has kept.
+    package func keptFile(_ number: Int, of id: String, digest: [UInt8]?) -> String? {
+        guard let path = store.keptFile(number, of: id), let digest else { return store.keptFile(number, of: id) }
+        return FileKeeper.digest(ofFile: path) == digest ? path : nil
+    }
 
     /// Lets go for an object that is gone. What no object has run to its end stays kept.
     package func release(_ id: String, by member: ObjectIdentifier) throws {
@@ -170,8 +180,8 @@ package final class LongLivedRegistry: Sendable {
 
     /// The operations that are kept for an account in a container.
     package func entries(of caller: Caller) throws -> [LongLivedEntry] {
-        try state.withLock { _ in
-            try collect()
+        try state.withLock { state in
+            try collect(state)
             return try store.entries().filter {
                 $0.container == caller.container.text && $0.account == caller.account?.text
             }
@@ -189,11 +199,17 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    /// Drops what was answered a day ago.
-    private func collect() throws {
-        let horizon = clock.now.addingTimeInterval(-Self.keptSeconds)
+    /// Drops what was answered a day ago, and what nobody can be asked about any more.
+    private func collect(_ state: State) throws {
+        let now = clock.now
         for entry in try store.entries() {
-            if let answered = entry.answered, answered <= horizon { try store.remove(entry.id) }
+            if let answered = entry.answered {
+                if answered <= now.addingTimeInterval(-Self.keptSeconds) { try store.remove(entry.id) }
+            } else if entry.account == nil, let kept = entry.kept, state.running[entry.id] == nil,
+                kept <= now.addingTimeInterval(-Self.nobodysSeconds)
+            {
+                try store.remove(entry.id)
+            }
         }
     }
 }

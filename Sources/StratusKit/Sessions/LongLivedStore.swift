@@ -12,19 +12,22 @@ package struct LongLivedEntry: Hashable, Sendable {
     /// The class of the operation.
     package var kind: String
     package var request: Data
+    /// Since when it is kept; nil for one that an older version has kept.
+    package var kept: Date?
     /// Nil while the request has not been answered.
     package var answer: Data?
     package var answered: Date?
 
     package init(
-        id: String, container: String, account: String?, kind: String, request: Data, answer: Data? = nil,
-        answered: Date? = nil
+        id: String, container: String, account: String?, kind: String, request: Data, kept: Date? = nil,
+        answer: Data? = nil, answered: Date? = nil
     ) {
         self.id = id
         self.container = container
         self.account = account
         self.kind = kind
         self.request = request
+        self.kept = kept
         self.answer = answer
         self.answered = answered
     }
@@ -49,6 +52,8 @@ package protocol LongLivedStore: Sendable {
 package struct KeptFile: Hashable, Sendable {
     package let number: Int
     package let path: String
+    /// The SHA-256 of what it holds.
+    package let digest: [UInt8]
 }
 
 /// Keeps long-lived operations as long as the object lives, and the files they upload in a temporary directory.

@@ -180,7 +180,7 @@ extension CKRecord {
     ///   - origin: From where it was fetched, and by whom.
     ///   - download: Makes private copies of its assets; nil where assets have no content (S-07).
     /// - Returns: The record.
-    static func from(_ answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload? = nil) -> CKRecord {
+    static func from(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) -> CKRecord {
         answer.type == SystemType.share
             ? CKShare(share: answer, origin: origin, download: download)
             : CKRecord(answer, origin: origin, download: download)
@@ -189,7 +189,7 @@ extension CKRecord {
 
 extension CKShare {
     /// A share from the server.
-    convenience init(share answer: ClientRecord, origin: RecordOrigin?, download: AssetDownload? = nil) {
+    convenience init(share answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) {
         let recordID = CKRecordID(answer.address)
         self.init(recordID, RecordState(answer, origin: origin, download: download)) { mark in
             let facts = answer.sharing.map { ShareFacts($0) }

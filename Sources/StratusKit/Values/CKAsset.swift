@@ -1,16 +1,23 @@
 // A file as the value of a field.
 //
 // An asset comes into being in three ways: from a file of the client's, which a save uploads; from the server, when its
-// content is known and a private copy is made the first time somebody asks for it; and from an archive, when there is
-// no file, whatever the archive says (X-27): a path that came from outside must never be read.
+// content is known and a private copy is made before the client gets the record; and from an archive, when there is no
+// file, whatever the archive says (X-27): a path that came from outside must never be read.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Makes a private copy of an asset's content, which a field holds, or throws when the content cannot be had.
-typealias AssetDownload = @Sendable (AssetDescriptor, CKAsset.Place) throws -> URL
+/// Where the private copies of one record's assets come from, and where they are remembered.
+protocol AssetDownload: Sendable {
+    /// Makes a private copy of a content that a field holds, or throws when the content cannot be had.
+    func makeCopy(of content: AssetDescriptor, at place: CKAsset.Place) throws -> URL
+    /// Remembers a copy that was made for an asset, which nobody was told of yet.
+    func take(_ copy: URL)
+    /// Notes that a client was told of a copy.
+    func show(_ copy: URL)
+}
 
 /// A file that a record owns.
 open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
@@ -44,10 +51,17 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     fileprivate struct State: Sendable {
         /// The client's own file.
         var upload: URL?
+        /// Whether that file is the copy of an operation, which goes with it.
+        var isKeptUpload = false
         var confirmed: Confirmed?
-        var download: (@Sendable (AssetDescriptor) throws -> URL)?
+        /// Nil where the content is not handed out.
+        var download: (any AssetDownload)?
+        /// From where it was fetched: a copy that is saved elsewhere is another upload.
+        var source: Place?
         /// The private copy that was made.
         var copy: URL?
+        /// Whether the client was told of the copy.
+        var isShown = false
     }
 
     private let state: Locked<State>
@@ -65,15 +79,18 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         super.init()
     }
 
+    /// An asset of a file that an operation keeps until it has ended.
+    convenience init(keptFile path: String) {
+        self.init(State(upload: URL(fileURLWithPath: path), isKeptUpload: true))
+    }
+
     /// An asset of the server's.
     /// - Parameters:
     ///   - content: What the server has.
     ///   - place: The field that holds it.
     ///   - download: Nil where the content is not handed out, as in the record of a conflict (S-07).
-    convenience init(_ content: AssetDescriptor, at place: Place, download: AssetDownload?) {
-        // From where it was fetched: a copy that is saved elsewhere is another upload.
-        let bound = download.map { download in { @Sendable content in try download(content, place) } }
-        self.init(State(confirmed: Confirmed(content: content, place: place), download: bound))
+    convenience init(_ content: AssetDescriptor, at place: Place, download: (any AssetDownload)?) {
+        self.init(State(confirmed: Confirmed(content: content, place: place), download: download, source: place))
     }
 
     /// An asset of which an archive says what the server has.
@@ -88,20 +105,64 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     static var withoutContent: CKAsset { CKAsset(State()) }
 
     /// The client's file, or for a fetched asset a private copy, which the client may change, delete, or keep by moving it
-    /// away. Where it lies it stays as long as an asset of the fetched record, and ``Stratus/Options/assetCopySeconds``
-    /// longer. Nil where the content was not delivered or can no longer be had, and after decoding.
+    /// away. It is there when the fetch completes, whatever becomes of the record. Where it lies it stays as long as an
+    /// asset of the fetched record, and ``Stratus/Options/assetCopySeconds`` longer. Nil where the content was not
+    /// delivered, or is missing or damaged on the server, and after decoding.
     open var fileURL: URL? {
         let known = state.value
-        if let file = known.upload ?? known.copy { return file }
-        guard let content = known.confirmed?.content, let made = try? known.download?(content) else { return nil }
-        // Copied without the lock. Threads that ask at the same time are given the same copy, that of the first.
-        let kept = state.withLock { state in
+        if let file = known.upload { return file }
+        let copy: URL
+        if let made = known.copy {
+            copy = made
+            if known.isShown { return copy }
+        } else {
+            // What could not be copied when it was fetched, or comes with what is told of a share.
+            guard let content = known.confirmed?.content, let download = known.download, let source = known.source,
+                let made = try? download.makeCopy(of: content, at: source)
+            else { return nil }
+            copy = adopt(made)
+        }
+        known.download?.show(copy)
+        state.withLock { $0.isShown = true }
+        return copy
+    }
+
+    /// The content that is to be copied before the client gets the record; nil where there is nothing to be done.
+    var wanted: (content: AssetDescriptor, place: Place)? {
+        state.withLock { state in
+            guard state.upload == nil, state.copy == nil, state.download != nil, let source = state.source,
+                let content = state.confirmed?.content
+            else { return nil }
+            return (content, source)
+        }
+    }
+
+    /// Takes the private copy that was made of `wanted`. Of several copies the first stays.
+    @discardableResult
+    func adopt(_ made: URL) -> URL {
+        let (kept, download) = state.withLock { state in
             let kept = state.copy ?? made
             state.copy = kept
-            return kept
+            return (kept, state.download)
         }
-        if kept != made { try? FileManager.default.removeItem(at: made) }
+        if kept != made {
+            // Made without the lock, by threads that asked at the same time.
+            try? FileManager.default.removeItem(at: made)
+        } else {
+            download?.take(made)
+        }
         return kept
+    }
+
+    /// Lets the asset be copied again from a field that holds it, where it came without a file, or with one that goes with
+    /// the operation that has uploaded it.
+    func download(from place: Place, by download: any AssetDownload) {
+        state.withLock { state in
+            let isWithoutFile = state.upload == nil && state.download == nil
+            guard state.confirmed != nil, isWithoutFile || state.isKeptUpload else { return }
+            (state.upload, state.isKeptUpload) = (nil, false)
+            (state.download, state.source, state.copy, state.isShown) = (download, place, nil, false)
+        }
     }
 
     /// Whether the asset comes from a file, if from a URL at all.
@@ -129,7 +190,9 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     }
 
     open override var description: String {
-        let (file, size) = state.withLock { ($0.upload ?? $0.copy, $0.confirmed?.content.byteCount) }
+        let (file, size) = state.withLock { state in
+            (state.upload ?? (state.isShown ? state.copy : nil), state.confirmed?.content.byteCount)
+        }
         return "<CKAsset: \(file?.path ?? "no file")\(size.map { ", \($0) bytes" } ?? "")>"
     }
 

@@ -42,6 +42,15 @@ enum HeldValue: Sendable {
         }
     }
 
+    /// Every asset in it.
+    var assets: [CKAsset] {
+        switch self {
+        case .asset(let asset): [asset]
+        case .list(let values): values.flatMap(\.assets)
+        default: []
+        }
+    }
+
     /// Every string in it.
     var texts: [String] {
         switch self {
@@ -60,7 +69,7 @@ struct HeldField: Sendable {
 
 extension HeldValue {
     /// A value from the server.
-    init(_ value: ClientValue, at place: CKAsset.Place, download: AssetDownload?) {
+    init(_ value: ClientValue, at place: CKAsset.Place, download: (any AssetDownload)?) {
         self =
             switch value {
             case .string(let text): .string(text)

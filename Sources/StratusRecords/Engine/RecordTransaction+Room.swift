@@ -9,7 +9,12 @@ extension RecordTransaction {
 
     /// Whether the store would take all writes of a plan, and as many bytes of other keys and values.
     package func hasRoom(for plan: MutationPlan, besides byteCount: Int) -> Bool {
-        let needed = plan.mutations.byteCount + byteCount + Self.headersByteCount
+        hasRoom(forByteCount: plan.mutations.byteCount + byteCount)
+    }
+
+    /// Whether the store would take as many more bytes of keys and values, beside what ends the transaction.
+    package func hasRoom(forByteCount byteCount: Int) -> Bool {
+        let needed = byteCount + Self.headersByteCount
         return store.cost.bytesWritten + needed <= StoreLimits.maximumTransactionByteCount
     }
 }

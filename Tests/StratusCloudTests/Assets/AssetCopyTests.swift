@@ -51,12 +51,14 @@ struct AssetCopyTests {
 
     @Test("[X-27] a released copy goes when it has waited, one that was taken away stays, and others are not touched")
     func releasedCopies() throws {
-        let (released, moved, held) = (try copy(), try copy(), try copy())
+        let (released, moved, held, unseen) = (try copy(), try copy(), try copy(), try copy())
         let kept = scratch.path + "/kept"
         try FileManager.default.moveItem(atPath: moved, toPath: kept)
-        fixture.store.releaseCopies([released, moved])
+        fixture.store.releaseCopies([released, moved], unseen: [unseen])
         fixture.clock.advance(seconds: 3_599)
         try fixture.collector.collect()
+        // Nobody knows of it, so it need not wait.
+        #expect(!FileManager.default.fileExists(atPath: unseen))
         #expect(FileManager.default.fileExists(atPath: released))
         fixture.clock.advance(seconds: 1)
         try fixture.collector.collect()

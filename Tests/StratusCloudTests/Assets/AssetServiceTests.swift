@@ -71,6 +71,10 @@ struct AssetServiceTests {
     private func contentCount() throws -> Int {
         try service.collectAssets()
         #expect(try service.verifyAssets().isEmpty)
+        return try fileCount()
+    }
+
+    private func fileCount() throws -> Int {
         let top = "/store/assets/content"
         var count = 0
         for owner in (try? files.names(in: top)) ?? [] {
@@ -156,6 +160,49 @@ struct AssetServiceTests {
         #expect(cloudErrorCode { try copy(asset, zone: claimed, as: bob, .shared) } == .assetNotAvailable)
         let nobody = Caller(container: Self.container, account: nil)
         #expect(cloudErrorCode { try copy(asset, as: nobody) } == .notAuthenticated)
+    }
+
+    @Test("[X-27] what an answer names can be copied while whoever made it holds it, whatever the records lose")
+    func heldContents() throws {
+        let held = HeldAsset(try content(of: try save("r", ["a": file(3)]).get()), in: "a", of: address("r"))
+        func copy(_ hold: AssetHold?) throws -> [UInt8]? {
+            let copies = try service.copyAssets([held], as: alice, .private, under: hold) { true }
+            return files.content(at: try copies[0].get())
+        }
+        var first = service.holdAssets()
+        var second = service.holdAssets()
+        _ = try save("r", ["a": nil]).get()
+        #expect(try service.collectAssets() == 0)
+        // One that began after the content was found unused knows better, and so does not keep it.
+        let third = service.holdAssets()
+        #expect(try copy(first) == [UInt8](repeating: 3, count: 103))
+        first = nil
+        #expect(try service.collectAssets() == 0)
+        #expect(try copy(second) != nil)
+        #expect(cloudErrorCode { _ = try copy(nil) } == .assetNotAvailable)
+        second = nil
+        #expect(try service.collectAssets() == 1)
+        #expect(cloudErrorCode { _ = try copy(third) } == .assetNotAvailable)
+        withExtendedLifetime((first, second, third)) {}
+        #expect(try contentCount() == 0)
+    }
+
+    @Test("[X-27][R-14] a held content that is saved again meanwhile stays; a stopped request copies nothing")
+    func heldAgain() throws {
+        let asset = try content(of: try save("r", ["a": file(3)]).get())
+        var hold = service.holdAssets()
+        _ = try save("r", ["a": nil]).get()
+        #expect(try service.collectAssets() == 0)
+        _ = try save("s", ["a": file(3)]).get()
+        let held = HeldAsset(asset, in: "a", of: address("r"))
+        let stopped = try service.copyAssets([held], as: alice, .private, under: hold) { false }
+        #expect(cloudErrorCode { _ = try stopped[0].get() } == .operationCancelled)
+        hold = nil
+        withExtendedLifetime(hold) {}
+        #expect(try contentCount() == 1)
+        _ = try save("s", ["a": nil]).get()
+        #expect(try contentCount() == 0)
+        #expect((try? files.names(in: "/store/assets/copies")) == nil)
     }
 
     @Test("[X-27][D-03] a participant copies what the share covers, and nothing else of a zone that they see")

@@ -107,6 +107,30 @@ struct GrantTests {
         #expect(seen?.fields["secret"] == ClientField(.int64(7)))
     }
 
+    @Test("[R-08][S-18] who deletes a parent that is in use is told of no child that they may not read")
+    func unreadableChildren() throws {
+        let grants = [
+            ("GRANT READ, WRITE TO \"_creator\", GRANT CREATE TO \"_icloud\"", false),
+            ("GRANT READ, CREATE, WRITE TO \"_icloud\"", true),
+        ]
+        for (grants, names) in grants {
+            let bench = try RecordBench()
+            try bench.service.importSchema(
+                """
+                DEFINE SCHEMA RECORD TYPE Note ( n INT64, GRANT READ, CREATE, WRITE TO "_icloud" );
+                RECORD TYPE Diary ( n INT64, \(grants) );
+                """, into: RecordBench.container)
+            try bench.save(.new("parent", in: .defaultZone), in: .public)
+            try bench.save(.new("secret", in: .defaultZone, type: "Diary", parent: "parent"), in: .public)
+            let top = RecordAddress(recordName: "parent")
+            let error = try bench.modify(deleting: [top], by: bench.bob, in: .public).deletes[0].error
+            #expect(error?.code == .referenceViolation)
+            #expect(error?.description.contains("secret") == names)
+            let own = try bench.modify(deleting: [top], in: .public).deletes[0].error
+            #expect(own?.description.contains("secret") == true)
+        }
+    }
+
     @Test("[S-17][S-18] an account that may not be used sees what the world sees")
     func standing() throws {
         let bench = try Self.bench("GRANT READ TO \"_icloud\", GRANT READ TO \"_creator\"")

@@ -159,6 +159,20 @@ struct SavePolicyTests {
         #expect(try strict.modify(deleting: [.note("nothing")]).deletes[0].code == .unknownItem)
     }
 
+    @Test("[S-10] parents that one transaction has no room for keep their tags, and their children are saved")
+    func touchingTooMuch() throws {
+        let bench = try RecordBench(inMemory: true) { $0.childSaveTouchesParent = true }
+        try bench.makeNotes()
+        let body = ClientValue.bytes(Data(repeating: 7, count: 1_000_000))
+        let parents = try (10..<22).map { try bench.save(.new("p\($0)", ["body": body]))[0] }
+        let children = (10..<22).map { RecordSave.new("c\($0)", parent: "p\($0)") }
+        #expect(try bench.modify(children).saves.allSatisfy { $0.error == nil })
+        let now = try (10..<22).map { try bench.fetch(.note("p\($0)")).get() }
+        let touched = zip(parents, now).count { $0.changeTag != $1.changeTag }
+        #expect((1..<12).contains(touched))
+        #expect(zip(parents, now).allSatisfy { $0.fields == $1.fields })
+    }
+
     @Test("[S-10][T-16] where the host wants it, saving a child gives its parent a new tag; switched off it does not")
     func touching() throws {
         let touching = try RecordBench { $0.childSaveTouchesParent = true }

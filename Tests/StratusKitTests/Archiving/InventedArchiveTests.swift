@@ -22,6 +22,7 @@ import Testing
         "StratusPredicateFormat", "StratusPredicateArguments", "StratusPredicateArgumentCount", "StratusSortOrder",
         "StratusSortPlaces", "StratusSortKey", "StratusSortLocation", "StratusCursor", "StratusSubscriptionID",
         "StratusSubscriptionInfo", "StratusSubscriptionOptions", "StratusNotificationInfo", "StratusNotificationID",
+        "StratusOrigin",
     ]
 
     /// A record with values, as objects: those of the system fields, and one value of each kind behind them.

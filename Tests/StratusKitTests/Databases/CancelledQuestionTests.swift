@@ -1,4 +1,4 @@
-// Questions that are no operations, asked by tasks that are cancelled.
+// Questions that are no operations, asked by tasks that are cancelled, and by ones that do not wait for ever.
 
 import Foundation
 import StratusCloud
@@ -55,5 +55,62 @@ import Testing
         #expect(await codeOfFailure(task) == .operationCancelled)
         await bench.session.activity.untilIdle()
         #expect(bench.interference.sent.isEmpty)
+    }
+
+    @Test("[O-12] questions have the time-outs of `configuredWith`, of its group, and else a minute")
+    func time() async throws {
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = 5
+        let group = CKOperationGroup()
+        group.defaultConfiguration.timeoutIntervalForResource = 7
+        let cases: [(CKOperation.Configuration?, CKOperationGroup?, Double)] = [
+            (configuration, nil, 6), (nil, group, 8), (nil, nil, 61),
+        ]
+        for (configuration, group, seconds) in cases {
+            let bench = try OperationBench()
+            let hold = bench.hold(.accountStatus)
+            let container = bench.container
+            let task = Task {
+                try await container.configuredWith(configuration: configuration, group: group) {
+                    try await $0.accountStatus()
+                }
+            }
+            try await hold.arrived()
+            bench.clock.advance(bySeconds: seconds - 2)
+            #expect(bench.session.timers.count == 1)
+            bench.clock.advance(bySeconds: 2)
+            // The server still holds the question.
+            #expect(await codeOfFailure(task) == .networkFailure)
+            hold.letGo()
+            await bench.session.activity.untilIdle()
+            #expect(bench.session.timers.count == 0)
+        }
+    }
+
+    @Test("[O-12] a question that waits for a thread longer than its time is not asked")
+    func waitingTooLong() async throws {
+        let bench = try OperationBench(threadCount: 1)
+        let hold = bench.hold(.accountStatus)
+        let container = bench.container
+        let first = Task {
+            try await container.configuredWith(configuration: .endless) { try await $0.accountStatus() }
+        }
+        try await hold.arrived()
+        let second = Task { try await container.userRecordID() }
+        while bench.session.timers.count == 0 { await Task.yield() }
+        bench.clock.advance(bySeconds: 61)
+        #expect(await codeOfFailure(second) == .networkFailure)
+        hold.letGo()
+        #expect(try await first.value == .available)
+        await bench.session.activity.untilIdle()
+        #expect(bench.interference.sent == [.accountStatus])
+    }
+}
+
+extension CKOperation.Configuration {
+    fileprivate static var endless: CKOperation.Configuration {
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = 0
+        return configuration
     }
 }

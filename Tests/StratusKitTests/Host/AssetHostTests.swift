@@ -9,11 +9,15 @@ struct AssetHostTests {
     private let id = CKRecord.ID(recordName: "photo")
 
     private func photo(_ directory: HostDirectory, _ text: String) throws -> CKRecord {
+        let record = CKRecord(recordType: "Photo", recordID: id)
+        record["file"] = try photoAsset(directory, text)
+        return record
+    }
+
+    private func photoAsset(_ directory: HostDirectory, _ text: String) throws -> CKAsset {
         let file = directory.url.appendingPathComponent("\(UUID().uuidString).txt")
         try Data(text.utf8).write(to: file)
-        let record = CKRecord(recordType: "Photo", recordID: id)
-        record["file"] = CKAsset(fileURL: file)
-        return record
+        return CKAsset(fileURL: file)
     }
 
     @Test(
@@ -89,6 +93,67 @@ struct AssetHostTests {
             while try await isThere(after: 1), ContinuousClock.now < end { await Task.yield() }
         }
         #expect(try await isThere(after: 1_000) == (seconds == nil))
+        #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
+    }
+
+    @Test("[X-27] the file of a fetched asset is there when the fetch completes, whatever becomes of record and store")
+    func pinned() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested())
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let zoneID = try await database.save(CKRecordZone(zoneName: "Photos")).zoneID
+        let photo = CKRecord(recordType: "Photo", recordID: .init(recordName: "a", zoneID: zoneID))
+        photo["title"] = "Sunset"
+        photo["file"] = try photoAsset(directory, "sunset")
+        photo["files"] = [try photoAsset(directory, "dawn"), try photoAsset(directory, "sunset")]
+        try await database.save(photo)
+        let query = CKQuery(recordType: "Photo", predicate: NSPredicate(format: "title = %@", "Sunset"))
+        let fetched = [
+            try await database.record(for: photo.recordID),
+            try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
+                .modificationResultsByID[photo.recordID]?.get().record,
+            try await database.records(matching: query, inZoneWith: zoneID).matchResults.first?.1.get(),
+        ]
+        let unread = try await database.record(for: photo.recordID)
+        photo["file"] = nil
+        photo["files"] = nil
+        try await database.save(photo)
+        try await database.deleteRecordZone(withID: zoneID)
+        try await onThread { try store.performUpkeep() }
+        #expect(try contentCount(directory) == 0)
+        try await onThread { store.close() }
+        var paths: Set<URL> = []
+        for record in fetched {
+            let list = try #require(record?["files"] as? [CKAsset])
+            let assets = [try #require(record?["file"] as? CKAsset)] + list
+            for (asset, text) in zip(assets, ["sunset", "dawn", "sunset"]) {
+                let file = try #require(asset.fileURL)
+                #expect(asset.fileURL == file)
+                #expect(try Data(contentsOf: file) == Data(text.utf8))
+                paths.insert(file)
+            }
+        }
+        #expect(paths.count == 9)
+        withExtendedLifetime(unread) {}
+    }
+
+    @Test("[X-27] files are fetched with their records alone: as a request of their own, and none for other fields")
+    func events() async throws {
+        let events = Collected<Stratus.Event>()
+        let directory = try HostDirectory()
+        let (store, account) = try Stratus.tested { $0.onEvent = { events.append($0) } }
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        try await database.save(try photo(directory, "sunset"))
+        try await database.save(note("note"))
+        _ = try await database.records(for: [id, CKRecord.ID(recordName: "note")])
+        _ = try await database.records(for: [id], desiredKeys: ["title"])
+        _ = try await database.record(for: CKRecord.ID(recordName: "note"))
+        let kinds = events.values.dropFirst(2).map { "\($0.operation) \($0.itemCount)" }
+        #expect(kinds == ["fetchRecords 2", "fetchAssets 1", "fetchRecords 1", "fetchRecords 1"])
+        // What the network does to the file it does to the fetch.
+        store.faults.fail(.operation(.fetchAssets), with: .networkFailure)
+        await #expect(throws: CKError.self) { try await database.record(for: id) }
         #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
     }
 

@@ -64,8 +64,49 @@ struct LongLivedUploadTests {
         let assets = [saved["file"] as? CKAsset, saved["same"] as? CKAsset] + (saved["files"] as? [CKAsset] ?? [])
         let contents = assets.map { $0?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } }
         #expect(contents == ["sunset", "sunset", "sunset", "sunrise"])
+        // The operation's files are gone with it; an asset of its record can be saved elsewhere all the same.
+        let other = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "other"))
+        other["file"] = second.recordsToSave?.first?["file"] as? CKAsset
+        try await container.privateCloudDatabase.save(other)
+        let copy = try await container.privateCloudDatabase.record(for: other.recordID)["file"] as? CKAsset
+        #expect(try copy?.fileURL.map { try String(contentsOf: $0, encoding: .utf8) } == "sunset")
         #expect(try FileManager.default.contentsOfDirectory(atPath: crashed.path + "/operations") == [])
 
+        first.cancel()
+        try await onThread {
+            next.close()
+            store.close()
+        }
+    }
+
+    @Test("[O-14] a kept file that the disk has damaged is not uploaded: its record fails, and nothing is saved")
+    func damagedFile() async throws {
+        let directory = try HostDirectory()
+        let (store, account) = try unreachable(directory.store)
+        let file = directory.url.appendingPathComponent("sunset.jpg")
+        try Data("sunset".utf8).write(to: file)
+        let first = operation([file])
+        await withCheckedContinuation { continuation in
+            first.longLivedOperationWasPersistedBlock = { continuation.resume() }
+            store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(first)
+        }
+        let crashed = directory.url.appendingPathComponent("crashed")
+        try FileManager.default.copyItem(at: directory.store, to: crashed)
+        let kept =
+            FileManager.default.enumerator(atPath: crashed.path + "/operations")?
+            .compactMap { $0 as? String }.filter { $0.hasSuffix(".files/0") } ?? []
+        #expect(kept.count == 1)
+        try Data("sunsex".utf8).write(to: crashed.appendingPathComponent("operations/\(kept[0])"))
+
+        let next = try Stratus.open(at: crashed, options: .tested())
+        let container = next.container("iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
+        let found = try await container.longLivedOperation(for: first.operationID)
+        let second = try #require(found as? CKModifyRecordsOperation)
+        let outcomes = Collected<String>()
+        second.perRecordSaveBlock = { outcomes.append(outcome($1)) }
+        container.privateCloudDatabase.add(second)
+        await next.settle()
+        #expect(outcomes.values == ["assetFileNotFound"])
         first.cancel()
         try await onThread {
             next.close()

@@ -37,6 +37,26 @@ struct LongLivedLimitTests {
         #expect(store.entry("more") == nil)
     }
 
+    @Test("[O-14] what nobody who is signed in has left unanswered is dropped after a month, unless it is under way")
+    func nobodys() throws {
+        let store = MemoryLongLivedStore()
+        let clock = HandClock()
+        let registry = LongLivedRegistry(store: store, clock: clock)
+        let (gone, running) = (Member(), Member())
+        for (id, account) in [("old", nil), ("alice's", "alice")] as [(String, String?)] {
+            _ = try registry.join(entry(id, of: account), as: ObjectIdentifier(gone)) {}
+            try registry.release(id, by: ObjectIdentifier(gone))
+        }
+        _ = try registry.join(entry("running", of: nil), as: ObjectIdentifier(running)) {}
+        clock.advance(bySeconds: 30 * 86_400 - 1)
+        _ = try registry.join(entry("new", of: nil), as: ObjectIdentifier(gone)) {}
+        try registry.release("new", by: ObjectIdentifier(gone))
+        #expect(store.entries().count == 4)
+        clock.advance(bySeconds: 1)
+        try registry.checkRoom(for: nil)
+        #expect(Set(store.entries().map(\.id)) == ["alice's", "running", "new"])
+    }
+
     @Test("[O-14] nothing is kept of an account that was forgotten: no operation, no answer, no file")
     func forgotten() throws {
         let store = MemoryLongLivedStore()

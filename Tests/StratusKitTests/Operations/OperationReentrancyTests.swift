@@ -143,12 +143,13 @@ struct OperationReentrancyTests {
         let content = AssetDescriptor(digest: [UInt8](repeating: 1, count: 32), byteCount: 3)
         let looked = Gate("somebody to look at the asset")
         let place = CKAsset.Place(record: RecordAddress(recordName: "r"), key: "file", in: nil)
-        let asset = CKAsset(content, at: place) { _, _ in
+        let download = MadeCopies { _, _ in
             try looked.wait()
             let file = directory.url.appendingPathComponent(UUID().uuidString)
             try Data("abc".utf8).write(to: file)
             return file
         }
+        let asset = CKAsset(content, at: place, download: download)
         let files = Collected<URL?>()
         try await TestThreads.offPool {
             try TestThreads.run(9) { index in

@@ -152,6 +152,55 @@ struct StuckOperationTests {
         #expect(operation.isCancelled && !operation.isFinished)
     }
 
+    @Test(
+        "[X-25][O-01] an operation in a queue of the client's that is added to a database, or the other way round, fails",
+        arguments: [false, true])
+    func addedToAnotherQueue(asOperation: Bool) async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let queue = OperationQueue()
+        let before = saving("before", ends)
+        let (first, second) = (saving("first", ends), saving("second", ends))
+        for operation in [first, second] { operation.addDependency(before) }
+        first.database = database
+        if asOperation { queue.addOperation(first as Operation) } else { queue.addOperation(first) }
+        database.add(first)
+        database.add(second)
+        queue.addOperation(second)
+        queue.addOperations([first, second], waitUntilFinished: false)
+        database.add(before)
+        await store.settle()
+        try await onThread { queue.waitUntilAllOperationsAreFinished() }
+        await store.settle()
+        // One that has run is not put into a queue again either.
+        queue.addOperation(before)
+        queue.addOperations([first, second], waitUntilFinished: true)
+        database.add(first)
+        #expect(Set(ends.values) == ["before ok", "first invalidArguments", "second invalidArguments"])
+        #expect(ends.values.count == 3)
+        try await onThread { store.close() }
+    }
+
+    @Test("[O-01][O-09] operations in a queue of the client's run, all of one kind or mixed with others")
+    func ownQueue() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let operations = ["a", "b", "c"].map { saving($0, ends) }
+        for operation in operations { operation.database = database }
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        try await onThread {
+            queue.addOperation(operations[0])
+            queue.addOperations([operations[1]], waitUntilFinished: true)
+            queue.addOperations([BlockOperation { ends.append("block") }, operations[2]], waitUntilFinished: true)
+        }
+        await store.settle()
+        #expect(ends.values == ["a ok", "b ok", "block", "c ok"])
+        try await onThread { store.close() }
+    }
+
     @Test("[X-25][O-07] an operation that waits and is added to a second database fails, and works in neither")
     func addedTwice() async throws {
         let (store, account) = try Stratus.tested()

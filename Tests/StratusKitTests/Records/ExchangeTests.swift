@@ -127,6 +127,8 @@ import Testing
             { $0[CKRecord.SystemFieldKey.parent] = "folder" },
             { $0["x"] = URL(string: "https://example.com/etc/hostname").map { CKAsset(fileURL: $0) } },
             { $0["x"] = URL(string: "https://example.com/etc/hostname").map { [CKAsset(fileURL: $0)] } },
+            { $0.setValue(NSPredicate { _, _ in true }, forKey: "x") },
+            { $0.setValue([NSPredicate(format: "a = 1")], forKey: "x") },
         ] as [@Sendable (CKRecord) -> Void])
     func mistakes(make: @Sendable (CKRecord) -> Void) {
         let record = CKRecord(recordType: "Note", recordID: recordID)
@@ -186,15 +188,16 @@ import Testing
         #expect(decoded.beginSave().makeSave(to: origin).origin == nil)
     }
 
-    @Test("[X-27] a fetched asset is copied the first time its file is asked for, and once")
+    @Test("[X-27] an asset that was not copied when it was fetched is the first time its file is asked for, and once")
     func download() {
         let (count, places) = (Locked(0), Locked<[CKAsset.Place]>([]))
         let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
-        let record = CKRecord(fetched, origin: origin) { _, place in
+        let download = MadeCopies { _, place in
             count.withLock { $0 += 1 }
             places.withLock { $0.append(place) }
             return URL(fileURLWithPath: "/copy")
         }
+        let record = CKRecord(fetched, origin: origin, download: download)
         #expect(count.value == 0)
         let asset = record["file"] as? CKAsset
         #expect(asset?.fileURL?.path == "/copy")
@@ -206,9 +209,8 @@ import Testing
     @Test("[R-14] an asset that stays in its field is named by its content, elsewhere it is another upload")
     func claims() {
         let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
-        let record = CKRecord(fetched, origin: origin) { _, _ in
-            URL(fileURLWithPath: "/copy")
-        }
+        let download = MadeCopies { _, _ in URL(fileURLWithPath: "/copy") }
+        let record = CKRecord(fetched, origin: origin, download: download)
         #expect(record.beginSave().makeSave(to: origin).fields["file"] == ClientField(.asset(.content(content))))
         record["other"] = record["file"] as? CKAsset
         record["file"] = record["file"] as? CKAsset
@@ -230,7 +232,8 @@ import Testing
     func elsewhere() {
         let fetched = self.answer(fields: ["file": ClientField(.asset(.content(content)))])
         func claim(of origin: RecordOrigin, to target: RecordOrigin) -> ClientField? {
-            let record = CKRecord(fetched, origin: origin) { _, _ in URL(fileURLWithPath: "/copy") }
+            let download = MadeCopies { _, _ in URL(fileURLWithPath: "/copy") }
+            let record = CKRecord(fetched, origin: origin, download: download)
             return record.beginSave().makeSave(to: target).fields["file"]
         }
         let upload = ClientField(.asset(.file(path: "/copy")))

@@ -19,10 +19,11 @@ import Testing
             creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
             creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
             fields: ["file": ClientField(.asset(.content(content)))])
-        return CKRecord(answer, origin: nil) { _, _ in
+        let download = MadeCopies { _, _ in
             copies.note(Self.currentThread)
             return URL(fileURLWithPath: "/copy")
         }
+        return CKRecord(answer, origin: nil, download: download)
     }
 
     @Test("[R-14] beginning a save copies no content; making its request does")
@@ -58,4 +59,15 @@ import Testing
     }
 
     private static var currentThread: String { "\(ObjectIdentifier(Thread.current))" }
+}
+
+/// Copies that a test makes.
+struct MadeCopies: AssetDownload {
+    let make: @Sendable (AssetDescriptor, CKAsset.Place) throws -> URL
+
+    init(_ make: @escaping @Sendable (AssetDescriptor, CKAsset.Place) throws -> URL) { self.make = make }
+
+    func makeCopy(of content: AssetDescriptor, at place: CKAsset.Place) throws -> URL { try make(content, place) }
+    func take(_ copy: URL) {}
+    func show(_ copy: URL) {}
 }

@@ -48,6 +48,43 @@ struct RecordOriginTests {
         #expect(try await home.record(for: taken)["text"] as? String == "changed")
     }
 
+    @Test("[X-22][X-23] an archived record is refused elsewhere too; a copy without the mark is judged as any claim")
+    func archived() async throws {
+        let (store, alice) = try Stratus.tested()
+        let bob = try store.createAccount(.init(), externalID: "bob")
+        let here = store.container("iCloud.here", signedInAs: alice)
+        let home = here.privateCloudDatabase
+        let saved = try await home.save(note("a"))
+        func archives() throws -> [CKRecord] {
+            let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+            saved.encodeSystemFields(with: archiver)
+            archiver.finishEncoding()
+            let whole = try NSKeyedArchiver.archivedData(withRootObject: saved, requiringSecureCoding: true)
+            #expect(!String(decoding: whole, as: UTF8.self).contains(alice.id))
+            let first = try StratusArchive.decode(CKRecord.self, from: whole)
+            // Also through a second archive.
+            let again = try NSKeyedArchiver.archivedData(withRootObject: first, requiringSecureCoding: true)
+            return try [archiver.encodedData, whole, again].map { try StratusArchive.decode(CKRecord.self, from: $0) }
+        }
+        for target in [
+            here.publicCloudDatabase, store.container("iCloud.there", signedInAs: alice).privateCloudDatabase,
+            store.container("iCloud.here", signedInAs: bob).privateCloudDatabase,
+        ] {
+            for record in try archives() {
+                record["text"] = "changed"
+                let results = try await target.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+                    .saveResults
+                #expect(await outcome { _ = try results[record.recordID]?.get() } == .invalidArguments)
+            }
+            #expect(await outcome { _ = try await target.record(for: saved.recordID) } == .unknownItem)
+        }
+        for (index, record) in try archives().enumerated() {
+            record["text"] = "changed \(index)"
+            _ = try await home.modifyRecords(saving: [record], deleting: [], savePolicy: .changedKeys)
+            #expect(try await home.record(for: saved.recordID)["text"] as? String == "changed \(index)")
+        }
+    }
+
     @Test("[R-14] an asset that was fetched is uploaded to a record of the same name in another database")
     func published() async throws {
         let directory = try HostDirectory()

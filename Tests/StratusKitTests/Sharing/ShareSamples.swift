@@ -202,7 +202,12 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
         _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
         in database: DatabaseSelector
     ) throws -> String { throw Self.refusal }
-    func releaseCopies(_ paths: [String]) {}
+    func holdAssets() throws -> AssetHold? { nil }
+    func copyAssets(
+        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
+        shouldContinue: () -> Bool
+    ) throws -> [Result<String, CloudError>] { throw Self.refusal }
+    func releaseCopies(_ paths: [String], unseen: [String]) {}
 
     /// A container whose requests this server answers.
     func container(_ account: AccountID = ShareSamples.account) -> CKContainer {
