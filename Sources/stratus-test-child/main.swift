@@ -1,6 +1,7 @@
 // A process of its own for tests: holds a store, or opens one without privileges. Not a product.
 //
 //   stratus-test-child hold DIRECTORY      opens the store, prints "open", and waits until its input ends
+//   stratus-test-child private FOLDER      makes a private directory there, prints "made", and waits until its input ends
 //   stratus-test-child nobody DIRECTORY    gives up root, opens the store without creating it, prints how it went
 
 import Glibc
@@ -25,7 +26,7 @@ func open(_ path: String) -> LevelDBStore? {
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|nobody DIRECTORY")
+    say("usage: stratus-test-child hold|private|nobody DIRECTORY")
     exit(64)
 }
 switch arguments[1] {
@@ -34,6 +35,11 @@ case "hold":
     say("open")
     while readLine() != nil {}
     store.close()
+case "private":
+    guard let directory = try? PrivateDirectory.make(in: arguments[2], prefix: "work-") else { exit(1) }
+    say("made")
+    while readLine() != nil {}
+    directory.remove()
 case "nobody":
     guard setgid(65_534) == 0, setuid(65_534) == 0 else {
         say("cannot give up root")
