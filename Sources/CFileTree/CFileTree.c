@@ -200,11 +200,16 @@ int cfiletree_catch_signals(void) {
     signal_pipe = ends[1];
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    /* Who started the process may have done so on a thread that takes no signals. */
+    sigset_t taken;
+    (void)sigemptyset(&taken);
     for (size_t index = 0; index < sizeof caught / sizeof *caught; index++) {
         struct sigaction old;
         if (sigaction(caught[index], NULL, &old) == 0 && old.sa_handler == SIG_IGN) continue;
         (void)sigaction(caught[index], &action, NULL);
+        (void)sigaddset(&taken, caught[index]);
     }
+    (void)pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     return ends[0];
 }

@@ -143,11 +143,11 @@ struct ImportTests {
         let killed = try await ToolRun.shell(
             """
             mkdir tree && cd tree && for f in {1..60}; do mkdir $f; (cd $f && touch {1..100}); done; cd ..
-            set -m
-            for step in "INT 100k" "KILL 300k"; do
+            for step in "TERM 100k" "KILL 300k"; do
               set -- $step
+              touch mark
               "$TOOL" import-tree tree --store store > /dev/null & pid=$!
-              until [ -n "$(find store -name '*.log' -size +$2 2> /dev/null)" ]; do kill -0 $pid || break; done
+              until [ -n "$(find store -name '*.log' -newer mark -size +$2 2> /dev/null)" ]; do kill -0 $pid || break; done
               kill -$1 $pid; wait $pid; code=$?
               echo $code
             done

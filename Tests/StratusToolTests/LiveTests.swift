@@ -23,12 +23,14 @@ struct LiveTests {
         get throws { try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/scratch") }
     }
 
-    @Test("200 readings under full load are prefixes of what was saved, and the host does not notice")
+    /// Rounds of ten readings: each costs a start of the tool.
+    private static let roundCount = ProcessInfo.processInfo.environment["STRATUS_SOAK"] == "1" ? 20 : 8
+
+    @Test("readings under full load are prefixes of what was saved, and the host does not notice")
     func underLoad() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         let load = Task { try await host.saveUntilStopped() }
-        // Each round is ten readings.
-        for _ in 0..<20 {
+        for _ in 0..<Self.roundCount {
             let floor = host.savedNumber
             let run = try await shell(
                 """
@@ -101,10 +103,10 @@ struct LiveTests {
     func sweeping() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         defer { host.close() }
-        // A pipe that nobody reads stops a reader in the middle of its output.
+        // A pipe that nobody reads stops a reader in the middle of its output, which must not fit into the pipe.
+        try await host.fill()
         let run = try await shell(
             """
-            set -m
             mkfifo pipe
             "$TOOL" keys --store store > pipe 2> note & reader=$!
             exec 3< pipe
@@ -115,18 +117,17 @@ struct LiveTests {
             kill -KILL $reader; wait $reader 2> /dev/null
             ls scratch | wc -l
             "$TOOL" ls / --store store > /dev/null 2>&1; ls scratch | wc -l
-            for signal in INT TERM HUP; do
-              "$TOOL" keys --store store > pipe 2> note & reader=$!
-              exec 3< pipe
-              head -c 1 <&3 > /dev/null
-              kill -$signal $reader; wait $reader 2> /dev/null; echo "$signal $?"
-            done
+            exec 3<&-
+            "$TOOL" keys --store store > pipe 2> note & reader=$!
+            exec 3< pipe
+            head -c 1 <&3 > /dev/null
+            kill -TERM $reader; wait $reader 2> /dev/null; echo "TERM $?"
             ls scratch | wc -l
             "$TOOL" keys --store store 2> note | head -c 1 > /dev/null; echo "${PIPESTATUS[0]}"
             grep -c error note
             ls scratch | wc -l
             """)
-        let expected = ["1", "700", "1", "1", "0", "INT 130", "TERM 143", "HUP 129", "0", "141", "0", "0"]
+        let expected = ["1", "700", "1", "1", "0", "TERM 143", "0", "141", "0", "0"]
         #expect(run.lines == expected, "\(run.lines) \(run.errors)")
     }
 }
@@ -147,6 +148,8 @@ private final class LiveHost: Sendable {
     init(at path: String) async throws {
         var options = Stratus.Options()
         options.logger = nil
+        // Contents that are replaced go soon.
+        options.upkeepIntervalSeconds = 0.2
         store = try Stratus.open(at: URL(fileURLWithPath: path), options: options)
         folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         let account = try store.account(externalID: "local", createIfMissing: .init())
@@ -154,6 +157,15 @@ private final class LiveHost: Sendable {
         zoneID = try await database.save(CKRecordZone(zoneName: "files")).zoneID
         try await save([record("top", type: "Folder", 0, under: nil)])
         for number in 1...Self.slotCount { try await saveOnce(number) }
+    }
+
+    /// Saves records in a zone of their own.
+    func fill() async throws {
+        let zone = try await database.save(CKRecordZone(zoneName: "others")).zoneID
+        try await save(
+            (0..<300).map { number in
+                CKRecord(recordType: "Other", recordID: CKRecord.ID(recordName: "other-\(number)", zoneID: zone))
+            })
     }
 
     /// The number of the newest save that was acknowledged.

@@ -105,8 +105,8 @@ int cfiletree_terminal_columns(int descriptor);
 void cfiletree_sleep(int milliseconds);
 
 /* From here on SIGINT, SIGTERM and SIGHUP, where they were not ignored, are one byte each to be read from the descriptor
- * that is returned, and a pipe that nobody reads fails its writer with EPIPE. Below zero: a negated errno. To be called
- * once. */
+ * that is returned, also if they were blocked on this thread; and a pipe that nobody reads fails its writer with EPIPE.
+ * Below zero: a negated errno. To be called once. */
 int cfiletree_catch_signals(void);
 
 /* Ends the process as the signal would have, had nobody caught it. */
