@@ -5,7 +5,9 @@ internal import StratusStore
 extension LevelDBStore {
     /// A process that has a store open.
     package struct Holder: Sendable {
+        /// Its number, as this process sees it.
         package let processID: Int32
+        /// The program's name, as the kernel keeps it, or "unknown".
         package let command: String
     }
 

@@ -15,6 +15,7 @@
 internal import Glibc
 internal import StratusStore
 
+/// A directory of this process alone, which goes with it.
 package final class PrivateDirectory: Sendable {
     private static let ownerName = "OWNER"
     /// So many names are tried.
@@ -24,6 +25,7 @@ package final class PrivateDirectory: Sendable {
     /// Another thread of the process may still put files there.
     private static let removalRoundCount = 5
 
+    /// Where it lies.
     package let path: String
     /// The open OWNER, which holds the lock.
     private let descriptor: Int32
