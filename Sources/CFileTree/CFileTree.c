@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -179,4 +180,46 @@ int cfiletree_terminal_columns(int descriptor) {
 void cfiletree_sleep(int milliseconds) {
     struct timespec span = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
     (void)nanosleep(&span, NULL);
+}
+
+/* The end of the pipe that signals are written to. */
+static int signal_pipe = -1;
+
+static void note_signal(int signal) {
+    int saved = errno;
+    unsigned char number = (unsigned char)signal;
+    if (write(signal_pipe, &number, 1) < 0) { /* The pipe is full of signals that wait to be read. */
+    }
+    errno = saved;
+}
+
+int cfiletree_catch_signals(void) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
+    (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    signal_pipe = ends[1];
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    /* Who started the process may have done so on a thread that takes no signals. */
+    sigset_t taken;
+    (void)sigemptyset(&taken);
+    for (size_t index = 0; index < sizeof caught / sizeof *caught; index++) {
+        struct sigaction old;
+        if (sigaction(caught[index], NULL, &old) == 0 && old.sa_handler == SIG_IGN) continue;
+        (void)sigaction(caught[index], &action, NULL);
+        (void)sigaddset(&taken, caught[index]);
+    }
+    (void)pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return ends[0];
+}
+
+void cfiletree_end_by_signal(int number) {
+    sigset_t only;
+    (void)sigemptyset(&only);
+    (void)sigaddset(&only, number);
+    (void)signal(number, SIG_DFL);
+    (void)pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    (void)raise(number);
+    _exit(128 + number);
 }

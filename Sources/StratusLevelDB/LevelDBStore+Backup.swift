@@ -14,6 +14,13 @@ package struct LevelDBBackupReport: Sendable {
     /// Directories beside the copy that other backups to the same destination made and did not finish: they were
     /// interrupted, or still run. Nothing removes them unasked.
     package var unfinishedPaths: [String] = []
+
+    init(_ copy: BackupCopy) {
+        linkedTableCount = copy.linkedTableCount
+        copiedTableCount = copy.copiedTableCount
+        logCount = copy.logCount
+        attemptCount = copy.attemptCount
+    }
 }
 
 extension LevelDBStore {
@@ -34,11 +41,7 @@ extension LevelDBStore {
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
         begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in }
     ) throws -> LevelDBBackupReport {
-        guard let marker = try StoreMarker.read(in: source), !marker.isCreating else {
-            throw StoreError(
-                .notAStore, "There is no store to copy: name the directory of a store.", ["path": source])
-        }
-        try marker.check(supported: options.formatVersion, path: source)
+        let marker = try sourceMarker(of: source, formatVersion: options.formatVersion)
         do {
             let target = try BackupDirectory.make(for: destination)
             let report: LevelDBBackupReport
@@ -56,6 +59,18 @@ extension LevelDBStore {
         }
     }
 
+    /// The marker of a store that can be copied.
+    ///
+    /// Throws `.notAStore`, `.newerFormat`, and `.unavailable` for an older format.
+    static func sourceMarker(of source: String, formatVersion: Int) throws -> StoreMarker {
+        guard let marker = try StoreMarker.read(in: source), !marker.isCreating else {
+            throw StoreError(
+                .notAStore, "There is no store to copy: name the directory of a store.", ["path": source])
+        }
+        try marker.check(supported: formatVersion, path: source)
+        return marker
+    }
+
     /// Makes the copy in `target` and gives it its name.
     private static func fill(
         _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions,
@@ -63,11 +78,7 @@ extension LevelDBStore {
     ) throws -> LevelDBBackupReport {
         let copy = try BackupCopy.make(of: source, in: target.path)
         try marker.write(in: target.path)
-        var report = LevelDBBackupReport()
-        report.linkedTableCount = copy.linkedTableCount
-        report.copiedTableCount = copy.copiedTableCount
-        report.logCount = copy.logCount
-        report.attemptCount = copy.attemptCount
+        var report = LevelDBBackupReport(copy)
         report.unfinishedPaths = target.unfinishedPaths
         report.entryCount = try verify(target.path, options, prepare)
         try target.takeName()

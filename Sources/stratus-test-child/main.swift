@@ -1,6 +1,9 @@
 // A process of its own for tests: holds a store, or opens one without privileges. Not a product.
 //
 //   stratus-test-child hold DIRECTORY      opens the store, prints "open", and waits until its input ends
+//   stratus-test-child write DIRECTORY     makes a store and commits to it until it is killed: the number of the commit under
+//                                          [0] and under [1, number modulo 300]; prints each number when it was taken
+//   stratus-test-child private FOLDER      makes a private directory there, prints "made", and waits until its input ends
 //   stratus-test-child nobody DIRECTORY    gives up root, opens the store without creating it, prints how it went
 
 import Glibc
@@ -23,9 +26,34 @@ func open(_ path: String) -> LevelDBStore? {
     }
 }
 
+/// Little memory, so that tables are written and compacted all the time.
+func write(to path: String) {
+    var options = LevelDBOptions()
+    options.writeBufferByteCount = 64 << 10
+    options.fileByteCount = 64 << 10
+    options.syncsCommits = false
+    do {
+        let store = try LevelDBStore.open(at: path, options: options)
+        var number = 0
+        while true {
+            number += 1
+            let value = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+            let slot = number % 300
+            try store.transact { transaction in
+                try transaction.set([0], to: value)
+                let padding = [UInt8](repeating: 7, count: 600)
+                try transaction.set([1, UInt8(slot >> 8), UInt8(slot & 0xFF)], to: value + padding)
+            }
+            say("\(number)")
+        }
+    } catch {
+        say("failed: \(error)")
+    }
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|nobody DIRECTORY")
+    say("usage: stratus-test-child hold|write|private|nobody DIRECTORY")
     exit(64)
 }
 switch arguments[1] {
@@ -34,6 +62,14 @@ case "hold":
     say("open")
     while readLine() != nil {}
     store.close()
+case "write":
+    write(to: arguments[2])
+    exit(1)
+case "private":
+    guard let directory = try? PrivateDirectory.make(in: arguments[2], prefix: "work-") else { exit(1) }
+    say("made")
+    while readLine() != nil {}
+    directory.remove()
 case "nobody":
     guard setgid(65_534) == 0, setuid(65_534) == 0 else {
         say("cannot give up root")

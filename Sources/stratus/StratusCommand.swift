@@ -18,6 +18,14 @@ struct StratusCommand: ParsableCommand {
             a verb lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} \
             on standard error.
 
+            Live stores: verbs that only read work while another process has the store open. They read a copy of their own, \
+            which shares the store's files, and say as of when it is: on standard error, with --json as "asOf" in every \
+            object. Copies lie in \(LiveCopy.folderVariable), else in the first of TMPDIR, /tmp, /var/tmp and the user's \
+            cache that is on the store's file system; where none is, tables are copied. Nothing is written into the \
+            store's directory. Verbs that write name the process that has the store.
+
+            Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and             says with --dry-run what it would do.
+
             Exit codes:
             \(ExitStatus.allCases.map { "  \($0.rawValue)  \($0.meaning)" }.joined(separator: "\n"))
 
@@ -33,6 +41,7 @@ struct StratusCommand: ParsableCommand {
     static func run(arguments: [String]) -> Never {
         do {
             try ArgumentBytes.check(arguments)
+            try UnknownVerb.check(arguments, of: Self.self)
             var command = try parseAsRoot(arguments)
             try command.run()
         } catch {
@@ -44,10 +53,11 @@ struct StratusCommand: ParsableCommand {
     private static func exit(after error: any Error, usesJSON: Bool) -> Never {
         // A verb that ends with a code has said why in its results.
         if let code = error as? ExitCode { exit(withError: code) }
+        if let code = (error as? ToolError)?.code, code == .pipeBroken { Interruption.endByBrokenPipe() }
         let parserCode = exitCode(for: error)
         if parserCode.isSuccess {
             // Asking for help or the version is an error to the parser.
-            print(fullMessage(for: error))
+            print(VisibleText.ofLines(fullMessage(for: error)))
             exit(.success)
         }
         let isUsage = parserCode == .validationFailure
@@ -55,7 +65,7 @@ struct StratusCommand: ParsableCommand {
         if usesJSON {
             Console.note(JSONValue.object(report.object).text)
         } else if isUsage {
-            Console.note(VisibleText.ofLines(fullMessage(for: error)))
+            Console.note(fullMessage(for: error))
         } else {
             for line in report.lines { Console.note(line) }
         }

@@ -33,6 +33,17 @@ final class TestChild {
             .split(separator: "\n").first.map(String.init) ?? ""
     }
 
+    /// The last line of what the child has printed since it was asked; waits for one.
+    func readLastLine() -> String {
+        var text = ""
+        repeat {
+            let data = output.fileHandleForReading.availableData
+            if data.isEmpty { return "" }
+            text += String(decoding: data, as: UTF8.self)
+        } while !text.hasSuffix("\n")
+        return text.split(separator: "\n").last.map(String.init) ?? ""
+    }
+
     /// Ends the child's input, waits for it, and returns the rest of what it printed.
     @discardableResult
     func finish() -> String {

@@ -41,13 +41,13 @@ struct AccountTests {
     func usage() async throws {
         #expect(try await run("share-root set /tree/d --share a-share-with-a-long-name").status == 0)
         #expect(try await run("move /tree/a/b --under /tree/d").status == 0)
-        #expect(try await run("rm /tree/a -r").status == 0)
+        #expect(try await run("rm /tree/a -r --force").status == 0)
         let before = try usageReport()
         #expect(before.isClean && before.byteCount > 0)
         _ = try await ToolRun.shell("rm tree/d/two && mkdir tree/d/two && touch tree/d/two/inside", in: directory)
         #expect(try await run("import-tree tree").status == 0)
         #expect(try usageReport().isClean)
-        #expect(try await run("zones delete").status == 0)
+        #expect(try await run("zones delete --force").status == 0)
         #expect(try usageReport().byteCount == 0)
     }
 

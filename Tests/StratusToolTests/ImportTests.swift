@@ -138,21 +138,28 @@ struct ImportTests {
         #expect(count(report, "deleted") == 0)
     }
 
-    @Test("an import killed in the middle is taken up by the next one")
+    @Test("an import that was interrupted, and then killed, is taken up by the next one")
     func resumption() async throws {
         let killed = try await ToolRun.shell(
             """
             mkdir tree && cd tree && for f in {1..60}; do mkdir $f; (cd $f && touch {1..100}); done; cd ..
-            "$TOOL" import-tree tree --store store > /dev/null & pid=$!
-            until [ -n "$(find store -name '*.log' -size +300k 2> /dev/null)" ]; do kill -0 $pid || break; done
-            kill -KILL $pid; wait $pid
+            for step in "TERM 100k" "KILL 300k"; do
+              set -- $step
+              touch mark
+              "$TOOL" import-tree tree --store store > /dev/null & pid=$!
+              until [ -n "$(find store -name '*.log' -newer mark -size +$2 2> /dev/null)" ]; do kill -0 $pid || break; done
+              kill -$1 $pid; wait $pid; code=$?
+              echo $code
+            done
+            exit $code
             """, in: directory)
+        #expect(killed.lines.first == "130" && killed.errors.contains("the same again to go on"), "\(killed)")
         #expect(killed.status == 137, "the import was over before it could be killed: \(killed.errors)")
         let report = try await importTree()
         #expect(count(report, "records") == 6_061)
         let unchanged = try #require(count(report, "unchanged"))
-        // What had been committed is whole commits of 400.
-        #expect(unchanged >= 400 && unchanged < 6_061 && unchanged.isMultiple(of: 400))
+        // The first run ended with what it had read, the second one in the middle of the rest.
+        #expect(unchanged >= 400 && unchanged < 6_061)
         let verified = try await ToolRun.stratus("verify", "--store", "store", in: directory)
         #expect(verified.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
     }

@@ -146,12 +146,12 @@ struct VerbTests {
 
     @Test("rm refuses a record that others lie below, and takes them along when asked")
     func remove() async throws {
-        let refused = try await run("rm /tree/a")
+        let refused = try await run("rm /tree/a --force")
         #expect(refused.status == 1)
         #expect(refused.errors.contains("tree/a: Record delete would violate validating reference ([tree/a/b])"))
-        #expect(try await run("rm /tree/a -r --json").object()["deleted"] as? Int == 5)
-        #expect(try await run("rm tree/d/two").status == 0)
-        #expect(try await run("rm tree/d/two").status == 3)
+        #expect(try await run("rm /tree/a -r --force --json").object()["deleted"] as? Int == 5)
+        #expect(try await run("rm tree/d/two --force").status == 0)
+        #expect(try await run("rm tree/d/two --force").status == 3)
         #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
     }
 
@@ -194,11 +194,11 @@ struct VerbTests {
         #expect(try await run("zones create --zone notes --json").object()["created"] as? Bool == true)
         #expect(try await run("zones create --zone notes --json").object()["created"] as? Bool == false)
         #expect(try await run("zones list --json").objects().map { $0["zone"] as? String } == ["files", "notes"])
-        let deleted = try await run("zones delete --zone files --json").object()
+        let deleted = try await run("zones delete --zone files --force --json").object()
         #expect(try #require(deleted["entriesRemoved"] as? Int) > 9)
         #expect(try await run("ls /").status == 3)
         #expect(try await run("zones purge --json").object()["zonesFinished"] as? Int == 0)
-        #expect(try await run("zones delete --zone files").status == 3)
+        #expect(try await run("zones delete --zone files --force").status == 3)
     }
 
     @Test("the demonstration ends with a clean verification, also the second time")

@@ -1,5 +1,5 @@
-/* Files and directories by the raw bytes of their names: the few calls of POSIX that the tool and the server's
- * store of assets need.
+/* Files and directories by the raw bytes of their names, and the signals that end a process: the few calls of POSIX
+ * that the tool and the server's store of assets need.
  *
  * Foundation takes file names for UTF-8; on Linux they are any bytes. Every pointer here carries its length and does not
  * outlive the call, so Swift sees spans and needs no unsafe line. A result below zero is a negated errno.
@@ -103,5 +103,13 @@ int cfiletree_terminal_columns(int descriptor);
 
 /* Lets this thread sleep. */
 void cfiletree_sleep(int milliseconds);
+
+/* From here on SIGINT, SIGTERM and SIGHUP, where they were not ignored, are one byte each to be read from the descriptor
+ * that is returned, also if they were blocked on this thread; and a pipe that nobody reads fails its writer with EPIPE.
+ * Below zero: a negated errno. To be called once. */
+int cfiletree_catch_signals(void);
+
+/* Ends the process as the signal would have, had nobody caught it. */
+void cfiletree_end_by_signal(int signal);
 
 #endif

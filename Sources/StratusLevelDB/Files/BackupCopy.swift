@@ -10,7 +10,8 @@
 //   3. The copy counts only if CURRENT and MANIFEST are unchanged afterwards: LevelDB removes tables and logs only after
 //      it has written a change to the MANIFEST, to which it only ever appends, so the same file of the same length is
 //      unchanged. Otherwise the attempt is repeated, keeping the tables it has and reading on in the MANIFEST.
-//   4. The copy is made in a directory of its own, and every file and name in it is synced once it counts.
+//   4. The copy is made in a directory of its own, and every file and name in it is synced once it counts, where it is
+//      made to last.
 //
 // The source's LOCK is never opened: see `StoreHolder`.
 
@@ -34,8 +35,8 @@ struct BackupCopy {
     private var known: (current: [UInt8], name: String, identity: FileIdentity, manifest: Manifest)?
     private var unchangedAttemptCount = 0
 
-    /// Copies the store in `source` into the empty directory `target`.
-    static func make(of source: String, in target: String) throws -> BackupCopy {
+    /// Copies the store in `source` into the empty directory `target`, durably where `syncs`.
+    static func make(of source: String, in target: String, syncs: Bool = true) throws -> BackupCopy {
         var copy = BackupCopy(source: source, target: target)
         do {
             while try copy.attempt() == false {
@@ -45,6 +46,7 @@ struct BackupCopy {
                         ["path": source, "attempts": "\(maximumAttemptCount)"])
                 }
             }
+            guard syncs else { return copy }
             for name in try FileSystem.names(in: target) { try FileSystem.sync("\(target)/\(name)") }
             try FileSystem.syncDirectory(target)
             return copy

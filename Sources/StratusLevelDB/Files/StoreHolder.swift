@@ -47,12 +47,12 @@ struct StoreHolder: Equatable {
             .held, "Another process has the store open: close it there first.", fields, cause: cause)
     }
 
-    /// Who holds the lock of the store in `directory`, or nil when nobody does.
+    /// Who holds the lock of the store in `directory`, or nil when nobody does. It is asked for and not tried.
     static func find(in directory: String) throws(SystemError) -> StoreHolder? {
         let lock = "\(directory)/\(StoreFileName.lockName)"
         guard let status = try FileSystem.status(lock) else { return nil }
         if hasOpen(status.identity) { return thisProcess }
-        let descriptor = unsafe open(lock, O_RDWR | O_CLOEXEC)
+        let descriptor = unsafe open(lock, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: lock) }
         defer { close(descriptor) }
         var question = flock()

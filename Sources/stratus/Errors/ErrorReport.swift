@@ -7,6 +7,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import Synchronization
 
 struct ErrorReport {
     var code: String
@@ -50,7 +51,16 @@ struct ErrorReport {
         default:
             self.init(code: "failed", message: "\(error)", exit: .failure)
         }
+        for (path, shown) in Self.shownPaths.withLock({ $0 }) {
+            fields = fields.mapValues { $0.replacingOccurrences(of: path, with: shown) }
+            cause = cause?.replacingOccurrences(of: path, with: shown)
+        }
     }
+
+    private static let shownPaths = Mutex<[String: String]>([:])
+
+    /// Has errors from here on name another path: that of the store where a copy of it is read.
+    static func show(_ path: String, insteadOf copy: String) { shownPaths.withLock { $0[copy] = path } }
 
     private init(
         code: String, message: String, fields: [String: String] = [:], cause: String? = nil,

@@ -7,6 +7,8 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case notFound = 3
     case notOpened = 4
     case corruption = 5
+    /// As shells tell of SIGINT.
+    case interrupted = 130
 
     /// What the code says, for the help.
     var meaning: String {
@@ -17,6 +19,7 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
         case .notFound: "no such record, zone or directory"
         case .notOpened: "the store cannot be opened: not a store, held by a process, of a newer format, not permitted"
         case .corruption: "bytes of the store are not what was written"
+        case .interrupted: "interrupted: what is done stays, and the same again goes on"
         }
     }
 }

@@ -8,6 +8,8 @@ struct ToolError: Error, Sendable {
 
         /// There is no record, zone or file of this name.
         static let notFound = Code(name: "notFound", exit: .notFound)
+        /// What lies at a path is something else than a store.
+        static let notAStore = Code(name: "notAStore", exit: .notOpened)
         /// A path of names leads to several records.
         static let ambiguous = Code(name: "ambiguous", exit: .failure)
         /// The request would do what was not asked for.
@@ -16,6 +18,10 @@ struct ToolError: Error, Sendable {
         static let usage = Code(name: "usage", exit: .usage)
         /// The results cannot be written.
         static let outputFailed = Code(name: "outputFailed", exit: .failure)
+        /// Nobody reads the results any more.
+        static let pipeBroken = Code(name: "pipeBroken", exit: .failure)
+        /// The verb was asked to stop before its end.
+        static let interrupted = Code(name: "interrupted", exit: .interrupted)
         /// A check found something.
         static let damaged = Code(name: "damaged", exit: .failure)
     }

@@ -8,6 +8,7 @@ struct FileError: Error, Hashable {
     static let notPermitted: Int32 = 1
     static let accessDenied: Int32 = 13
     static let notADirectory: Int32 = 20
+    static let brokenPipe: Int32 = 32
     static let tooManyLinks: Int32 = 40
 
     /// Whether the file is simply not there.

@@ -29,6 +29,8 @@ struct FileFacts: Hashable, Sendable {
     let permissions: Int64
     let modifiedSeconds: Int64
     let modifiedNanoseconds: Int64
+    /// The file system that it lies on.
+    let device: UInt64
 
     fileprivate init(_ facts: cfiletree_facts) throws(FileError) {
         guard facts.error == 0 else { throw FileError(number: facts.error) }
@@ -37,6 +39,7 @@ struct FileFacts: Hashable, Sendable {
         permissions = Int64(facts.mode & 0o7777)
         modifiedSeconds = facts.modified_seconds
         modifiedNanoseconds = facts.modified_nanoseconds
+        device = facts.device
     }
 }
 

@@ -114,9 +114,17 @@ struct TreeImporter {
         let names = batch.map { naming.name(of: $0.relativePath) }
         let stored = try session.read(zone) { zone in try names.map { try zone.record($0)?.record } }
         for (index, file) in batch.enumerated() {
+            if Interruption.isRequested { try stop() }
             try take(file, names[index], stored[index])
             try savePending(atLeast: options.commitRecordCount)
         }
+    }
+
+    /// Saves what was read, so that nothing of it has to be read again, and ends.
+    private mutating func stop() throws {
+        try savePending(atLeast: 1)
+        try client.finish()
+        try Interruption.safePoint()
     }
 
     private mutating func take(_ file: WalkedFile, _ name: RecordName, _ stored: Record?) throws {

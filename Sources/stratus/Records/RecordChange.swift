@@ -42,6 +42,8 @@ enum RecordChange {
     /// a deletion that was interrupted is taken up by the next. Returns how many records were deleted.
     ///
     /// `progress` is called with the number of records deleted so far. Memory holds one round's names.
+    ///
+    /// Throws `interrupted` between two commits where the verb was asked to stop.
     static func deleteSubtree(
         _ root: RecordName, in zone: ZoneID, _ session: StoreSession, progress: (Int) -> Void = { _ in }
     ) throws -> Int {
@@ -54,6 +56,7 @@ enum RecordChange {
                 try session.delete(Array(commit), in: zone)
                 deleted += commit.count
                 progress(deleted)
+                try Interruption.safePoint()
             }
         }
     }

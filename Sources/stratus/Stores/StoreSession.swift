@@ -1,5 +1,4 @@
-// One opened store, with the engine alone or with CloudKit's face above it. This is the only file of the tool that names
-// the engine below the seam.
+// One opened store, with the engine alone or with CloudKit's face above it.
 //
 // Invariants: a directory is opened once, so that both floors see the same store; everything that changes records keeps
 // the count of what their owner holds.
@@ -8,7 +7,6 @@ import Foundation
 import StratusCloud
 import StratusKit
 import StratusLayout
-import StratusLevelDB
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -16,23 +14,30 @@ import StratusStore
 /// A store that is open as long as a verb runs. Clock and identifiers are drawn here.
 final class StoreSession {
     /// How a store is opened.
+    ///
+    /// A store that another process holds is read from a copy of its own, as it was when the verb began. What writes needs
+    /// the store itself, and throws `held` then.
     enum Opening {
-        /// The engine alone, of a store that is there.
+        /// To be read, with the engine alone.
+        case reading
+        /// The same with the contents of assets.
+        case readingAssets
+        /// To be read, with the face above the engine where the database's owner has an account.
+        case readingAsClient
+        /// To be written, with the engine alone; the store is there.
         case existing
-        /// A store that is there, with the face above the engine where the database's owner has an account.
+        /// The same with the face above the engine where the database's owner has an account.
         case existingAsClient
         /// With the face above the engine; store and account are made where there are none.
         case creatingAsClient
-    }
 
-    /// A verb runs for seconds and then forgets: what it may take in memory is less than a server's share.
-    private static let ancestorCacheByteCount = 32 << 20
+        var isReading: Bool { [.reading, .readingAssets, .readingAsClient].contains(self) }
+    }
 
     let path: String
     let engine: RecordEngine
     private let choice: DatabaseChoice
-    private let store: LevelDBStore
-    private let stratus: Stratus?
+    private let opened: OpenedStore
     /// The owner of the database, if the store knows them.
     private var account: StratusModel.Account?
 
@@ -41,30 +46,15 @@ final class StoreSession {
     /// Throws `notFound` when there is no directory and none is to be made, and the store's errors: `held`, `notAStore`,
     /// `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     init(at path: String, _ choice: DatabaseChoice, _ opening: Opening) throws {
-        if opening != .creatingAsClient { try Self.requireFolder(path) }
+        if opening != .creatingAsClient { try StorePath.require(path) }
         self.path = path
         self.choice = choice
-        if opening == .creatingAsClient || (opening == .existingAsClient && Self.holdsStore(path)) {
-            let stratus = try Self.openStratus(path)
-            do {
-                engine = try stratus.service.engine
-                guard let store = engine.store as? LevelDBStore else {
-                    throw ToolError(.refused, "The store is of another kind than the tool knows.", ["path": path])
-                }
-                self.store = store
-                if opening == .creatingAsClient, choice.owner == nil {
-                    _ = try stratus.account(externalID: choice.account, createIfMissing: .init())
-                }
-            } catch {
-                stratus.close()
-                throw error
-            }
-            self.stratus = stratus
-        } else {
-            (store, engine) = try Self.openEngine(path)
-            stratus = nil
-        }
+        opened = try OpenedStore.open(path, opening)
+        engine = opened.engine
         do {
+            if opening == .creatingAsClient, choice.owner == nil {
+                _ = try stratus?.account(externalID: choice.account, createIfMissing: .init())
+            }
             account = try engine.read { try choice.findOwner(in: $0) }
         } catch {
             close()
@@ -72,67 +62,32 @@ final class StoreSession {
         }
     }
 
-    private static func requireFolder(_ path: String) throws {
-        do throws(FileError) {
-            guard try FileSystem.factsOfTarget(of: Array(path.utf8)).kind == .folder else {
-                throw FileError(number: FileError.notADirectory)
-            }
-        } catch {
-            throw ToolError(
-                error.isAbsence ? .notFound : .refused,
-                "There is no store here: check the path, or make one with 'stratus import-tree'.",
-                ["path": path, "reason": error.reason])
-        }
-    }
-
-    /// Whether LevelDB has its file there. Opening says what is wrong where it has not; the face would make a store.
-    private static func holdsStore(_ path: String) -> Bool {
-        (try? FileSystem.facts(of: Array("\(path)/CURRENT".utf8))) != nil
-    }
-
-    private static func openEngine(_ path: String) throws -> (LevelDBStore, RecordEngine) {
-        var options = LevelDBOptions(formatVersion: StoreFormat.number)
-        options.createIfMissing = false
-        let store = try LevelDBStore.open(at: path, options: options)
-        do {
-            var options = RecordEngineOptions()
-            options.ancestorCacheByteCount = ancestorCacheByteCount
-            return (store, try RecordEngine(store: store, options: options, incarnation: UUID()))
-        } catch {
-            store.close()
-            throw error
-        }
-    }
-
-    /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.
-    private static func openStratus(_ path: String) throws -> Stratus {
-        var options = Stratus.Options()
-        options.upkeepIntervalSeconds = nil
-        options.logger = nil
-        return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
-    }
-
     /// Opens the store that the arguments name, runs `body`, and closes it again whatever happens.
     static func with<Result>(
-        _ arguments: StoreArguments, _ opening: Opening = .existing, _ body: (StoreSession) throws -> Result
+        _ arguments: StoreArguments, _ opening: Opening, _ body: (StoreSession) throws -> Result
     ) throws -> Result {
         let session = try StoreSession(at: arguments.store, arguments.database, opening)
         defer { session.close() }
+        if let copy = session.opened.copy {
+            Console.readsCopy(of: copy.date)
+            if !arguments.json, let note = session.opened.note { Console.note(note) }
+        }
         return try body(session)
     }
 
     /// Closes the store. Requests under way are finished first.
     func close() {
-        if let stratus { stratus.close() } else { store.close() }
+        opened.close()
+        opened.copy?.remove()
     }
 
-    var statistics: StoreStatistics { store.statistics }
+    var statistics: StoreStatistics { opened.files.statistics }
+    private var stratus: Stratus? { opened.stratus }
 
-    /// The files of assets, to be looked at: nothing is taken in and nothing removed.
+    /// The files of assets, to be looked at: nothing is taken in and nothing removed. Of a store that another process holds
+    /// they are there where it was opened with them.
     var assets: AssetStore {
-        // Where a host keeps them, beside the engine's files.
-        let directory = URL(fileURLWithPath: path).appendingPathComponent("assets").path
-        return AssetStore(directory: directory, session: UUID(), clock: SystemClock())
+        LiveCopy.assets(in: opened.copy?.path ?? path)
     }
 
     /// Lets go of the assets of deleted zones. Their files are left to the next host.
@@ -283,79 +238,36 @@ final class StoreSession {
     ///
     /// Throws `unknownZone` when it does not exist.
     func read<Result>(_ zone: ZoneID, _ body: (ZoneReader) throws -> Result) throws -> Result {
-        try engine.read { try body($0.existingZone(zone)) }
+        try engine.read { reader in
+            guard let found = try reader.zone(zone) else { throw try noZone(zone, reader) }
+            return try body(found)
+        }
+    }
+
+    /// The error for a zone that there is not, with the zone that may have been meant.
+    func noZone(_ zone: ZoneID, _ reader: RecordReader) throws -> RecordsError {
+        let names = try reader.zones(in: zone.database).map(\.name.text)
+        var fields = ["zone": zone.name.text]
+        if let nearest = NearestName.of(zone.name.text, among: names) { fields["nearest"] = nearest }
+        return RecordsError(.unknownZone, "No such zone: 'stratus zones' lists those there are.", fields)
     }
 }
 
-// MARK: - The engine below the seam
+// MARK: - The engine's files
 
 extension StoreSession {
-    /// LevelDB's files and memory.
-    struct Figures {
-        var filesByLevel: [Int]
-        var memoryByteCount: Int
-    }
-
-    func figures() throws -> Figures {
-        let figures = try store.figures()
-        return Figures(filesByLevel: figures.filesByLevel, memoryByteCount: figures.memoryByteCount)
-    }
+    func figures() throws -> StoreFiles.Figures { try opened.files.figures() }
 
     /// About how many bytes of files a range takes; what is still in memory is not counted.
-    func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
+    func approximateByteCount(of range: KeyRange) throws -> Int { try opened.files.approximateByteCount(of: range) }
 
     /// Gives the room of deleted entries in a range back.
     ///
     /// Throws what has failed the engine's background work: `corruption` names where damage lies.
-    func compact(_ range: KeyRange) throws {
-        try Self.namingKeys { try store.compact(range) }
-    }
+    func compact(_ range: KeyRange) throws { try opened.files.compact(range) }
 
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
     func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
-        let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
-        return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
-    }
-
-    /// Runs what goes past the record layer; errors name keyspaces and keys as that layer's do.
-    private static func namingKeys<Result>(_ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let error as StoreError {
-            throw RecordsError(wrapping: error)
-        }
-    }
-
-    /// What is not mended in a store that was salvaged: zones whose indexes could not be made anew, with the reason.
-    typealias Unmended = [(zone: ZoneID, error: RecordsError)]
-
-    /// Makes a new store of what can be read of a damaged one, which is left as it is. Its zones get new incarnations and
-    /// their indexes are made anew.
-    static func repairLosingDamagedData(
-        of source: String, to destination: String, progress: (IndexProgress) -> Void
-    ) throws -> Unmended {
-        var unmended: Unmended = []
-        try namingKeys {
-            let format = LevelDBOptions(formatVersion: StoreFormat.number)
-            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination, options: format) { store in
-                var options = RecordEngineOptions()
-                options.ancestorCacheByteCount = ancestorCacheByteCount
-                let engine = try RecordEngine(store: store, options: options, incarnation: UUID())
-                try engine.renewIncarnations { UUID() }
-                let zones = try engine.read { reader in
-                    try reader.databases().flatMap { database in
-                        try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
-                    }
-                }
-                for zone in zones {
-                    do {
-                        try engine.rebuild(zone, incarnation: UUID(), progress: progress)
-                    } catch let error as RecordsError {
-                        unmended.append((zone, error))
-                    }
-                }
-            }
-        }
-        return unmended
+        try opened.files.verifyChecksums(progress: progress)
     }
 }

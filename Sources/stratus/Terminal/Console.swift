@@ -1,21 +1,38 @@
 // Where output goes: results to standard output, progress and errors to standard error.
 //
-// Invariants: what is read from a store or a disk passes `VisibleText` or JSON before it comes here. Colours appear only
-// on a terminal, and never with JSON.
+// Invariants:
+//   1. Nothing that is written can move a cursor, change a colour or hide text but what this file puts there itself. Who
+//      prints what a store or a disk holds calls `VisibleText` all the same, where ends of lines would be mistaken.
+//   2. Colours appear only on a terminal, and never with JSON.
 
 import CFileTree
 import FoundationEssentials
+import Synchronization
 
 /// The two outputs of one run. Used on one thread.
 final class Console {
-    enum Style: String {
-        case bold = "1"
-        case dim = "2"
-        case red = "31"
-        case green = "32"
-        case yellow = "33"
-        case blue = "34"
-        case cyan = "36"
+    enum Style: UInt32, CaseIterable {
+        case bold = 1
+        case dim = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+        case blue = 34
+        case cyan = 36
+
+        /// Stand for the style and its end in a line until it is written: no characters, and `VisibleText` lets none pass.
+        fileprivate var mark: String { Self.marks.first { $0.value == rawValue }.map { String($0.key) } ?? "" }
+        fileprivate static let endMark = Unicode.Scalar(0xFDEF as UInt32).map { String($0) } ?? ""
+
+        /// The code of the terminal for each mark.
+        fileprivate static let marks: [Unicode.Scalar: UInt32] = {
+            var marks: [Unicode.Scalar: UInt32] = [:]
+            for scalar in endMark.unicodeScalars { marks[scalar] = 0 }
+            for (index, style) in allCases.enumerated() {
+                if let mark = Unicode.Scalar(0xFDD0 + UInt32(index)) { marks[mark] = style.rawValue }
+            }
+            return marks
+        }()
     }
 
     private static let output: Int32 = 1
@@ -26,6 +43,8 @@ final class Console {
     let usesJSON: Bool
     /// Whether progress can be drawn over and over on one line.
     let drawsProgress: Bool
+    /// Whether questions are seen by somebody.
+    let canAsk: Bool
     private let colours: Bool
     private var buffer: [UInt8] = []
 
@@ -36,11 +55,12 @@ final class Console {
         colours =
             !usesJSON && !isDumb && environment["NO_COLOR", default: ""].isEmpty
             && cfiletree_is_terminal(Self.output) == 1
-        drawsProgress = !isDumb && cfiletree_is_terminal(Self.errors) == 1
+        canAsk = cfiletree_is_terminal(Self.errors) == 1
+        drawsProgress = !isDumb && canAsk
     }
 
     func styled(_ text: String, _ style: Style) -> String {
-        colours ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+        colours ? style.mark + text + Style.endMark : text
     }
 
     /// Writes a line for people. With JSON there are no such lines.
@@ -48,14 +68,37 @@ final class Console {
     /// Throws `ToolError` when standard output takes no more.
     func line(_ text: String = "") throws {
         guard !usesJSON else { return }
-        try append(text)
+        try append(colours ? Self.painted(text) : VisibleText.of(text))
+    }
+
+    /// A line with its styles as the terminal wants them, and nothing else that it would act on.
+    private static func painted(_ text: String) -> String {
+        var line = ""
+        for scalar in text.unicodeScalars {
+            if let code = Style.marks[scalar] {
+                line += "\u{1B}[\(code)m"
+            } else if VisibleText.isDangerous(scalar) {
+                line += VisibleText.of(String(scalar))
+            } else {
+                line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
     }
 
     /// Writes an object for programs. Without JSON there are none.
     func object(_ object: @autoclosure () -> JSONObject) throws {
         guard usesJSON else { return }
-        try append(JSONValue.object(object()).text)
+        var object = object()
+        if let date = Self.copyDate.withLock({ $0 }) { object.add("asOf", Quantities.timestamp(date)) }
+        try append(JSONValue.object(object).text)
     }
+
+    /// When the copy was made that is read instead of the store itself. The process reads one store.
+    private static let copyDate = Mutex<Date?>(nil)
+
+    /// Has every object say from here on as of when it is.
+    static func readsCopy(of date: Date) { copyDate.withLock { $0 = date } }
 
     private func append(_ text: String) throws {
         buffer.append(contentsOf: text.utf8)
@@ -72,12 +115,17 @@ final class Console {
     /// Writes a line beside the results, at once.
     func note(_ text: String) { Self.note(text) }
 
-    static func note(_ text: String) { try? write(Array((text + "\n").utf8), to: errors) }
+    static func note(_ text: String) {
+        try? write(Array((VisibleText.ofLines(text) + "\n").utf8), to: errors)
+    }
+
+    /// Writes a question, without an end of its line.
+    func ask(_ text: String) { try? Self.write(Array(VisibleText.of(text).utf8), to: Self.errors) }
 
     /// Draws over the line of progress.
     func redraw(_ text: String) {
         let columns = Int(cfiletree_terminal_columns(Self.errors))
-        let line = String(text.prefix(max(20, columns == 0 ? 79 : columns - 1)))
+        let line = String(VisibleText.of(text).prefix(max(20, columns == 0 ? 79 : columns - 1)))
         try? Self.write(Array("\r\u{1B}[K\(line)".utf8), to: Self.errors)
     }
 
@@ -88,6 +136,7 @@ final class Console {
         while !rest.isEmpty {
             let count = cfiletree_write(descriptor, rest.span)
             guard count >= 0 else {
+                if -count == FileError.brokenPipe { throw ToolError(.pipeBroken, "Nobody reads the output.") }
                 throw ToolError(
                     .outputFailed, "The output cannot be written: send it where there is room.",
                     ["reason": FileError(number: Int32(truncatingIfNeeded: -count)).reason])

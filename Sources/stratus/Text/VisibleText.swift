@@ -3,6 +3,8 @@
 /// Text in which every character that a terminal would act on stands as `\u{…}`.
 enum VisibleText {
     static func of(_ text: String) -> String {
+        // Most text is ASCII: looking at its bytes costs next to nothing.
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
         var visible = ""
         for scalar in text.unicodeScalars {
@@ -15,12 +17,12 @@ enum VisibleText {
         return visible
     }
 
-    /// Control characters, and format characters that turn the direction of text or cannot be seen.
+    /// Control characters, format characters that turn the direction of text or cannot be seen, and what is no character.
     static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         case .format: scalar.value != 0x200D && scalar.value != 0x200C
-        default: false
+        default: (0xFDD0...0xFDEF).contains(scalar.value)
         }
     }
 }

@@ -19,7 +19,7 @@ struct Compact: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store) { session in
+        try StoreSession.with(store, .existing) { session in
             let before = try session.approximateByteCount(of: .everything)
             let (_, cost) = try StepCost.measuring(session) { try session.compact(.everything) }
             let after = try session.approximateByteCount(of: .everything)

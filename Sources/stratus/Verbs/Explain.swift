@@ -38,7 +38,7 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let explanation = try StoreSession.with(store, .existingAsClient) { session in
+        let explanation = try StoreSession.with(store, .readingAsClient) { session in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record) }
             return try session.service.explainAccess(to: name, in: zone, for: user(in: session))

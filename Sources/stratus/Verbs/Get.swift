@@ -24,7 +24,7 @@ struct Get: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let stored = try StoreSession.with(store) { session in
+        let stored = try StoreSession.with(store, .reading) { session in
             try session.read(session.zone(zone)) { zone in
                 let name = try zone.resolve(record)
                 guard let stored = try zone.record(name) else {

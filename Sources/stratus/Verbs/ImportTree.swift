@@ -70,6 +70,7 @@ struct ImportTree: ParsableCommand {
         let total = console.drawsProgress ? try count(options) : nil
         try StoreSession.with(store, .creatingAsClient) { session in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
+            Interruption.stopAtSafePoints()
             let progress = Progress("importing", total: total, on: console)
             let (_, cost) = try StepCost.measuring(session) { try importer.run(progress: progress.update) }
             progress.finish()

@@ -41,7 +41,7 @@ struct Keys: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         let range = try range()
-        try StoreSession.with(store) { session in
+        try StoreSession.with(store, .reading) { session in
             try session.engine.read { reader in
                 try reader.store.scan(range, reverse ? .backward : .forward, limit: limit ?? .max) { key, value in
                     let keyText = KeyDescription.text(of: key)

@@ -28,7 +28,7 @@ struct List: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store) { session in
+        try StoreSession.with(store, .reading) { session in
             try session.read(session.zone(zone)) { zone in
                 let parent = record.isTop ? nil : try zone.resolve(record)
                 try zone.visitChildrenOrTops(of: parent) { child in

@@ -27,7 +27,7 @@ struct Move: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store) { session in
+        try StoreSession.with(store, .existing) { session in
             let zone = try session.zone(zone)
             let (name, parent) = try session.read(zone) { zone in
                 (try zone.resolve(record), under.isTop ? nil : try zone.resolve(under))

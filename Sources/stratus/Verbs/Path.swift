@@ -22,7 +22,7 @@ struct Path: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let chain = try StoreSession.with(store) { session in
+        let chain = try StoreSession.with(store, .reading) { session in
             try session.read(session.zone(zone)) { zone in try ParentChain(of: zone.resolve(record), zone) }
         }
         for line in chain.lines(console) { try console.line(line) }

@@ -53,7 +53,7 @@ struct Query: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .readingAsClient) { session in
             let zone = try session.zone(zone)
             if explain {
                 try show(session.explainQuery(query, in: zone, limit: limit), console)

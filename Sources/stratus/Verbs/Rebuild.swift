@@ -23,7 +23,7 @@ struct Rebuild: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         let incarnation = UUID()
-        let (report, cost) = try StoreSession.with(store) { session in
+        let (report, cost) = try StoreSession.with(store, .existing) { session in
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {

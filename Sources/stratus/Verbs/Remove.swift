@@ -12,9 +12,9 @@ struct Remove: ParsableCommand {
             A record that others lie below is refused without --recursive. With it, records are deleted from the leaves \
             up, 400 to a commit; an interrupted deletion is finished by running it again.
 
-            --json: {"record","deleted","cost":{…}}
+            --json: {"record","deleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
 
-            Example: stratus rm /share/doc --recursive --store ./store
+            Example: stratus rm /share/doc --recursive --force --store ./store
             """)
 
     @Argument(help: RecordAddress.help)
@@ -23,6 +23,7 @@ struct Remove: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Delete everything below the record too.")
     var recursive = false
 
+    @OptionGroup var deed: DeedArguments
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
@@ -31,6 +32,11 @@ struct Remove: ParsableCommand {
         try StoreSession.with(store, .existingAsClient) { session in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record) }
+            let count = deed.force && !deed.dryRun ? 0 : try recordCount(name, zone, session)
+            let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
+            let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
+            guard try deed.mayDo("delete \(what)", details, console) else { return }
+            Interruption.stopAtSafePoints()
             let progress = Progress("deleting", total: nil, on: console)
             let (deleted, cost) = try StepCost.measuring(session) {
                 if recursive {
@@ -47,5 +53,17 @@ struct Remove: ParsableCommand {
             ])
         }
         try console.flush()
+    }
+
+    private func recordCount(_ name: RecordName, _ zone: ZoneID, _ session: StoreSession) throws -> Int {
+        guard recursive else { return 1 }
+        return try session.read(zone) { zone in
+            var count = 1
+            try zone.visitSubtree(below: name) { _, _ in
+                count += 1
+                return .next
+            }
+            return count
+        }
     }
 }

@@ -31,7 +31,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let progress = Progress("rebuilding", total: nil, on: console)
         defer { progress.finish() }
-        let unmended = try StoreSession.repairLosingDamagedData(of: store.store, to: destination) {
+        let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) {
             progress.update($0.recordsChecked)
         }
         for (zone, error) in unmended {

@@ -31,7 +31,7 @@ struct Shares: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            try StoreSession.with(store) { session in
+            try StoreSession.with(store, .reading) { session in
                 try session.read(session.zone(zone)) { zone in
                     try zone.visitShares { name, content in
                         let pending = content.participants.count { $0.status == .pending }
@@ -75,7 +75,7 @@ struct Shares: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let found = try StoreSession.with(store) { session in
+            let found = try StoreSession.with(store, .reading) { session in
                 try session.read(session.zone(zone)) { zone in try zone.share(of: zone.resolve(record)) }
             }
             // What a host has URLs begin with is its own choice and in no store.
@@ -103,7 +103,7 @@ struct Shares: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .readingAsClient) { session in
                 let zone = try session.zone(zone)
                 var position: ShareEventPosition?
                 repeat {

@@ -26,7 +26,7 @@ struct Stats: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store) { session in
+        try StoreSession.with(store, .reading) { session in
             let figures = try session.figures()
             try console.line("store \(VisibleText.of(session.path))")
             try console.line(

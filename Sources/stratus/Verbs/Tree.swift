@@ -32,7 +32,7 @@ struct Tree: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store) { session in
+        try StoreSession.with(store, .reading) { session in
             try session.read(session.zone(zone)) { zone in
                 if record.isTop {
                     try zone.visitChildrenOrTops(of: nil) { top in

@@ -23,7 +23,7 @@ struct Verify: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let result = try StoreSession.with(store) { session in
+        let result = try StoreSession.with(store, .readingAssets) { session in
             let progress = Progress("verifying", total: nil, on: console)
             defer { progress.finish() }
             return try Verification(of: session) { _, done in progress.update(done) }

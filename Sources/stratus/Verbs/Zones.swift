@@ -27,7 +27,7 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            try StoreSession.with(store) { session in
+            try StoreSession.with(store, .reading) { session in
                 let database = try session.database
                 try session.engine.read { reader in
                     for listing in try reader.zones(in: database) {
@@ -82,24 +82,29 @@ struct Zones: ParsableCommand {
                 The zone is gone at once; then its entries are removed. If that is interrupted, 'stratus zones purge' \
                 goes on with it.
 
-                --json: {"zone","deleted","entriesRemoved"}
+                --json: {"zone","deleted","entriesRemoved"}; with --dry-run {"dryRun","would","zone","records"}
 
-                Example: stratus zones delete --zone notes --store ./store
+                Example: stratus zones delete --zone notes --force --store ./store
                 """)
 
+        @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let progress = try StoreSession.with(store, .existingAsClient) { session in
+            let progress = try StoreSession.with(store, .existingAsClient) { session -> PurgeProgress? in
                 let zone = try session.zone(zone)
+                let count = try session.read(zone) { try $0.header().recordCount }
+                let what = "delete zone \(zone.name.text) with its \(Quantities.count(count, "record"))"
+                let details: JSONObject = ["zone": .string(zone.name.text), "records": JSONValue(count)]
+                guard try deed.mayDo(what, details, console) else { return nil }
                 guard try session.deleteZone(zone) else {
-                    throw RecordsError(
-                        .unknownZone, "No such zone: 'stratus zones' lists those there are.", ["zone": zone.name.text])
+                    throw try session.engine.read { try session.noZone(zone, $0) }
                 }
                 return try Zones.purge(session, console)
             }
+            guard let progress else { return }
             try console.line("zone \(zone.zone) deleted; \(Quantities.count(progress.entriesDeleted)) entries removed")
             try console.object([
                 "zone": .string(zone.zone), "deleted": true, "entriesRemoved": JSONValue(progress.entriesDeleted),
@@ -122,7 +127,7 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let progress = try StoreSession.with(store) { try Zones.purge($0, console) }
+            let progress = try StoreSession.with(store, .existing) { try Zones.purge($0, console) }
             try console.line(
                 "\(Quantities.count(progress.zonesFinished, "zone")) purged; "
                     + "\(Quantities.count(progress.entriesDeleted)) entries removed")
@@ -140,9 +145,12 @@ struct Zones: ParsableCommand {
         defer { shown.finish() }
         func show(_ progress: PurgeProgress) -> Bool {
             shown.update(progress.entriesDeleted)
-            return true
+            return !Interruption.isRequested
         }
+        Interruption.stopAtSafePoints()
         try session.releaseAssets()
-        return try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: show)
+        let progress = try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: show)
+        try Interruption.safePoint()
+        return progress
     }
 }

@@ -1,0 +1,131 @@
+// A copy of a store that another process holds, for as long as a verb reads it.
+//
+// The copy is made as a backup is: without the other process's help, without its lock, and without a file in its directory.
+// Tables and contents are linked, so that it costs little however large the store is. It lies in a private directory that
+// is removed when the verb ends, also by a signal; where the verb was killed, by the next one.
+
+import Foundation
+import StratusCloud
+import StratusKit
+
+final class LiveCopy: Sendable {
+    /// A content must come and go within milliseconds for one attempt to fail.
+    private static let attemptLimit = 20
+    /// The variable of the environment that names the folder for copies.
+    static let folderVariable = "STRATUS_SCRATCH"
+
+    /// When the copy was begun: what was saved before is in it.
+    let date: Date
+    private let scratch: StoreFiles.Scratch
+    /// How many tables could not be shared with the store.
+    let copiedTableCount: Int
+
+    var path: String { scratch.path }
+
+    private init(_ scratch: StoreFiles.Scratch, _ date: Date, copiedTableCount: Int) {
+        self.scratch = scratch
+        self.date = date
+        self.copiedTableCount = copiedTableCount
+    }
+
+    /// Copies the store at `source`, and opens the copy by `open`, which is given its path.
+    ///
+    /// Throws the errors of a backup.
+    static func make(
+        of source: String, withAssets: Bool, _ open: (_ path: String) throws -> OpenedStore
+    ) throws -> (copy: LiveCopy, opened: OpenedStore) {
+        for _ in 0..<attemptLimit {
+            let scratch = try makeScratch(for: source)
+            do {
+                let date = Date()
+                var contents = withAssets ? AssetBackup(from: assets(in: source), to: assets(in: scratch.path)) : nil
+                try contents?.takeAll()
+                let copiedCount = try StoreFiles.copyToRead(source, into: scratch.path)
+                let opened = try open(scratch.path)
+                if try takeNamed(&contents, opened) {
+                    return (LiveCopy(scratch, date, copiedTableCount: copiedCount), opened)
+                }
+                opened.close()
+            } catch {
+                scratch.remove()
+                throw error
+            }
+            scratch.remove()
+        }
+        throw ToolError(
+            .refused, "The store changed faster than it could be copied: try again when it is calmer.",
+            ["path": source, "attempts": "\(attemptLimit)"])
+    }
+
+    /// Takes the contents that the copied records name and that came after the others. Returns false where one has gone
+    /// again: then all is to be done again.
+    private static func takeNamed(_ contents: inout AssetBackup?, _ opened: OpenedStore) throws -> Bool {
+        do {
+            guard try contents?.takeNamed(in: opened.engine).isEmpty ?? true else { return false }
+            // What nobody names is being saved or has just gone; it is the host's business.
+            try contents?.finish(with: opened.engine)
+            return true
+        } catch {
+            opened.close()
+            throw error
+        }
+    }
+
+    /// Removes the copy, which must have been closed.
+    func remove() { scratch.remove() }
+
+    /// The contents of assets in a store's directory.
+    static func assets(in directory: String) -> AssetStore {
+        // Where a host keeps them, beside the engine's files.
+        AssetStore(
+            directory: URL(fileURLWithPath: directory).appendingPathComponent("assets").path, session: UUID(),
+            clock: SystemClock())
+    }
+
+    // MARK: Where copies lie
+
+    /// Removes the copies of verbs that were killed.
+    static func sweep() {
+        for folder in folders { StoreFiles.Scratch.sweep(folder) }
+    }
+
+    private static func makeScratch(for source: String) throws -> StoreFiles.Scratch {
+        let device = device(of: source)
+        let outside = folders.filter { !lies($0, in: source) }
+        // Only one file system can share tables with the store: its folders go first.
+        let near = outside.filter { self.device(of: $0) == device }
+        let far = outside.filter { self.device(of: $0) != device }
+        var failure: (any Error)?
+        for folder in near + far {
+            do {
+                let scratch = try StoreFiles.Scratch(in: folder)
+                Interruption.beforeEnd { scratch.remove() }
+                ErrorReport.show(source, insteadOf: scratch.path)
+                return scratch
+            } catch { failure = failure ?? error }
+        }
+        throw failure
+            ?? ToolError(
+                .refused, "There is no folder outside the store for a copy of it: name one by the variable.",
+                ["variable": folderVariable])
+    }
+
+    /// The folders in which copies are made, the preferred one first.
+    private static var folders: [String] {
+        let environment = ProcessInfo.processInfo.environment
+        if let folder = environment[folderVariable], !folder.isEmpty { return [AbsolutePath.of(folder)] }
+        let home = environment["HOME"].map { $0 + "/.cache" }
+        let candidates = [environment["TMPDIR"], "/tmp", "/var/tmp", environment["XDG_CACHE_HOME"] ?? home]
+        return candidates.compactMap { $0 }.filter { $0.hasPrefix("/") }.map { AbsolutePath.of($0) }
+    }
+
+    /// Nothing is ever written into the directory of a store.
+    private static func lies(_ folder: String, in store: String) -> Bool {
+        let paths = [folder, store].map { URL(fileURLWithPath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
+        return (paths[0] + "/").hasPrefix(paths[1] + "/")
+    }
+
+    private static func device(of path: String) -> UInt64? {
+        try? FileSystem.factsOfTarget(of: Array(path.utf8)).device
+    }
+}

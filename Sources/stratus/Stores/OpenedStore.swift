@@ -1,0 +1,93 @@
+// A store is opened: itself, or, where another process holds it and it is only to be read, a copy.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusRecords
+import StratusStore
+
+struct OpenedStore {
+    let engine: RecordEngine
+    let files: StoreFiles
+    let stratus: Stratus?
+    /// What is read, where it is a copy, and who holds the store.
+    private(set) var copy: LiveCopy?
+    private var holder: StoreFiles.Holder?
+
+    private init(engine: RecordEngine, files: StoreFiles, stratus: Stratus?) {
+        self.engine = engine
+        self.files = files
+        self.stratus = stratus
+    }
+
+    /// Opens the store at `path`.
+    ///
+    /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
+    static func open(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        guard opening.isReading else { return try direct(path, opening) }
+        LiveCopy.sweep()
+        if let holder = try StoreFiles.holder(of: path) { return try copy(path, opening, holder) }
+        do {
+            return try direct(path, opening)
+        } catch {
+            // Somebody came between; or the store may be read and not written.
+            guard ["held", "notPermitted"].contains(ErrorReport(error).code) else { throw error }
+            return try copy(path, opening, try StoreFiles.holder(of: path))
+        }
+    }
+
+    private static func direct(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        let wantsFace = opening == .existingAsClient || opening == .readingAsClient
+        guard opening == .creatingAsClient || (wantsFace && holdsStore(path)) else {
+            let files = try StoreFiles.open(path, isReading: opening.isReading)
+            return OpenedStore(engine: files.engine, files: files, stratus: nil)
+        }
+        let stratus = try openStratus(path)
+        do {
+            let engine = try stratus.service.engine
+            return OpenedStore(engine: engine, files: try StoreFiles(ofOpen: engine, path: path), stratus: stratus)
+        } catch {
+            stratus.close()
+            throw error
+        }
+    }
+
+    private static func copy(
+        _ path: String, _ opening: StoreSession.Opening, _ holder: StoreFiles.Holder?
+    ) throws -> OpenedStore {
+        var (copy, opened) = try LiveCopy.make(of: path, withAssets: opening == .readingAssets) {
+            try direct($0, opening)
+        }
+        opened.copy = copy
+        opened.holder = holder
+        return opened
+    }
+
+    /// Closes what was opened. A copy is left to its owner.
+    func close() {
+        if let stratus { stratus.close() } else { files.close() }
+    }
+
+    /// What is to be said of a copy.
+    var note: String? {
+        guard let copy else { return nil }
+        var note = "note: reads a copy of the store as of \(Quantities.date(copy.date)) UTC"
+        if let holder { note += ", held by process \(holder.processID) (\(VisibleText.of(holder.command)))" }
+        guard copy.copiedTableCount > 0 else { return note }
+        return note + "; \(Quantities.count(copy.copiedTableCount, "table")) could not be shared: name a folder on the "
+            + "store's file system by \(LiveCopy.folderVariable)"
+    }
+
+    /// Whether LevelDB has its file there. Opening says what is wrong where it has not; the face would make a store.
+    private static func holdsStore(_ path: String) -> Bool {
+        (try? FileSystem.facts(of: Array("\(path)/CURRENT".utf8))) != nil
+    }
+
+    /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.
+    private static func openStratus(_ path: String) throws -> Stratus {
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    }
+}

@@ -1,0 +1,162 @@
+// The engine of an opened store, and its files. This is the only file of the tool that names the engine below the seam.
+
+import FoundationEssentials
+import StratusLayout
+import StratusLevelDB
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// An open engine with the record layer above it.
+final class StoreFiles {
+    /// A verb runs for seconds and then forgets: what it may take in memory is less than a server's share.
+    private static let ancestorCacheByteCount = 32 << 20
+
+    let engine: RecordEngine
+    private let store: LevelDBStore
+
+    private init(_ store: LevelDBStore, _ engine: RecordEngine) {
+        self.store = store
+        self.engine = engine
+    }
+
+    /// The engine that the face has opened.
+    init(ofOpen engine: RecordEngine, path: String) throws {
+        guard let store = engine.store as? LevelDBStore else {
+            throw ToolError(.refused, "The store is of another kind than the tool knows.", ["path": path])
+        }
+        self.store = store
+        self.engine = engine
+    }
+
+    /// Opens the store at `path`, with the engine alone. One that is opened for reading takes no transactions.
+    ///
+    /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
+    static func open(_ path: String, isReading: Bool) throws -> StoreFiles {
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        options.createIfMissing = false
+        let store = try LevelDBStore.open(at: path, options: options)
+        do {
+            let reading = ReadingStore(store)
+            let engine = try engine(on: isReading ? reading : store)
+            reading.seal()
+            return StoreFiles(store, engine)
+        } catch {
+            store.close()
+            throw error
+        }
+    }
+
+    private static func engine(on store: any OrderedStore) throws -> RecordEngine {
+        var options = RecordEngineOptions()
+        options.ancestorCacheByteCount = ancestorCacheByteCount
+        return try RecordEngine(store: store, options: options, incarnation: UUID())
+    }
+
+    func close() { store.close() }
+
+    var statistics: StoreStatistics { store.statistics }
+
+    // MARK: Other processes
+
+    /// A process that has a store open.
+    struct Holder {
+        let processID: Int32
+        let command: String
+    }
+
+    /// Who else has the store open. Nothing is locked.
+    static func holder(of path: String) throws -> Holder? {
+        try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
+    }
+
+    /// Copies the engine's files of a store that may be open elsewhere, and written, into an empty directory. Returns how
+    /// many tables could not be shared with it.
+    static func copyToRead(_ source: String, into directory: String) throws -> Int {
+        try LevelDBStore.copyToRead(source, into: directory, formatVersion: StoreFormat.number).copiedTableCount
+    }
+
+    /// A directory of this process that the next one removes where this one dies.
+    struct Scratch: Sendable {
+        private static let prefix = "stratus-reading-"
+        private let directory: PrivateDirectory
+
+        /// Throws where `folder` takes none.
+        init(in folder: String) throws { directory = try PrivateDirectory.make(in: folder, prefix: Self.prefix) }
+
+        var path: String { directory.path }
+
+        func remove() { directory.remove() }
+
+        static func sweep(_ folder: String) { PrivateDirectory.sweep(folder, prefix: prefix) }
+    }
+
+    // MARK: Files
+
+    /// LevelDB's files and memory.
+    struct Figures {
+        var filesByLevel: [Int]
+        var memoryByteCount: Int
+    }
+
+    func figures() throws -> Figures {
+        let figures = try store.figures()
+        return Figures(filesByLevel: figures.filesByLevel, memoryByteCount: figures.memoryByteCount)
+    }
+
+    /// About how many bytes of files a range takes; what is still in memory is not counted.
+    func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
+
+    /// Gives the room of deleted entries in a range back.
+    ///
+    /// Throws what has failed the engine's background work: `corruption` names where damage lies.
+    func compact(_ range: KeyRange) throws {
+        try Self.namingKeys { try store.compact(range) }
+    }
+
+    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
+    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+        let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
+        return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
+    }
+
+    /// Runs what goes past the record layer; errors name keyspaces and keys as that layer's do.
+    private static func namingKeys<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            throw RecordsError(wrapping: error)
+        }
+    }
+
+    /// What is not mended in a store that was salvaged: zones whose indexes could not be made anew, with the reason.
+    typealias Unmended = [(zone: ZoneID, error: RecordsError)]
+
+    /// Makes a new store of what can be read of a damaged one, which is left as it is. Its zones get new incarnations and
+    /// their indexes are made anew.
+    static func repairLosingDamagedData(
+        of source: String, to destination: String, progress: (IndexProgress) -> Void
+    ) throws -> Unmended {
+        var unmended: Unmended = []
+        try namingKeys {
+            let format = LevelDBOptions(formatVersion: StoreFormat.number)
+            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination, options: format) { store in
+                let engine = try engine(on: store)
+                try engine.renewIncarnations { UUID() }
+                let zones = try engine.read { reader in
+                    try reader.databases().flatMap { database in
+                        try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
+                    }
+                }
+                for zone in zones {
+                    do {
+                        try engine.rebuild(zone, incarnation: UUID(), progress: progress)
+                    } catch let error as RecordsError {
+                        unmended.append((zone, error))
+                    }
+                }
+            }
+        }
+        return unmended
+    }
+}

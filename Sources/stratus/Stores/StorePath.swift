@@ -1,0 +1,72 @@
+// What lies at a path that was to be a store's, told to whoever has mistaken it.
+
+import Foundation
+
+enum StorePath {
+    private static let markerName = "STRATUS"
+    /// So many names are told of a directory that is none.
+    private static let shownNameCount = 3
+    /// So many names of a directory are looked into for stores.
+    private static let examinedNameCount = 1_000
+
+    /// Throws what there is instead where there is no store at `path`: `notFound` where nothing is, or a file, and
+    /// `notAStore` for any other directory.
+    static func require(_ path: String) throws(ToolError) {
+        let file = FileManager.default
+        guard let kind = try? FileSystem.factsOfTarget(of: Array(path.utf8)).kind else {
+            throw error(.notFound, path, found: "nothing", nearest: storeAround(path) ?? neighbour(of: path))
+        }
+        guard kind == .folder else { throw error(.notFound, path, found: "a file", nearest: storeAround(path)) }
+        guard !file.fileExists(atPath: path + "/" + markerName) else { return }
+        if let around = storeAround(path) {
+            throw error(.notAStore, path, found: "a part of a store", nearest: around)
+        }
+        // Where the directory may not be read, opening it says so.
+        guard let names = try? file.contentsOfDirectory(atPath: path).sorted() else { return }
+        if names.isEmpty { throw error(.notAStore, path, found: "an empty directory", nearest: neighbour(of: path)) }
+        let stores = names.prefix(examinedNameCount).filter { isStore("\(path)/\($0)") }
+        if let first = stores.first {
+            let found = "a directory with \(Quantities.count(stores.count, "store")) in it: \(list(stores))"
+            throw error(.notAStore, path, found: found, nearest: "\(path)/\(first)")
+        }
+        let what = names.contains("CURRENT") ? "another program's LevelDB database" : "a directory of other files"
+        throw error(.notAStore, path, found: "\(what): \(list(names))", nearest: nil)
+    }
+
+    private static func error(
+        _ code: ToolError.Code, _ path: String, found: String, nearest: String?
+    ) -> ToolError {
+        var fields = ["path": path, "found": found]
+        if let nearest { fields["nearest"] = nearest }
+        return ToolError(
+            code, "There is no store here: check the path, or make one with 'stratus import-tree'.", fields)
+    }
+
+    private static func isStore(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(path)/\(markerName)")
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(shownNameCount).joined(separator: ", ") + (names.count > shownNameCount ? ", …" : "")
+    }
+
+    /// The store that a path lies in.
+    private static func storeAround(_ path: String) -> String? {
+        var folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent()
+        while folder.path != "/" {
+            if isStore(folder.path) { return folder.path }
+            folder.deleteLastPathComponent()
+        }
+        return nil
+    }
+
+    /// A store beside the path with a name that may have been meant, or the only one there is.
+    private static func neighbour(of path: String) -> String? {
+        let url = URL(fileURLWithPath: path).standardizedFileURL
+        let folder = url.deletingLastPathComponent().path
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return nil }
+        let stores = names.sorted().prefix(examinedNameCount).filter { isStore("\(folder)/\($0)") }
+        let meant = NearestName.of(url.lastPathComponent, among: stores) ?? (stores.count == 1 ? stores.first : nil)
+        return meant.map { "\(folder)/\($0)" }
+    }
+}

@@ -1,0 +1,84 @@
+// What happens when a person or the system ends the tool by a signal.
+//
+// A store outlives every end of its process, so that a signal may end a verb at any time. What a verb can say of is where
+// it stopped, when it was asked to stop and did so at a place of its own; and what the tool has made for itself alone is
+// taken away before it ends.
+
+import CFileTree
+import Foundation
+import Synchronization
+
+enum Interruption {
+    private struct State {
+        var isWatching = false
+        var stopsAtSafePoints = false
+        var isRequested = false
+        var cleanUps: [@Sendable () -> Void] = []
+    }
+
+    private static let state = Mutex(State())
+
+    /// From here on the first SIGINT, SIGTERM or SIGHUP only asks the verb to stop, which it does where it calls
+    /// `safePoint`; the second ends the process at once. For verbs whose work can be taken up again.
+    static func stopAtSafePoints() {
+        watch()
+        state.withLock { $0.stopsAtSafePoints = true }
+    }
+
+    /// Whether the verb was asked to stop.
+    static var isRequested: Bool { state.withLock { $0.isRequested } }
+
+    /// A place where the verb can stop, and what is done stays.
+    ///
+    /// Throws `interrupted` where it was asked to.
+    static func safePoint() throws(ToolError) {
+        guard isRequested else { return }
+        throw ToolError(.interrupted, "Interrupted; what is done stays: run the same again to go on.")
+    }
+
+    /// Has `cleanUp` done before a signal ends the process, on another thread than the verb's.
+    static func beforeEnd(_ cleanUp: @escaping @Sendable () -> Void) {
+        watch()
+        state.withLock { $0.cleanUps.append(cleanUp) }
+    }
+
+    /// Ends the process as a pipe's writer ends whom nobody reads: without a word.
+    static func endByBrokenPipe() -> Never { end(by: SIGPIPE) }
+
+    // MARK: Helpers
+
+    private static func watch() {
+        let isFirst = state.withLock { state in
+            defer { state.isWatching = true }
+            return !state.isWatching
+        }
+        guard isFirst else { return }
+        let descriptor = cfiletree_catch_signals()
+        // Without a pipe signals end the process as they always did, and the next run takes away what is left.
+        guard descriptor >= 0 else { return }
+        let thread = Thread {
+            var byte: [UInt8] = [0]
+            while let count = try? FileSystem.fill(&byte, { cfiletree_read(descriptor, &$0) }), count == 1 {
+                take(Int32(byte[0]))
+            }
+        }
+        thread.name = "signals"
+        thread.start()
+    }
+
+    private static func take(_ signal: Int32) {
+        let isFirstRequest = state.withLock { state in
+            defer { state.isRequested = true }
+            return state.stopsAtSafePoints && !state.isRequested
+        }
+        guard isFirstRequest else { end(by: signal) }
+        Console.note("stopping where the work can be taken up again; once more to end at once")
+    }
+
+    private static func end(by signal: Int32) -> Never {
+        for cleanUp in state.withLock({ $0.cleanUps }) { cleanUp() }
+        cfiletree_end_by_signal(signal)
+        // Nobody comes here.
+        exit(128 + signal)
+    }
+}
