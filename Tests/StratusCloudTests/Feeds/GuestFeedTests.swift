@@ -268,11 +268,9 @@ struct GuestFeedTests {
         for (index, name) in names.enumerated() {
             try bench.remove(name)
             let sequence = sequences[index % sequences.count]
-            for (type, parent) in sequence {
-                try bench.save(.new(name, type: type, parent: parent))
-                if index < sequences.count || type != sequence.last?.type || parent != sequence.last?.parent {
-                    try bench.remove(name)
-                }
+            for (number, life) in sequence.enumerated() {
+                try bench.save(.new(name, type: life.type, parent: life.parent))
+                if index < sequences.count || number + 1 < sequence.count { try bench.remove(name) }
             }
         }
         // One below what is moved out of the share, and one whose name a share gets that Bob takes no part in.
