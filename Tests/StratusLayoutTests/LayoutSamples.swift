@@ -168,6 +168,8 @@ enum LayoutSamples {
         (zone.change(sequence: 6), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: "p"))),
         (zone.endedParent(child: "a", ended: 9), EndedParentEntry(parent: "p", began: 4)),
         (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1)),
+        (zone.endedParent(child: "a", ended: 9), EndedParentEntry(parent: "p", began: 4, deletedType: "File")),
+        (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1, deletedType: "")),
         (zone.endedChild(parent: "p", child: "a", ended: 9), EndedChildEntry(began: 4)),
         (zone.endedShare(root: "a", ended: 9), EndedShareEntry(share: "S", began: 4)),
         (

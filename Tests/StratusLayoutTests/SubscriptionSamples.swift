@@ -11,21 +11,30 @@ extension LayoutSamples {
         SubscriptionKeyParts(container: container, user: "_alice", database: database, id: id)
     }
 
-    private static var template: NotificationTemplateEntry {
-        var template = NotificationTemplateEntry()
-        template.alert = NotificationPhrase(text: "Changed", localizationKey: "CHANGED", arguments: ["title", ""])
-        template.title = NotificationPhrase(text: "\u{E9}")
-        template.subtitle = NotificationPhrase(arguments: [])
-        template.actionLocalizationKey = "OPEN"
-        template.launchImage = "image"
-        template.soundName = "default"
-        template.category = "notes"
+    private static var template: NotificationTemplate {
+        var template = NotificationTemplate()
+        template.alert = alert
+        template.alert.body.arguments = ["title", ""]
+        template.alert.title = NotificationPhrase(text: "\u{E9}")
+        template.alert.subtitle = NotificationPhrase(arguments: [])
         template.collapseKey = "folder"
         template.desiredKeys = ["title", "size"]
         template.badges = true
-        template.isContentAvailable = true
-        template.isMutable = true
         return template
+    }
+
+    private static var alert: NotificationAlert {
+        var alert = NotificationAlert()
+        alert.body = NotificationPhrase(text: "Changed", localizationKey: "CHANGED", arguments: ["Plans"])
+        alert.title = NotificationPhrase(text: "Title")
+        alert.subtitle = NotificationPhrase(localizationKey: "SUB")
+        alert.actionLocalizationKey = "OPEN"
+        alert.launchImage = "image"
+        alert.soundName = "default"
+        alert.category = "notes"
+        alert.isContentAvailable = true
+        alert.isMutable = true
+        return alert
     }
 
     private static let fields: [FieldKey: FieldValue] = [
@@ -38,22 +47,15 @@ extension LayoutSamples {
         var entry = NotificationEntry(
             slot: digest, id: first, container: container, subscription: "sub-1", owner: "_alice", database: 1,
             subject: .query(reason: 2, record: "a.txt", zone: "_defaultZone", fields: fields))
-        entry.alert = NotificationPhrase(text: "Changed", localizationKey: "CHANGED", arguments: ["Plans"])
-        entry.title = NotificationPhrase(text: "Title")
-        entry.subtitle = NotificationPhrase(localizationKey: "SUB")
-        entry.actionLocalizationKey = "OPEN"
-        entry.launchImage = "image"
-        entry.soundName = "default"
-        entry.category = "notes"
+        entry.alert = alert
         entry.badge = 300
-        entry.isContentAvailable = true
-        entry.isMutable = true
         return entry
     }
 
-    private static var prunedNotification: NotificationEntry {
+    private static func prunedNotification(_ subject: NotificationEntry.Subject?) -> NotificationEntry {
         var entry = NotificationEntry(
-            slot: digest, id: nil, container: nil, subscription: "sub-1", owner: "_alice", database: 3, subject: nil)
+            slot: digest, id: nil, container: nil, subscription: "sub-1", owner: "_alice", database: 3,
+            subject: subject)
         entry.isPruned = true
         return entry
     }
@@ -80,7 +82,7 @@ extension LayoutSamples {
                 subject: .query(
                     SubscribedQuery(
                         recordType: "Note", query: [], matchesNothing: true, zone: nil, triggers: 1,
-                        predicateArchive: [])), template: NotificationTemplateEntry())
+                        predicateArchive: [])), template: NotificationTemplate())
         ),
         (
             GlobalKeys.subscription(subscription("sub-3")),
@@ -92,7 +94,7 @@ extension LayoutSamples {
         ),
         (GlobalKeys.device(of: "account-1", "phone"), DeviceEntry(next: 300, count: 2, badge: 5)),
         (GlobalKeys.notification(for: "account-1", "phone", order: 299), notification),
-        (GlobalKeys.notification(for: "account-1", "phone", order: 300), prunedNotification),
+        (GlobalKeys.notification(for: "account-1", "phone", order: 300), prunedNotification(nil)),
         (
             GlobalKeys.notification(for: "account-1", "phone", order: 301),
             NotificationEntry(
@@ -105,6 +107,8 @@ extension LayoutSamples {
                 slot: digest, id: second, container: container, subscription: "sub-4", owner: "_alice", database: 2,
                 subject: .database)
         ),
+        (GlobalKeys.notification(for: "account-1", "phone", order: 303), prunedNotification(.prunedQuery)),
+        (GlobalKeys.notification(for: "account-1", "phone", order: 304), prunedNotification(.prunedZone)),
         (GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 0), outbox(.records(["Note", "Task"]))),
         (GlobalKeys.outbox(DatabaseNumber(3), counter: 301, index: 0), outbox(.records(nil))),
         (
@@ -116,6 +120,8 @@ extension LayoutSamples {
                 ]))
         ),
         (GlobalKeys.outbox(DatabaseNumber(3), counter: 302, index: 0), outbox(.zoneDeleted)),
+        (GlobalKeys.outbox(DatabaseNumber(3), counter: 302, index: 1), outbox(.subscriptionEnded("sub-3", template))),
+        (GlobalKeys.outbox(DatabaseNumber(3), counter: 302, index: 2), outbox(.subscriptionEnded("sub-5", nil))),
         (
             GlobalKeys.outbox(DatabaseNumber(1), counter: 300, index: 0),
             OutboxEntry(

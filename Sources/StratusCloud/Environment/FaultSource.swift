@@ -1,6 +1,6 @@
 // Where errors can be planned: a host's tests make any record, zone, operation or account fail with any error.
 
-/// The kinds of requests a fault can be planned for. The raw values are what the host API calls them.
+/// The kinds of requests that a host is told of, and a fault can be planned for. The raw values are what the host API calls them.
 package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case modifyRecords
     case fetchRecords
@@ -19,6 +19,8 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case shareMetadata
     case acceptShares
     case requestShareAccess
+    /// Handing notifications on: nobody's request, for which no fault is planned. The host is told where it fails.
+    case deliverNotifications
 }
 
 /// A moment of a request at which a planned error may come up.

@@ -83,11 +83,14 @@ extension GuestFeed {
                 if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
             }
             page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
-        } else if try wasSeen(name, isShare: isShare, below) {
+        } else {
+            // What was seen may have been deleted, and its name taken by a record of another type.
+            let before = try history.deletedType(name, at: progress.base) ?? type
+            guard try wasSeen(name, isShare: before == SchemaNames.shareType, below) else { return }
             // What was moved tells of itself, everything else is told by what lies above it: once, whatever is written
             // meanwhile, for both follow from the two moments alone.
             guard try isMoved(name) == (reason != .covered) else { return }
-            page.add(deletionOf: name, type)
+            page.add(deletionOf: name, before)
         }
     }
 

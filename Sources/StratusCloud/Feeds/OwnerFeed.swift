@@ -16,6 +16,23 @@ struct OwnerFeed {
     var progress: OwnerProgress
     var page: FeedPage
 
+    private let history: ZoneHistory
+    /// Up to where everything had been told before this page.
+    private let start: UInt64
+
+    init(
+        zone: ZoneReader, view: RecordView, fields: FieldSelection, now: UInt64, progress: OwnerProgress, page: FeedPage
+    ) {
+        self.zone = zone
+        self.view = view
+        self.fields = fields
+        self.now = now
+        self.progress = progress
+        self.page = page
+        history = ZoneHistory(zone, now: now)
+        start = progress.position
+    }
+
     /// Changes that are read at once.
     private static let batchCount = 256
 
@@ -47,7 +64,9 @@ struct OwnerFeed {
             }
             page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
         case .deleted(let type, _):
-            if change.sequence > progress.beginning { page.add(deletionOf: change.name, type) }
+            guard change.sequence > progress.beginning else { return }
+            // What was told may have been deleted before, and its name taken by a record of another type.
+            page.add(deletionOf: change.name, try history.deletedType(change.name, at: start) ?? type)
         }
     }
 }

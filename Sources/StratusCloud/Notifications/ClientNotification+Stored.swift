@@ -28,30 +28,12 @@ extension ClientNotification {
                 reason: reason, record: RecordAddress(recordName: record.text, zone: zone), fields: values)
         case .zone(let zone): subject = .zone(ZoneAddress(zoneName: zone.text))
         case .database: subject = .database
+        case .prunedQuery: subject = .prunedQuery
+        case .prunedZone: subject = .prunedZone
         }
         self.init(
             id: entry.id, container: entry.container, subscriptionID: entry.subscription,
-            subscriptionOwner: entry.owner, database: database, subject: subject, alert: NotificationAlert(entry),
-            isPruned: entry.isPruned)
-    }
-}
-
-extension NotificationAlert {
-    fileprivate init(_ entry: NotificationEntry) {
-        func phrase(_ phrase: NotificationPhrase) -> Phrase {
-            Phrase(
-                text: phrase.text, localizationKey: phrase.localizationKey, localizationArguments: phrase.arguments)
-        }
-        self.init()
-        alert = phrase(entry.alert)
-        title = phrase(entry.title)
-        subtitle = phrase(entry.subtitle)
-        actionLocalizationKey = entry.actionLocalizationKey
-        launchImage = entry.launchImage
-        soundName = entry.soundName
-        badge = entry.badge.map { Int(clamping: $0) }
-        isContentAvailable = entry.isContentAvailable
-        isMutable = entry.isMutable
-        category = entry.category
+            subscriptionOwner: entry.owner, database: database, subject: subject, alert: entry.alert,
+            badge: entry.badge.map { Int(clamping: $0) }, isPruned: entry.isPruned)
     }
 }

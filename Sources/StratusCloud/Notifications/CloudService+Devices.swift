@@ -76,25 +76,18 @@ extension CloudService {
     }
 
     /// Takes what waits for a device, the oldest first, at most `limit` of it. It is gone from the store when this returns.
+    /// Nothing is given to somebody who is not in good standing: it waits.
     ///
     /// Throws `unknownItem` for a device that is not known, and the store's failures: with `serverResponseLost` it may be
     /// gone.
     package func takeNotifications(
         for device: DeviceAddress, limit: Int = .max
     ) throws(CloudError) -> [ClientNotification] {
-        let deviceKey = GlobalKeys.device(of: device.account, device.name)
         // Nothing is written where nothing waits.
-        let waiting = try reading { reader in
-            try reader.store.withValue(forKey: deviceKey) { try DeviceEntry(decoding: $0).count }
-        }
-        guard let waiting else { throw Self.unknownDevice(device) }
-        guard waiting > 0, limit > 0 else { return [] }
+        guard limit > 0, try reading({ try waiting(for: device, in: $0) }) != nil else { return [] }
         return try answering {
             try engine.transact { transaction in
-                guard
-                    var header = try transaction.store.withValue(
-                        forKey: deviceKey, { try DeviceEntry(decoding: $0) })
-                else { throw Self.unknownDevice(device) }
+                guard var header = try waiting(for: device, in: transaction) else { return [] }
                 var keys: [[UInt8]] = []
                 var taken: [ClientNotification] = []
                 let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
@@ -111,10 +104,21 @@ extension CloudService {
                 }
                 header.count -= UInt64(keys.count)
                 for key in keys { try transaction.delete(key) }
-                try transaction.set(deviceKey, to: header.encoded())
+                try transaction.set(GlobalKeys.device(of: device.account, device.name), to: header.encoded())
                 return taken
             }
         }
+    }
+
+    /// A device for which something waits that may be given to it. Throws `unknownItem` for one that is not known.
+    private func waiting(for device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry? {
+        let key = GlobalKeys.device(of: device.account, device.name)
+        guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
+            throw Self.unknownDevice(device)
+        }
+        guard entry.count > 0 else { return nil }
+        let account = try accountDirectory.account(device.account, in: reader)
+        return AccountVerdict.status(of: account) == .available ? entry : nil
     }
 
     /// Sets the number on the app's icon, from which notifications count on.

@@ -131,21 +131,25 @@ struct DeliveryRun {
                 switch subscription.subject {
                 case .database(let type) where entry.zone.text != ZoneAddress.defaultZoneName:
                     guard Self.concerns(types, type) else { continue }
-                    try fire(parts, subscription, .database, [:], account, entry)
+                    try fire(parts, subscription.template, .database, [:], account, entry)
                 case .zone(entry.zone, let type):
                     guard Self.concerns(types, type) else { continue }
-                    try fire(parts, subscription, .zone(entry.zone), [:], account, entry)
+                    try fire(parts, subscription.template, .zone(entry.zone), [:], account, entry)
                 case .database, .zone, .query: continue
                 }
             }
         case .shared(let types):
             for (parts, subscription) in try known(user, entry.container, .shared) {
                 guard case .database(let type) = subscription.subject, Self.concerns(types, type) else { continue }
-                try fire(parts, subscription, .database, [:], account, entry)
+                try fire(parts, subscription.template, .database, [:], account, entry)
             }
         case .matches(let matches):
             let database: DatabaseSelector = entry.owner == nil ? .public : .private
             for match in matches { try tell(match, database, account, entry) }
+        case .ended(let id, let template):
+            let parts = SubscriptionKeyParts(
+                container: entry.container, user: user, database: DatabaseSelector.private.rawValue, id: id)
+            try fire(parts, template, .zone(entry.zone), [:], account, entry)
         }
     }
 
@@ -160,7 +164,7 @@ struct DeliveryRun {
         else { return }
         let subject = NotificationEntry.Subject.query(
             reason: match.reason, record: match.record, zone: entry.zone, fields: [:])
-        let isTold = try fire(parts, subscription, subject, match.fields, account, entry)
+        let isTold = try fire(parts, subscription.template, subject, match.fields, account, entry)
         if isTold, SubscriptionTriggers(rawValue: UInt(query.triggers)).contains(.once) { state.ended.append(parts) }
     }
 
@@ -175,11 +179,11 @@ struct DeliveryRun {
     /// one.
     @discardableResult
     private mutating func fire(
-        _ parts: SubscriptionKeyParts, _ subscription: SubscriptionEntry, _ subject: NotificationEntry.Subject,
+        _ parts: SubscriptionKeyParts, _ template: NotificationTemplate?, _ subject: NotificationEntry.Subject,
         _ values: [FieldKey: FieldValue], _ account: Account, _ entry: OutboxEntry
     ) throws -> Bool {
         let filler = NotificationFiller(
-            parts: parts, template: subscription.template, byteLimit: service.options.notificationByteCount)
+            parts: parts, template: template, byteLimit: service.options.notificationByteCount)
         var isTold = false
         for name in try names(of: account.id) {
             if entry.originAccount == account.id, let device = entry.originDevice, device.hasSameBytes(as: name) {

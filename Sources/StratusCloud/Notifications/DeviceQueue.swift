@@ -89,17 +89,6 @@ struct DeviceQueue {
     }
 }
 
-extension UInt64 {
-    /// The next number. Throws `corruption` where there is none: no counter comes so far.
-    fileprivate func advanced(in counter: String) throws -> UInt64 {
-        guard self < .max else {
-            throw RecordsError(
-                .corruption, "A counter has come to its end: restore the store from a backup.", ["counter": counter])
-        }
-        return self + 1
-    }
-}
-
 extension NotificationEntry {
     /// Why its query fired; nil for everything else.
     fileprivate var reason: UInt8? {

@@ -7,7 +7,7 @@ import StratusModel
 struct NotificationFiller {
     let parts: SubscriptionKeyParts
     /// Nil for a silent subscription (N-03).
-    let template: NotificationTemplateEntry?
+    let template: NotificationTemplate?
     /// Bytes of a notification as it is stored, its slot not counted.
     let byteLimit: Int
 
@@ -19,18 +19,13 @@ struct NotificationFiller {
             slot: slot(of: subject, values), id: id, container: parts.container, subscription: parts.id,
             owner: parts.user, database: parts.database, subject: subject)
         guard let template else {
-            entry.isContentAvailable = true
+            entry.alert.isContentAvailable = true
             return pruned(entry)
         }
-        entry.alert = Self.filled(template.alert, values)
-        entry.title = Self.filled(template.title, values)
-        entry.subtitle = Self.filled(template.subtitle, values)
-        entry.actionLocalizationKey = template.actionLocalizationKey
-        entry.launchImage = template.launchImage
-        entry.soundName = template.soundName
-        entry.category = template.category
-        entry.isContentAvailable = template.isContentAvailable
-        entry.isMutable = template.isMutable
+        entry.alert = template.alert
+        entry.alert.body = Self.filled(template.alert.body, values)
+        entry.alert.title = Self.filled(template.alert.title, values)
+        entry.alert.subtitle = Self.filled(template.alert.subtitle, values)
         entry.badge = badge
         if case .query(let reason, let record, let zone, _) = subject {
             let desired = Set((template.desiredKeys ?? []).map { FieldKey($0) })
@@ -99,13 +94,19 @@ struct NotificationFiller {
             guard case .query(let reason, let record, let zone, _) = entry.subject else { return }
             entry.subject = .query(reason: reason, record: record, zone: zone, fields: [:])
         },
-        { $0.subject = nil },
-        { $0.soundName = nil },
-        { $0.launchImage = nil },
-        { ($0.actionLocalizationKey, $0.category) = (nil, nil) },
-        { ($0.alert.text, $0.title.text, $0.subtitle.text) = (nil, nil, nil) },
-        { ($0.alert.arguments, $0.title.arguments, $0.subtitle.arguments) = (nil, nil, nil) },
-        { ($0.alert.localizationKey, $0.title.localizationKey, $0.subtitle.localizationKey) = (nil, nil, nil) },
+        { entry in
+            switch entry.subject {
+            case .query: entry.subject = .prunedQuery
+            case .zone: entry.subject = .prunedZone
+            case .database, .prunedQuery, .prunedZone, nil: break
+            }
+        },
+        { $0.alert.soundName = nil },
+        { $0.alert.launchImage = nil },
+        { ($0.alert.actionLocalizationKey, $0.alert.category) = (nil, nil) },
+        { $0.prunePhrases(\.text) },
+        { $0.prunePhrases(\.arguments) },
+        { $0.prunePhrases(\.localizationKey) },
         { $0.badge = nil },
         { $0.id = nil },
     ]
@@ -121,5 +122,13 @@ struct NotificationFiller {
             entry = shorter
         }
         return entry
+    }
+}
+
+extension NotificationEntry {
+    fileprivate mutating func prunePhrases<Part>(_ part: WritableKeyPath<NotificationPhrase, Part?>) {
+        alert.body[keyPath: part] = nil
+        alert.title[keyPath: part] = nil
+        alert.subtitle[keyPath: part] = nil
     }
 }

@@ -19,6 +19,8 @@ enum Occasion {
     /// Something happened in a zone of another's.
     case shared(types: [RecordType]?)
     case matches([QueryMatch])
+    /// A subscription of the user's has ended with its zone.
+    case ended(String, NotificationTemplate?)
 }
 
 struct Recipients {
@@ -36,6 +38,8 @@ struct Recipients {
         case .zoneDeleted:
             if let owner = entry.owner { found[owner] = [.own(types: nil)] }
             for user in try viewersOfDeletedZone() { found[user, default: []].append(.shared(types: nil)) }
+        case .subscriptionEnded(let id, let template):
+            if let owner = entry.owner { found[owner] = [.ended(id, template)] }
         case .shares(let shares):
             for (user, types) in try users(of: shares) { found[user] = [.shared(types: types)] }
         }

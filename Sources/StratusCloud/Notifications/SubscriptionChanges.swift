@@ -65,9 +65,7 @@ struct SubscriptionChanges {
         switch subscription.subject {
         case .query(let query, let zone, _, _):
             if let zone { try requireZone(zone, in: transaction) }
-            // What cannot be asked is refused as if it were asked.
-            _ = try service.verdict(query, caller, account, isPublic: database == .public, in: transaction)
-            try checkDesiredKeys(subscription, query, in: transaction)
+            try check(query, of: subscription, in: transaction)
         case .zone(let zone, _): try requireZone(zone, in: transaction)
         case .database: break
         }
@@ -96,12 +94,17 @@ struct SubscriptionChanges {
         throw try ZoneFacts.missing(zone, in: transaction)
     }
 
-    private func checkDesiredKeys(
-        _ subscription: ClientSubscription, _ query: ClientQuery, in transaction: RecordTransaction
+    /// What cannot be asked is refused as if it were asked, and so is what notifications cannot carry.
+    private func check(
+        _ query: ClientQuery, of subscription: ClientSubscription, in transaction: RecordTransaction
     ) throws {
-        guard let keys = subscription.template?.desiredKeys,
-            let type = try service.schemaKeeper.schema(
-                of: RecordType(query.recordType), container: caller.container, in: transaction),
+        let type = try service.schemaKeeper.schema(
+            of: RecordType(query.recordType), container: caller.container, in: transaction)
+        guard type != nil || QueryVerdict.typeRefusal(query.recordType) != nil else {
+            throw SubscriptionVerdict.unknownType(query.recordType, subscription.id)
+        }
+        _ = try service.verdict(query, caller, account, isPublic: database == .public, in: transaction)
+        guard let type, let keys = subscription.template?.desiredKeys,
             let error = SubscriptionVerdict.desiredKeyError(keys, of: type)
         else { return }
         throw error

@@ -98,7 +98,12 @@ extension CloudService {
 
     @discardableResult
     package func setStanding(_ standing: AccountStanding, of id: AccountID) throws(CloudError) -> Account {
-        try changeAccount(id) { $0.standing = standing }
+        let account = try changeAccount(id) { $0.standing = standing }
+        guard AccountVerdict.status(of: account) == .available else { return account }
+        // What has waited for them is handed out again.
+        deliveryBell.keep(Set(try devices(of: id)))
+        tellOfDeliveries()
+        return account
     }
 
     @discardableResult

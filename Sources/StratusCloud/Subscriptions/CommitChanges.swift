@@ -58,9 +58,7 @@ struct CommitChanges {
                 old[name] = Old(type: type, share: try Self.share(of: name, isZoneWide, in: zone))
             }
         }
-        for name in plan.deleted {
-            guard case .live(let live) = try zone.state(of: name) else { continue }
-            let type = live.header.type
+        for (name, type) in plan.deleted {
             found.insert(type)
             let isShare = isSharedNow && type == ShareContent.recordType
             if interest.queries[type] != nil || isShare, let before = try zone.record(name) {
@@ -117,7 +115,7 @@ struct CommitChanges {
             touch(before?.share, type, isMoved: isMoved)
             touch(share, type, isMoved: isMoved)
         }
-        for name in plan.deleted { if let before = old[name] { touch(before.share, before.type) } }
+        for (name, _) in plan.deleted { if let before = old[name] { touch(before.share, before.type) } }
         return touches.sorted { $0.key < $1.key }.flatMap { news(of: $0.key, $0.value) }
     }
 

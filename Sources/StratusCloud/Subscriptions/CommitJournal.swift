@@ -33,7 +33,7 @@ package struct CommitOrigin: Hashable, Sendable {
 package struct CommitJournal: Sendable {
     /// The bytes that what is noted takes at least, if it is noted at all.
     private static let reservedByteCount = 256 << 10
-    /// The most bytes that matches of queries take in one commit; what is over it is dropped (N-05).
+    /// The most bytes that matches of queries, or ended subscriptions, take in one commit; what is over is dropped (N-05).
     private static let matchesByteCount = 4 << 20
 
     let directory: SubscriptionDirectory
@@ -55,7 +55,7 @@ package struct CommitJournal: Sendable {
         _ plan: MutationPlan, in id: ZoneID, _ transaction: RecordTransaction,
         learnt: [RecordType: RecordTypeSchema] = [:], keeping byteCount: Int = 1 << 20
     ) throws -> MutationPlan {
-        guard !plan.isEmpty, let interest = try directory.interest(in: id, transaction) else {
+        guard !plan.isEmpty, let interest = try directory.interest(in: id, transaction), interest.concerns(plan) else {
             return try transaction.carryOut(plan, in: id)
         }
         let zone = try transaction.existingZone(id)
@@ -90,18 +90,19 @@ package struct CommitJournal: Sendable {
         try write(note, in: transaction)
     }
 
-    /// Deletes a zone, as `RecordTransaction.deleteZone`, ends its owner's subscriptions to it, and notes it.
+    /// Deletes a zone, as `RecordTransaction.deleteZone`, ends its owner's subscriptions to it, and notes it. Those to the
+    /// zone itself are told of its end, which deletes all that they ask for.
     func deleteZone(
         _ id: ZoneID, holdsShares: Bool, releasingAssetsOf owner: UserName?, in transaction: RecordTransaction
     ) throws -> Bool {
         let interest = try directory.interest(in: id, transaction)
         let zone = try transaction.existingZone(id)
         var noted: OutboxEntry?
-        if let interest, interest.isDatabaseWanted || interest.isSharedWanted && holdsShares {
+        if let interest, interest.isOwnerInterested || interest.isSharedWanted && holdsShares {
             let header = try zone.header()
             noted = entry(of: zone, identity: header.identity, sequence: header.sequence)
         }
-        try endSubscriptions(to: id, in: transaction)
+        let ended = try endSubscriptions(to: id, in: transaction)
         let isDeleted = try transaction.deleteZone(id, releasingAssetsOf: owner)
         guard isDeleted, let noted else { return isDeleted }
         let header = try transaction.store.withValue(forKey: DatabaseKeys(zone.keys.database).header()) {
@@ -110,19 +111,29 @@ package struct CommitJournal: Sendable {
         guard let header else { return isDeleted }
         var note = OutboxNote(entry: noted, database: zone.keys.database, counter: header.changeCounter)
         note.add(.zoneDeleted)
+        for (parts, template) in ended where note.byteCount < Self.matchesByteCount {
+            note.add(.subscriptionEnded(parts.id, template))
+        }
         try write(note, in: transaction)
         return isDeleted
     }
 
-    /// Subscriptions to a zone, and queries of it, end with it. One seek.
-    private func endSubscriptions(to id: ZoneID, in transaction: RecordTransaction) throws {
-        guard let owner = id.database.owner else { return }
+    /// Subscriptions to a zone, and queries of it, end with it. One seek. Returns those to the zone, with what they say.
+    private func endSubscriptions(
+        to id: ZoneID, in transaction: RecordTransaction
+    ) throws -> [(parts: SubscriptionKeyParts, template: NotificationTemplate?)] {
+        guard let owner = id.database.owner else { return [] }
         let range = GlobalKeys.subscriptions(
             of: owner, in: id.database.container, database: DatabaseSelector.private.rawValue)
         var ended: [SubscriptionKeyParts] = []
+        var told: [(parts: SubscriptionKeyParts, template: NotificationTemplate?)] = []
         try transaction.store.scan(range.keyRange) { key, value in
-            switch try SubscriptionEntry(decoding: value).subject {
-            case .zone(id.name, _): ended.append(try GlobalKeys.readSubscriptionKey(key))
+            let entry = try SubscriptionEntry(decoding: value)
+            switch entry.subject {
+            case .zone(id.name, _):
+                let parts = try GlobalKeys.readSubscriptionKey(key)
+                ended.append(parts)
+                told.append((parts, entry.template))
             case .query(let query) where query.zone == id.name:
                 ended.append(try GlobalKeys.readSubscriptionKey(key))
             case .zone, .query, .database: break
@@ -131,6 +142,7 @@ package struct CommitJournal: Sendable {
         }
         for parts in ended { try transaction.delete(GlobalKeys.subscription(parts)) }
         directory.note(ended.map { ($0, nil) }, in: transaction)
+        return told
     }
 
     private func entry(of zone: ZoneReader, identity: UUID, sequence: UInt64) -> OutboxEntry {

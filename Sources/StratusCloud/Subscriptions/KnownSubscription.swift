@@ -41,10 +41,10 @@ struct KnownSubscription: Sendable {
     }
 }
 
-extension NotificationTemplateEntry {
+extension NotificationTemplate {
     /// The fields whose values it asks for.
     var namedFields: Set<FieldKey> {
-        let arguments = [alert, title, subtitle].flatMap { $0.arguments ?? [] }
+        let arguments = [alert.body, alert.title, alert.subtitle].flatMap { $0.arguments ?? [] }
         return Set((arguments + (desiredKeys ?? []) + (collapseKey.map { [$0] } ?? [])).map { FieldKey($0) })
     }
 }
@@ -121,4 +121,10 @@ struct ZoneInterest: Sendable {
 
     var isOwnerInterested: Bool { isDatabaseWanted || isZoneWanted }
     var isEmpty: Bool { !isOwnerInterested && !isSharedWanted && queries.isEmpty }
+
+    /// Whether anybody may care for what a plan changes.
+    func concerns(_ plan: MutationPlan) -> Bool {
+        isOwnerInterested || isSharedWanted || plan.saved.contains { queries[$0.record.type] != nil }
+            || plan.deleted.contains { queries[$0.type] != nil }
+    }
 }

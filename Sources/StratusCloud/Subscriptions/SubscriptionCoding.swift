@@ -21,7 +21,7 @@ enum SubscriptionCoding {
             subject = .zone(ZoneName(zone.zoneName), recordType: type.map { RecordType($0) })
         case .database(let type): subject = .database(recordType: type.map { RecordType($0) })
         }
-        return SubscriptionEntry(subject: subject, template: subscription.template.map { template(of: $0) })
+        return SubscriptionEntry(subject: subject, template: subscription.template)
     }
 
     /// A stored subscription as its owner is told of it.
@@ -39,7 +39,7 @@ enum SubscriptionCoding {
             subject = .zone(ZoneAddress(zoneName: zone.text), recordType: type?.text)
         case .database(let type): subject = .database(recordType: type?.text)
         }
-        return ClientSubscription(id: parts.id, subject: subject, template: entry.template.map { template(of: $0) })
+        return ClientSubscription(id: parts.id, subject: subject, template: entry.template)
     }
 
     static func query(_ stored: SubscribedQuery, _ parts: SubscriptionKeyParts) throws -> ClientQuery {
@@ -54,47 +54,5 @@ enum SubscriptionCoding {
                 .corruption, "The query of a subscription cannot be read: restore the store from a backup.",
                 ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
         }
-    }
-
-    private static func template(of template: NotificationTemplate) -> NotificationTemplateEntry {
-        func phrase(_ phrase: NotificationTemplate.Phrase) -> NotificationPhrase {
-            NotificationPhrase(
-                text: phrase.text, localizationKey: phrase.localizationKey, arguments: phrase.localizationFields)
-        }
-        var entry = NotificationTemplateEntry()
-        entry.alert = phrase(template.alert)
-        entry.title = phrase(template.title)
-        entry.subtitle = phrase(template.subtitle)
-        entry.actionLocalizationKey = template.actionLocalizationKey
-        entry.launchImage = template.launchImage
-        entry.soundName = template.soundName
-        entry.category = template.category
-        entry.collapseKey = template.collapseKey
-        entry.desiredKeys = template.desiredKeys
-        entry.badges = template.badges
-        entry.isContentAvailable = template.isContentAvailable
-        entry.isMutable = template.isMutable
-        return entry
-    }
-
-    private static func template(of entry: NotificationTemplateEntry) -> NotificationTemplate {
-        func phrase(_ phrase: NotificationPhrase) -> NotificationTemplate.Phrase {
-            NotificationTemplate.Phrase(
-                text: phrase.text, localizationKey: phrase.localizationKey, localizationFields: phrase.arguments)
-        }
-        var template = NotificationTemplate()
-        template.alert = phrase(entry.alert)
-        template.title = phrase(entry.title)
-        template.subtitle = phrase(entry.subtitle)
-        template.actionLocalizationKey = entry.actionLocalizationKey
-        template.launchImage = entry.launchImage
-        template.soundName = entry.soundName
-        template.category = entry.category
-        template.collapseKey = entry.collapseKey
-        template.desiredKeys = entry.desiredKeys
-        template.badges = entry.badges
-        template.isContentAvailable = entry.isContentAvailable
-        template.isMutable = entry.isMutable
-        return template
     }
 }

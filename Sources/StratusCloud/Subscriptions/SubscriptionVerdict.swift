@@ -75,6 +75,15 @@ enum SubscriptionVerdict {
             .unknownItem, inner: CloudError.InnerCode.unknownItem, "Subscription not found", ["subscription": id])
     }
 
+    /// Nobody has saved a record of the type, and no schema was given that has it.
+    static func unknownType(_ name: String, _ id: String) -> CloudError {
+        CloudError(
+            .unknownItem, inner: CloudError.InnerCode.unknownItem,
+            text: "Did not find record type: \(name). Save a record of it first, or import a schema that has it;"
+                + " zones and databases can be subscribed to before.",
+            ["recordType": name, "rule": "Q-11", "subscription": id])
+    }
+
     private static func misplaced(_ subscription: ClientSubscription, rule: String) -> CloudError {
         CloudError(
             .invalidArguments,

@@ -139,24 +139,13 @@ extension CursorWriter {
         }
     }
 
-    /// What results are sorted by.
+    /// What results are sorted by, in the same bytes. A reference is in the zone of the results.
     mutating func append(_ value: FieldValue) {
         switch value {
-        case .string(let text):
-            append(byte: 1)
-            append(text)
-        case .int64(let number):
-            append(byte: 2)
-            append(UInt64(bitPattern: number))
-        case .double(let number):
-            append(byte: 3)
-            append(number)
-        case .date(let date):
-            append(byte: 4)
-            append(date.timeIntervalSinceReferenceDate)
         case .reference(let reference):
             append(byte: 6)
             append(reference.target.text)
+        case .string, .int64, .double, .date: append(ClientValue(value, zone: ZoneAddress(zoneName: "")))
         case .bytes, .location, .asset, .list: append(byte: 0)
         }
     }
@@ -176,7 +165,11 @@ extension CursorReader {
     }
 
     mutating func readValue(isItem: Bool = false) throws(Failure) -> ClientValue {
-        switch try readByte() {
+        try readValue(of: readByte(), isItem: isItem)
+    }
+
+    private mutating func readValue(of kind: UInt8, isItem: Bool) throws(Failure) -> ClientValue {
+        switch kind {
         case 1: return .string(try readText())
         case 2: return .int64(Int64(bitPattern: try readNumber()))
         case 3: return .double(try readDouble())
@@ -193,13 +186,14 @@ extension CursorReader {
     }
 
     mutating func readSortedValue() throws(Failure) -> FieldValue {
-        switch try readByte() {
-        case 1: return .string(try readText())
-        case 2: return .int64(Int64(bitPattern: try readNumber()))
-        case 3: return .double(try readDouble())
-        case 4: return .date(Date(timeIntervalSinceReferenceDate: try readDouble()))
-        case 6: return .reference(RecordReference(target: RecordName(try readText()), action: .none))
-        default: throw Failure()
+        let kind = try readByte()
+        if kind == 6 { return .reference(RecordReference(target: RecordName(try readText()), action: .none)) }
+        switch try readValue(of: kind, isItem: true) {
+        case .string(let text): return .string(text)
+        case .int64(let number): return .int64(number)
+        case .double(let number): return .double(number)
+        case .date(let date): return .date(date)
+        case .bytes, .location, .reference, .asset, .list: throw Failure()
         }
     }
 }

@@ -16,35 +16,9 @@ package enum NotificationSubject: Hashable, Sendable {
     case query(reason: QueryNotificationReason, record: RecordAddress, fields: [String: ClientValue])
     case zone(ZoneAddress)
     case database
-}
-
-/// What a notification says and does where it arrives: the subscription's template, filled.
-package struct NotificationAlert: Hashable, Sendable {
-    /// A text, or a key and what fills its gaps.
-    package struct Phrase: Hashable, Sendable {
-        package var text: String?
-        package var localizationKey: String?
-        package var localizationArguments: [String]?
-
-        package init(text: String? = nil, localizationKey: String? = nil, localizationArguments: [String]? = nil) {
-            self.text = text
-            self.localizationKey = localizationKey
-            self.localizationArguments = localizationArguments
-        }
-    }
-
-    package var alert = Phrase()
-    package var title = Phrase()
-    package var subtitle = Phrase()
-    package var actionLocalizationKey: String?
-    package var launchImage: String?
-    package var soundName: String?
-    package var badge: Int?
-    package var isContentAvailable = false
-    package var isMutable = false
-    package var category: String?
-
-    package init() {}
+    /// Of a query subscription and of a zone's, of which nothing more is left (N-06).
+    case prunedQuery
+    case prunedZone
 }
 
 /// One notification for one device. What is nil was never there or was pruned (N-06).
@@ -56,13 +30,15 @@ package struct ClientNotification: Hashable, Sendable {
     package var subscriptionOwner: UserName?
     package var database: DatabaseSelector
     package var subject: NotificationSubject?
+    /// The subscription's template, filled.
     package var alert: NotificationAlert
+    package var badge: Int?
     package var isPruned: Bool
 
     package init(
         id: UUID?, container: ContainerName?, subscriptionID: String?, subscriptionOwner: UserName?,
         database: DatabaseSelector, subject: NotificationSubject?, alert: NotificationAlert = NotificationAlert(),
-        isPruned: Bool = false
+        badge: Int? = nil, isPruned: Bool = false
     ) {
         self.id = id
         self.container = container
@@ -71,6 +47,7 @@ package struct ClientNotification: Hashable, Sendable {
         self.database = database
         self.subject = subject
         self.alert = alert
+        self.badge = badge
         self.isPruned = isPruned
     }
 }

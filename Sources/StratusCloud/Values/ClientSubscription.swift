@@ -1,5 +1,7 @@
 // Subscriptions as they cross the line between client and server.
 
+package import StratusModel
+
 /// What makes a query subscription fire (N-04). The bits are those of the client's option set; they are stored.
 package struct SubscriptionTriggers: OptionSet, Hashable, Sendable {
     package let rawValue: UInt
@@ -21,39 +23,6 @@ package enum SubscriptionSubject: Hashable, Sendable {
     case zone(ZoneAddress, recordType: String?)
     /// Whatever happens in the database, or what happens to the records of one type.
     case database(recordType: String?)
-}
-
-/// What a notification is to say and to do where it arrives. Names of fields stand for their values in the record.
-package struct NotificationTemplate: Hashable, Sendable {
-    /// A text of its own, or one that the app looks up by key and fills with the values of fields.
-    package struct Phrase: Hashable, Sendable {
-        package var text: String?
-        package var localizationKey: String?
-        package var localizationFields: [String]?
-
-        package init(text: String? = nil, localizationKey: String? = nil, localizationFields: [String]? = nil) {
-            self.text = text
-            self.localizationKey = localizationKey
-            self.localizationFields = localizationFields
-        }
-    }
-
-    package var alert = Phrase()
-    package var title = Phrase()
-    package var subtitle = Phrase()
-    package var actionLocalizationKey: String?
-    package var launchImage: String?
-    package var soundName: String?
-    /// Fields whose values come along (L-13).
-    package var desiredKeys: [String]?
-    package var badges = false
-    package var isContentAvailable = false
-    package var isMutable = false
-    package var category: String?
-    /// A later notification of the same key takes an earlier one's place.
-    package var collapseKey: String?
-
-    package init() {}
 }
 
 /// A subscription of one person in one database (N-08).

@@ -33,14 +33,17 @@ final class EventOutput: Sendable {
         logger?.log(level: level, message, metadata: metadata)
     }
 
-    /// Says that work which nobody has asked for has failed.
-    func tellFailure(_ message: String, _ error: any Error) {
-        log(.error, "\(message)", ["error": "\(error)"])
+    /// Tells that notifications could not be handed on.
+    func tellDeliveryFailure(_ error: any Error) {
+        let caller = Caller(container: "", account: nil)
+        tell(CloudEvent(kind: .deliverNotifications, caller: caller, error: CloudError(answering: error)))
     }
 
     private func log(_ event: CloudEvent, _ logger: Logger) {
         // What only the host can mend is an error; what the client must deal with is not.
-        let isHostsBusiness = event.error?.code == .internalError || event.error?.code == .serviceUnavailable
+        let isDelivery = event.kind == .deliverNotifications
+        let isHostsBusiness =
+            isDelivery || event.error?.code == .internalError || event.error?.code == .serviceUnavailable
         let level: Logger.Level = event.error == nil ? .trace : isHostsBusiness ? .error : .debug
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
@@ -54,7 +57,13 @@ final class EventOutput: Sendable {
         ]
         if let account = event.caller.account { metadata["account"] = .string(account.text) }
         if let error = event.error { metadata["error"] = .string(error.description) }
-        logger.log(level: level, event.error == nil ? "request answered" : "request failed", metadata: metadata)
+        let message: Logger.Message =
+            if isDelivery {
+                "notifications cannot be delivered"
+            } else {
+                event.error == nil ? "request answered" : "request failed"
+            }
+        logger.log(level: level, message, metadata: metadata)
     }
 }
 

@@ -1,4 +1,4 @@
-// What a host can watch: one event for every request that was answered.
+// What a host can watch: one event for every request that was answered, and for what has failed unasked.
 
 public import Foundation
 import StratusCloud
@@ -8,11 +8,12 @@ extension Stratus {
     /// A request that has been answered, with what it cost.
     ///
     /// An operation of a client is one request, and so is each of the convenience calls; one that is answered in pages is
-    /// a request for each page.
+    /// a request for each page. Where notifications cannot be handed on there is an event of
+    /// ``Operation/deliverNotifications``, with its error and nothing else: what waits is safe, and is tried again.
     public struct Event: Sendable {
         /// What was asked for.
         public let operation: Operation
-        /// The identifier of the container.
+        /// The identifier of the container; empty for what concerns the store as a whole.
         public let containerIdentifier: String
         /// ``Account/id`` of who asked; nil when nobody was signed in.
         public let accountID: String?

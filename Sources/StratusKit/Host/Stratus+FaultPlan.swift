@@ -47,6 +47,9 @@ extension Stratus {
         public static let userRecord = Operation(.userRecord)
         /// Looking people up.
         public static let discoverUsers = Operation(.discoverUsers)
+        /// Handing notifications on. It is nobody's request: a fault planned for it never comes up, and a
+        /// ``Stratus/Event`` tells of it only where it has failed.
+        public static let deliverNotifications = Operation(.deliverNotifications)
 
         init(_ kind: RequestKind) { rawValue = kind.rawValue }
     }

@@ -61,7 +61,7 @@ public final class Stratus: Sendable {
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
             longLivedStore: longLived, notificationSource: server,
-            onDeliveryFailure: { output.tellFailure("notifications cannot be delivered", $0) })
+            onDeliveryFailure: { output.tellDeliveryFailure($0) })
         bell.attach(session.hub)
         self.directory = directory
         self.faults = faults

@@ -112,15 +112,15 @@ extension StratusReceivedNotification where Self: CKNotification {
 extension CKNotification {
     /// The text.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
-    public final var alertBody: String? { content.told.alert.alert.text }
+    public final var alertBody: String? { content.told.alert.body.text }
 
     /// The key of the text among the app's own texts.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
-    public final var alertLocalizationKey: String? { content.told.alert.alert.localizationKey }
+    public final var alertLocalizationKey: String? { content.told.alert.body.localizationKey }
 
     /// What fills the places of that text.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
-    public final var alertLocalizationArgs: [String]? { content.told.alert.alert.localizationArguments }
+    public final var alertLocalizationArgs: [String]? { content.told.alert.body.arguments }
 
     /// The title.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
@@ -132,7 +132,7 @@ extension CKNotification {
 
     /// What fills the places of that title.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
-    public final var titleLocalizationArgs: [String]? { content.told.alert.title.localizationArguments }
+    public final var titleLocalizationArgs: [String]? { content.told.alert.title.arguments }
 
     /// The line below the title.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
@@ -144,7 +144,7 @@ extension CKNotification {
 
     /// What fills the places of that line.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
-    public final var subtitleLocalizationArgs: [String]? { content.told.alert.subtitle.localizationArguments }
+    public final var subtitleLocalizationArgs: [String]? { content.told.alert.subtitle.arguments }
 
     /// The key of the action's title among the app's own texts.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
@@ -156,7 +156,7 @@ extension CKNotification {
 
     /// The number on the app's icon.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
-    public final var badge: NSNumber? { content.told.alert.badge.map { NSNumber(value: $0) } }
+    public final var badge: NSNumber? { content.told.badge.map { NSNumber(value: $0) } }
 
     /// The name of the sound to play.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")

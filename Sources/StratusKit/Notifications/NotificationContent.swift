@@ -1,13 +1,13 @@
 // What a notification tells, as its object keeps it.
 //
-// A notification that was pruned may have lost what it is about. Its kind is known all the same where its payload says
-// so, and else follows from the database: only query subscriptions are in public ones (N-01), and in the others a
-// client does right to look at all of the database.
+// A notification that was pruned may have lost what it is about, and keeps its kind. Where a payload does not say it, it
+// follows from the database: only query subscriptions are in public ones (N-01), and in the others a client does right to
+// look at all of the database.
 
 import StratusCloud
 
 struct NotificationContent: Hashable, Sendable {
-    /// All of it in the server's words; without a subject where that is not whole.
+    /// All of it in the server's words.
     var told: ClientNotification
     var type: CKNotification.NotificationType
     /// What a query's payload tells although it has lost the record.
@@ -21,15 +21,11 @@ struct NotificationContent: Hashable, Sendable {
             type = .query
             self.reason = reason
             self.fields = fields
-        case .zone: type = .recordZone
+        case .prunedQuery: type = .query
+        case .zone, .prunedZone: type = .recordZone
         case .database: type = .database
         case nil: type = told.database == .public ? .query : .database
         }
-    }
-
-    init(_ told: ClientNotification, lostSubjectOf type: CKNotification.NotificationType) {
-        self.told = told
-        self.type = type
     }
 
     var recordID: CKRecordID? {

@@ -14,19 +14,19 @@ extension NotificationPayload {
         let knownKeys = [Key.container, Key.id, Key.owner, Key.scope, Key.subscription]
         guard parts != nil || knownKeys.contains(where: { told.holds($0) }) else { return nil }
         let place = parts?.part ?? told
-        let owner = told.text(Key.owner)
+        let (owner, shown) = (told.text(Key.owner), payload.dictionary(Key.shown))
         let notification = ClientNotification(
             id: told.text(Key.id).flatMap { UUID(uuidString: $0) },
             container: told.text(Key.container).map { ContainerName($0) },
             subscriptionID: place.text(Key.subscription), subscriptionOwner: owner.map { UserName($0) },
             database: database(place.number(Key.scope)),
             subject: parts.flatMap { subject($0.type, $0.part, reader: owner) },
-            alert: alert(payload.dictionary(Key.shown)), isPruned: told.flag(Key.isPruned))
-        guard let parts, notification.subject == nil else { return NotificationContent(notification) }
-        var content = NotificationContent(notification, lostSubjectOf: parts.type)
-        if parts.type == .query {
-            content.reason = reason(parts.part)
-            content.fields = fields(parts.part)
+            alert: alert(shown), badge: shown?.number(ShownKey.badge).map { Int($0) },
+            isPruned: told.flag(Key.isPruned))
+        var content = NotificationContent(notification)
+        if notification.subject == .prunedQuery {
+            content.reason = reason(place)
+            content.fields = fields(place)
         }
         return content
     }
@@ -37,7 +37,7 @@ extension NotificationPayload {
 
     // MARK: What it is about
 
-    /// Nil where a part is missing.
+    /// What is left of it where a part is missing.
     private static func subject(
         _ type: CKNotification.NotificationType, _ part: PayloadDictionary, reader: String?
     ) -> NotificationSubject? {
@@ -45,9 +45,9 @@ extension NotificationPayload {
         case .query:
             guard let reason = reason(part), let name = part.text(Key.recordName),
                 let zone = zone(part, reader: reader)
-            else { return nil }
+            else { return .prunedQuery }
             return .query(reason: reason, record: RecordAddress(recordName: name, zone: zone), fields: fields(part))
-        case .recordZone: return zone(part, reader: reader).map { .zone($0) }
+        case .recordZone: return zone(part, reader: reader).map { NotificationSubject.zone($0) } ?? .prunedZone
         case .database: return .database
         case .readNotification: return nil
         }
@@ -75,15 +75,14 @@ extension NotificationPayload {
         var alert = NotificationAlert()
         guard let shown else { return alert }
         if let text = shown.text(ShownKey.alert) {
-            alert.alert.text = text
+            alert.body.text = text
         } else if let parts = shown.dictionary(ShownKey.alert) {
-            alert.alert = phrase(parts, .body)
+            alert.body = phrase(parts, .body)
             alert.title = phrase(parts, .title)
             alert.subtitle = phrase(parts, .subtitle)
             alert.actionLocalizationKey = parts.text(ShownKey.action)
             alert.launchImage = parts.text(ShownKey.launchImage)
         }
-        alert.badge = shown.number(ShownKey.badge).map { Int($0) }
         alert.soundName = shown.text(ShownKey.sound)
         alert.isContentAvailable = shown.flag(ShownKey.isContentAvailable)
         alert.isMutable = shown.flag(ShownKey.isMutable)
@@ -91,10 +90,10 @@ extension NotificationPayload {
         return alert
     }
 
-    private static func phrase(_ parts: PayloadDictionary, _ keys: PhraseKeys) -> NotificationAlert.Phrase {
+    private static func phrase(_ parts: PayloadDictionary, _ keys: PhraseKeys) -> NotificationPhrase {
         .init(
             text: parts.text(keys.text), localizationKey: parts.text(keys.localizationKey),
-            localizationArguments: parts.texts(keys.arguments))
+            arguments: parts.texts(keys.arguments))
     }
 }
 

@@ -10,7 +10,8 @@
 //         qry  of a query subscription: dbs, sid, fo (why), rid, zid, zoid (record, zone, owner), af (fields)
 //         fet  of a zone subscription: dbs, sid, zid, zoid
 //         met  of a database subscription: dbs, sid
-//         dbs, sid  where what it is about was pruned (our own)
+//         of one whose record, or zone, was pruned nothing but dbs and sid is left there
+//         dbs, sid  without any of them where the kind is not known (our own)
 //         dbs is 1 for private, 2 for public, 3 for shared.
 //
 // Invariant: a payload that was written here is read as what it was written of, to the bit, also after JSON or a
@@ -80,7 +81,7 @@ enum NotificationPayload {
     /// The payload of a notification, of Foundation's own classes, whose casts convert.
     static func dictionary(of notification: ClientNotification) -> [AnyHashable: Any] {
         [
-            Key.shown: object(shown(notification.alert)),
+            Key.shown: object(shown(notification)),
             Key.told: object(told(notification)),
         ]
     }
@@ -105,6 +106,8 @@ enum NotificationPayload {
             parts[Key.query] = object(query)
         case .zone(let address): parts[Key.zone] = object(place.merging(zone(address)) { $1 })
         case .database: parts[Key.database] = object(place)
+        case .prunedQuery: parts[Key.query] = object(place)
+        case .prunedZone: parts[Key.zone] = object(place)
         case nil: parts.merge(place) { $1 }
         }
         return parts
@@ -114,29 +117,31 @@ enum NotificationPayload {
         [Key.zoneName: text(address.zoneName), Key.zoneOwner: text(address.ownerName)]
     }
 
-    private static func shown(_ alert: NotificationAlert) -> [String: Any?] {
+    private static func shown(_ notification: ClientNotification) -> [String: Any?] {
+        let alert = notification.alert
         var parts: [String: Any?] = [
             ShownKey.action: alert.actionLocalizationKey.map { text($0) },
             ShownKey.launchImage: alert.launchImage.map { text($0) },
         ]
-        parts.merge(phrase(alert.alert, .body)) { $1 }
+        parts.merge(phrase(alert.body, .body)) { $1 }
         parts.merge(phrase(alert.title, .title)) { $1 }
         parts.merge(phrase(alert.subtitle, .subtitle)) { $1 }
         let texts = parts.compactMapValues { $0 }
         // A text alone stands for itself, as in pushes of the real service.
-        let isBodyAlone = texts.count == 1 && alert.alert.text != nil
+        let isBodyAlone = texts.count == 1 && alert.body.text != nil
         return [
             ShownKey.alert: isBodyAlone ? texts.values.first : texts.isEmpty ? nil : object(parts),
-            ShownKey.badge: alert.badge.map { number(Int64($0)) }, ShownKey.sound: alert.soundName.map { text($0) },
+            ShownKey.badge: notification.badge.map { number(Int64($0)) },
+            ShownKey.sound: alert.soundName.map { text($0) },
             ShownKey.isContentAvailable: flag(alert.isContentAvailable), ShownKey.isMutable: flag(alert.isMutable),
             ShownKey.category: alert.category.map { text($0) },
         ]
     }
 
-    private static func phrase(_ phrase: NotificationAlert.Phrase, _ keys: PhraseKeys) -> [String: Any?] {
+    private static func phrase(_ phrase: NotificationPhrase, _ keys: PhraseKeys) -> [String: Any?] {
         [
             keys.text: phrase.text.map { text($0) }, keys.localizationKey: phrase.localizationKey.map { text($0) },
-            keys.arguments: phrase.localizationArguments.map { NSArray(array: $0.map { text($0) }) },
+            keys.arguments: phrase.arguments.map { NSArray(array: $0.map { text($0) }) },
         ]
     }
 

@@ -13,8 +13,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     struct Blocks {
-        var zone: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
+        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
         var oldResult: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
     }
 
@@ -48,14 +47,14 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
     /// Called for every zone.
     public final var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
-        get { locked { blocks.zone } }
-        set { configure(newValue) { swap(&blocks.zone, &$0) } }
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.result } }
-        set { configure(newValue) { swap(&blocks.result, &$0) } }
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
     /// Called last, once, with what was found; zones that failed make it `partialFailure`.
@@ -67,7 +66,21 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return FetchRecordZonesJob(inputs, blocks)
+        let ids = (inputs.zoneIDs ?? []).withoutRepetitions()
+        let request: FetchZonesRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
+        return ItemsJob(
+            blocks.items, itemCount: inputs.isForAll ? 0 : ids.count, failure: "Failed to fetch some record zones"
+        ) { context in
+            var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
+            guard let request else { return answers }
+            let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
+            answers.items = zones.map { address, answer in
+                (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
+            }
+            return answers
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successesByID, error)
+        }
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -84,44 +97,5 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchRecordZonesOperation` does.
-final class FetchRecordZonesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let request: FetchZonesRequest?
-    private let blocks: CKFetchRecordZonesOperation.Blocks
-    private var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
-
-    init(_ inputs: CKFetchRecordZonesOperation.Inputs, _ blocks: CKFetchRecordZonesOperation.Blocks) {
-        let zoneIDs = (inputs.zoneIDs ?? []).withoutRepetitions()
-        request = inputs.isForAll ? .all : zoneIDs.isEmpty ? nil : .named(zoneIDs.map(\.address))
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard let request else { return }
-        let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
-        answers.items = zones.map { address, result in
-            (CKRecordZone.ID(address), result.map { CKRecordZone($0) }.mapError { context.clientError($0) })
-        }
-    }
-
-    func deliver() {
-        for (id, result) in answers.items { blocks.zone?(id, result.mapError { $0 }) }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some record zones"))
-    }
-}
-
-extension FetchRecordZonesJob: LongLivedJob {
-    var itemCount: Int { if case .named(let zones)? = request { zones.count } else { 0 } }
-    var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
-        answers = ItemAnswers(archive: archivedAnswer)
     }
 }

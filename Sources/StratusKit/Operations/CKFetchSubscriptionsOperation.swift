@@ -13,8 +13,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     }
 
     struct Blocks {
-        var subscription: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
+        var items = ItemBlocks<CKSubscription.ID, CKSubscription>()
         var oldResult: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
     }
 
@@ -48,14 +47,14 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     /// Called for every subscription.
     public final var perSubscriptionResultBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
-        get { locked { blocks.subscription } }
-        set { configure(newValue) { swap(&blocks.subscription, &$0) } }
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.result } }
-        set { configure(newValue) { swap(&blocks.result, &$0) } }
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
     /// Called last, once, with what was fetched; subscriptions that failed make it `partialFailure`.
@@ -67,42 +66,21 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return FetchSubscriptionsJob(inputs, blocks)
+        let ids = (inputs.subscriptionIDs ?? []).withoutRepetitions()
+        let request: FetchSubscriptionsRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids)
+        return ItemsJob(blocks.items, itemCount: ids.count, failure: "Failed to fetch some subscriptions") { context in
+            var answers = ItemAnswers<CKSubscription.ID, CKSubscription>()
+            guard let request else { return answers }
+            let told = try context.server.fetchSubscriptions(request, as: context.caller, in: context.database)
+            answers.items = told.map { id, answer in (id, context.clientResult(answer) { CKSubscription.from($0) }) }
+            return answers
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successesByID, error)
+        }
     }
 
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchSubscriptionsOperation` does.
-final class FetchSubscriptionsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let request: FetchSubscriptionsRequest?
-    private let blocks: CKFetchSubscriptionsOperation.Blocks
-    private var answers = ItemAnswers<CKSubscription.ID, CKSubscription>()
-
-    init(_ inputs: CKFetchSubscriptionsOperation.Inputs, _ blocks: CKFetchSubscriptionsOperation.Blocks) {
-        let ids = (inputs.subscriptionIDs ?? []).withoutRepetitions()
-        request = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids)
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard let request else { return }
-        let told = try context.server.fetchSubscriptions(request, as: context.caller, in: context.database)
-        answers.items = told.map { id, result in
-            (id, result.map { CKSubscription.from($0) }.mapError { context.clientError($0) })
-        }
-    }
-
-    func deliver() {
-        for (id, result) in answers.items { blocks.subscription?(id, result.mapError { $0 }) }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some subscriptions"))
     }
 }

@@ -13,9 +13,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     }
 
     struct Blocks {
-        var save: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-        var delete: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
+        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
         var oldResult: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
     }
 
@@ -46,20 +44,20 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     /// Called for every zone that was to be saved, with the zone as the server has it.
     public final var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
-        get { locked { blocks.save } }
-        set { configure(newValue) { swap(&blocks.save, &$0) } }
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
     /// Called for every zone that was to be deleted.
     public final var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.delete } }
-        set { configure(newValue) { swap(&blocks.delete, &$0) } }
+        get { locked { blocks.items.deletion } }
+        set { configure(newValue) { swap(&blocks.items.deletion, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.result } }
-        set { configure(newValue) { swap(&blocks.result, &$0) } }
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
     /// Called last, once, with what was saved and deleted; zones that failed make it `partialFailure`.
@@ -71,7 +69,22 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return ModifyRecordZonesJob(inputs, blocks)
+        let (zones, deletions) = (inputs.zonesToSave ?? [], inputs.zoneIDsToDelete ?? [])
+        let request = ModifyZonesRequest(saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address))
+        return ItemsJob(
+            blocks.items, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
+        ) { context in
+            var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
+            guard !zones.isEmpty || !deletions.isEmpty else { return answers }
+            let response = try context.server.modifyZones(request, as: context.caller, in: context.database)
+            answers.items = zip(zones, response.saves).map { zone, answer in
+                (zone.zoneID, context.clientResult(answer) { CKRecordZone($0) })
+            }
+            answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
+            return answers
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successes, answers.deletedIDs, error)
+        }
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -90,50 +103,5 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKModifyRecordZonesOperation` does.
-final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let zones: [CKRecordZone]
-    private let deletions: [CKRecordZone.ID]
-    private let request: ModifyZonesRequest
-    private let blocks: CKModifyRecordZonesOperation.Blocks
-    private var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
-
-    init(_ inputs: CKModifyRecordZonesOperation.Inputs, _ blocks: CKModifyRecordZonesOperation.Blocks) {
-        zones = inputs.zonesToSave ?? []
-        deletions = inputs.zoneIDsToDelete ?? []
-        request = ModifyZonesRequest(saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address))
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard !zones.isEmpty || !deletions.isEmpty else { return }
-        let response = try context.server.modifyZones(request, as: context.caller, in: context.database)
-        answers.items = zip(zones, response.saves).map { zone, result in
-            (zone.zoneID, result.map { CKRecordZone($0) }.mapError { context.clientError($0) })
-        }
-        answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
-    }
-
-    func deliver() {
-        for (id, result) in answers.items { blocks.save?(id, result.mapError { $0 }) }
-        for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(
-            answers.successes, answers.deletedIDs, answers.error(result, "Failed to modify some record zones"))
-    }
-}
-
-extension ModifyRecordZonesJob: LongLivedJob {
-    var itemCount: Int { zones.count + deletions.count }
-    var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
-        answers = ItemAnswers(archive: archivedAnswer)
     }
 }

@@ -5,6 +5,7 @@
 
 public import Foundation
 import StratusCloud
+import StratusModel
 import StratusStore
 
 /// What a subscription's notifications say and do where they arrive.
@@ -34,20 +35,20 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         category: String? = nil, collapseIDKey: String? = nil
     ) {
         var template = NotificationTemplate()
-        template.alert = .init(
-            text: alertBody, localizationKey: alertLocalizationKey, localizationFields: alertLocalizationArgs)
-        template.title = .init(
-            text: title, localizationKey: titleLocalizationKey, localizationFields: titleLocalizationArgs)
-        template.subtitle = .init(
-            text: subtitle, localizationKey: subtitleLocalizationKey, localizationFields: subtitleLocalizationArgs)
-        template.actionLocalizationKey = alertActionLocalizationKey
-        template.launchImage = alertLaunchImage
-        template.soundName = soundName
+        template.alert.body = .init(
+            text: alertBody, localizationKey: alertLocalizationKey, arguments: alertLocalizationArgs)
+        template.alert.title = .init(
+            text: title, localizationKey: titleLocalizationKey, arguments: titleLocalizationArgs)
+        template.alert.subtitle = .init(
+            text: subtitle, localizationKey: subtitleLocalizationKey, arguments: subtitleLocalizationArgs)
+        template.alert.actionLocalizationKey = alertActionLocalizationKey
+        template.alert.launchImage = alertLaunchImage
+        template.alert.soundName = soundName
+        template.alert.category = category
+        template.alert.isContentAvailable = shouldSendContentAvailable
+        template.alert.isMutable = shouldSendMutableContent
         template.desiredKeys = desiredKeys
         template.badges = shouldBadge
-        template.isContentAvailable = shouldSendContentAvailable
-        template.isMutable = shouldSendMutableContent
-        template.category = category
         template.collapseKey = collapseIDKey
         self.init(template)
     }
@@ -59,76 +60,76 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
 
     /// The text.
     public var alertBody: String? {
-        get { template.alert.text }
-        set { content.withLock { $0.alert.text = newValue } }
+        get { template.alert.body.text }
+        set { content.withLock { $0.alert.body.text = newValue } }
     }
 
     /// The key of the text among the app's own texts.
     public var alertLocalizationKey: String? {
-        get { template.alert.localizationKey }
-        set { content.withLock { $0.alert.localizationKey = newValue } }
+        get { template.alert.body.localizationKey }
+        set { content.withLock { $0.alert.body.localizationKey = newValue } }
     }
 
     /// The fields whose values fill the places of that text.
     public var alertLocalizationArgs: [CKRecord.FieldKey]? {
-        get { template.alert.localizationFields }
-        set { content.withLock { $0.alert.localizationFields = newValue } }
+        get { template.alert.body.arguments }
+        set { content.withLock { $0.alert.body.arguments = newValue } }
     }
 
     /// The title.
     public var title: String? {
-        get { template.title.text }
-        set { content.withLock { $0.title.text = newValue } }
+        get { template.alert.title.text }
+        set { content.withLock { $0.alert.title.text = newValue } }
     }
 
     /// The key of the title among the app's own texts.
     public var titleLocalizationKey: String? {
-        get { template.title.localizationKey }
-        set { content.withLock { $0.title.localizationKey = newValue } }
+        get { template.alert.title.localizationKey }
+        set { content.withLock { $0.alert.title.localizationKey = newValue } }
     }
 
     /// The fields whose values fill the places of that title.
     public var titleLocalizationArgs: [CKRecord.FieldKey]? {
-        get { template.title.localizationFields }
-        set { content.withLock { $0.title.localizationFields = newValue } }
+        get { template.alert.title.arguments }
+        set { content.withLock { $0.alert.title.arguments = newValue } }
     }
 
     /// The line below the title.
     public var subtitle: String? {
-        get { template.subtitle.text }
-        set { content.withLock { $0.subtitle.text = newValue } }
+        get { template.alert.subtitle.text }
+        set { content.withLock { $0.alert.subtitle.text = newValue } }
     }
 
     /// The key of that line among the app's own texts.
     public var subtitleLocalizationKey: String? {
-        get { template.subtitle.localizationKey }
-        set { content.withLock { $0.subtitle.localizationKey = newValue } }
+        get { template.alert.subtitle.localizationKey }
+        set { content.withLock { $0.alert.subtitle.localizationKey = newValue } }
     }
 
     /// The fields whose values fill the places of that line.
     public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
-        get { template.subtitle.localizationFields }
-        set { content.withLock { $0.subtitle.localizationFields = newValue } }
+        get { template.alert.subtitle.arguments }
+        set { content.withLock { $0.alert.subtitle.arguments = newValue } }
     }
 
     /// The key of the action's title among the app's own texts.
     public var alertActionLocalizationKey: String? {
-        get { template.actionLocalizationKey }
-        set { content.withLock { $0.actionLocalizationKey = newValue } }
+        get { template.alert.actionLocalizationKey }
+        set { content.withLock { $0.alert.actionLocalizationKey = newValue } }
     }
 
     // MARK: What is done
 
     /// The name of the image to show while the app is launched.
     public var alertLaunchImage: String? {
-        get { template.launchImage }
-        set { content.withLock { $0.launchImage = newValue } }
+        get { template.alert.launchImage }
+        set { content.withLock { $0.alert.launchImage = newValue } }
     }
 
     /// The name of the sound to play.
     public var soundName: String? {
-        get { template.soundName }
-        set { content.withLock { $0.soundName = newValue } }
+        get { template.alert.soundName }
+        set { content.withLock { $0.alert.soundName = newValue } }
     }
 
     /// The fields whose values come along: three at most, which are texts, numbers, dates, locations or references
@@ -146,20 +147,20 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
 
     /// Whether the app is woken to fetch what has changed.
     public var shouldSendContentAvailable: Bool {
-        get { template.isContentAvailable }
-        set { content.withLock { $0.isContentAvailable = newValue } }
+        get { template.alert.isContentAvailable }
+        set { content.withLock { $0.alert.isContentAvailable = newValue } }
     }
 
     /// Whether an extension of the app may change the notification before it is shown.
     public var shouldSendMutableContent: Bool {
-        get { template.isMutable }
-        set { content.withLock { $0.isMutable = newValue } }
+        get { template.alert.isMutable }
+        set { content.withLock { $0.alert.isMutable = newValue } }
     }
 
     /// The name of the group of actions to offer.
     public var category: String? {
-        get { template.category }
-        set { content.withLock { $0.category = newValue } }
+        get { template.alert.category }
+        set { content.withLock { $0.alert.category = newValue } }
     }
 
     /// A later notification of the same key takes the place of an earlier one that waits.
@@ -206,11 +207,11 @@ private struct ArchivedTemplate: Codable {
         var key: String?
         var fields: [String]?
 
-        init(_ phrase: NotificationTemplate.Phrase) {
-            (text, key, fields) = (phrase.text, phrase.localizationKey, phrase.localizationFields)
+        init(_ phrase: NotificationPhrase) {
+            (text, key, fields) = (phrase.text, phrase.localizationKey, phrase.arguments)
         }
 
-        var phrase: NotificationTemplate.Phrase { .init(text: text, localizationKey: key, localizationFields: fields) }
+        var phrase: NotificationPhrase { .init(text: text, localizationKey: key, arguments: fields) }
     }
 
     var alert: Phrase
@@ -227,33 +228,33 @@ private struct ArchivedTemplate: Codable {
     var collapseKey: String?
 
     init(_ template: NotificationTemplate) {
-        alert = Phrase(template.alert)
-        title = Phrase(template.title)
-        subtitle = Phrase(template.subtitle)
-        action = template.actionLocalizationKey
-        launchImage = template.launchImage
-        sound = template.soundName
+        alert = Phrase(template.alert.body)
+        title = Phrase(template.alert.title)
+        subtitle = Phrase(template.alert.subtitle)
+        action = template.alert.actionLocalizationKey
+        launchImage = template.alert.launchImage
+        sound = template.alert.soundName
         desiredKeys = template.desiredKeys
         badges = template.badges
-        isContentAvailable = template.isContentAvailable
-        isMutable = template.isMutable
-        category = template.category
+        isContentAvailable = template.alert.isContentAvailable
+        isMutable = template.alert.isMutable
+        category = template.alert.category
         collapseKey = template.collapseKey
     }
 
     var template: NotificationTemplate {
         var template = NotificationTemplate()
-        template.alert = alert.phrase
-        template.title = title.phrase
-        template.subtitle = subtitle.phrase
-        template.actionLocalizationKey = action
-        template.launchImage = launchImage
-        template.soundName = sound
+        template.alert.body = alert.phrase
+        template.alert.title = title.phrase
+        template.alert.subtitle = subtitle.phrase
+        template.alert.actionLocalizationKey = action
+        template.alert.launchImage = launchImage
+        template.alert.soundName = sound
         template.desiredKeys = desiredKeys
         template.badges = badges
-        template.isContentAvailable = isContentAvailable
-        template.isMutable = isMutable
-        template.category = category
+        template.alert.isContentAvailable = isContentAvailable
+        template.alert.isMutable = isMutable
+        template.alert.category = category
         template.collapseKey = collapseKey
         return template
     }

@@ -27,17 +27,12 @@ extension ValueDescription {
             pieces += text(fields)
         case .zone(let zone): pieces.append("zone \(quoted(zone.text))")
         case .database: pieces.append("database")
+        case .prunedQuery: pieces.append("query")
+        case .prunedZone: pieces.append("zone")
         }
-        pieces += [("alert", entry.alert), ("title", entry.title), ("subtitle", entry.subtitle)]
-            .flatMap { text($0, $1) }
-        let texts = [
-            ("action", entry.actionLocalizationKey), ("image", entry.launchImage), ("sound", entry.soundName),
-            ("category", entry.category),
-        ]
-        for case (let label, let text?) in texts { pieces.append("\(label) \(quoted(text))") }
+        pieces += words(of: entry.alert)
         if let badge = entry.badge { pieces.append("badge \(badge)") }
-        if entry.isContentAvailable { pieces.append("content available") }
-        if entry.isMutable { pieces.append("mutable") }
+        pieces += flags(of: entry.alert)
         if entry.isPruned { pieces.append("pruned") }
         if let container = entry.container { pieces.append("container \(quoted(container.text))") }
         if let id = entry.id { pieces.append("identifier \(id)") }
@@ -61,6 +56,9 @@ extension ValueDescription {
                         + "record \(quoted(match.record.text))"
                 ] + text(match.fields)
             }
+        case .subscriptionEnded(let id, let template):
+            pieces.append("subscription \(quoted(id)) ended")
+            pieces += template.map { text($0) } ?? ["silent"]
         }
         let owner = entry.owner.map { " of \(quoted($0.text))" } ?? ""
         pieces.append("\(entry.zoneNumber) \(quoted(entry.zone.text))\(owner), sequence \(entry.sequence)")
@@ -71,21 +69,28 @@ extension ValueDescription {
         return pieces.joined(separator: ", ")
     }
 
-    private static func text(_ template: NotificationTemplateEntry) -> [String] {
-        var pieces = [("alert", template.alert), ("title", template.title), ("subtitle", template.subtitle)]
-            .flatMap { text($0, $1) }
-        let texts = [
-            ("action", template.actionLocalizationKey), ("image", template.launchImage),
-            ("sound", template.soundName), ("category", template.category), ("collapse", template.collapseKey),
-        ]
-        for case (let label, let text?) in texts { pieces.append("\(label) \(quoted(text))") }
+    private static func text(_ template: NotificationTemplate) -> [String] {
+        var pieces = words(of: template.alert)
+        if let key = template.collapseKey { pieces.append("collapse \(quoted(key))") }
         if let keys = template.desiredKeys {
             pieces.append("desired \(keys.map { quoted($0) }.joined(separator: " "))")
         }
         if template.badges { pieces.append("badges") }
-        if template.isContentAvailable { pieces.append("content available") }
-        if template.isMutable { pieces.append("mutable") }
-        return pieces
+        return pieces + flags(of: template.alert)
+    }
+
+    private static func words(of alert: NotificationAlert) -> [String] {
+        let phrases = [("alert", alert.body), ("title", alert.title), ("subtitle", alert.subtitle)]
+        let texts = [
+            ("action", alert.actionLocalizationKey), ("image", alert.launchImage), ("sound", alert.soundName),
+            ("category", alert.category),
+        ]
+        return phrases.flatMap { text($0, $1) }
+            + texts.compactMap { label, text in text.map { "\(label) \(quoted($0))" } }
+    }
+
+    private static func flags(of alert: NotificationAlert) -> [String] {
+        (alert.isContentAvailable ? ["content available"] : []) + (alert.isMutable ? ["mutable"] : [])
     }
 
     private static func text(_ label: String, _ phrase: NotificationPhrase) -> [String] {

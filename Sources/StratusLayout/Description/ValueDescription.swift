@@ -124,7 +124,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .changes: return text(try ChangeEntry(decoding: value))
         case .endedParents:
             let entry = try EndedParentEntry(decoding: value)
-            return (entry.parent.map { "parent \(quoted($0.text))" } ?? "no parent") + " began \(entry.began)"
+            let parent = entry.parent.map { "parent \(quoted($0.text))" } ?? "no parent"
+            let deletion = entry.deletedType.map { ", type \(quoted($0.text)) was deleted" } ?? ""
+            return "\(parent) began \(entry.began)\(deletion)"
         case .endedChildren: return "began \(try EndedChildEntry(decoding: value).began)"
         case .endedShares:
             let entry = try EndedShareEntry(decoding: value)

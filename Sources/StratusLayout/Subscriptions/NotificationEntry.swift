@@ -37,14 +37,16 @@ package struct DeviceEntry: LayoutValue {
 ///
 /// Bytes: version 1 · 32 bytes: slot · byte: flags (1 identifier, 2 container, 4 badge, 8 content available, 16 mutable, 32
 /// pruned) · (1) UUID: identifier · (2) text: container · text: subscription · text: owner · byte: database (1 public, 2
-/// private, 3 shared) · byte: subject (0 none, 1 query, 2 zone, 3 database) · (query) byte: reason · text: record · text:
-/// zone · fields · (zone) text: zone · phrases: alert, title, subtitle · text?: action key, launch image, sound, category ·
-/// (4) number: badge.
+/// private, 3 shared) · byte: subject (0 not known, 1 query, 2 zone, 3 database, 4 query and 5 zone without more) · (1) byte:
+/// reason · text: record · text: zone · fields · (2) text: zone · alert · (4) number: badge.
 package struct NotificationEntry: LayoutValue {
     package enum Subject: Hashable, Sendable {
         case query(reason: UInt8, record: RecordName, zone: ZoneName, fields: [FieldKey: FieldValue])
         case zone(ZoneName)
         case database
+        /// Of a query and of a zone, of which nothing more is left (N-06).
+        case prunedQuery
+        case prunedZone
     }
 
     package static let slotByteCount = 32
@@ -56,17 +58,10 @@ package struct NotificationEntry: LayoutValue {
     package var subscription: String
     package var owner: UserName
     package var database: UInt8
+    /// Nil in what was pruned before its kind was kept.
     package var subject: Subject?
-    package var alert = NotificationPhrase()
-    package var title = NotificationPhrase()
-    package var subtitle = NotificationPhrase()
-    package var actionLocalizationKey: String?
-    package var launchImage: String?
-    package var soundName: String?
-    package var category: String?
+    package var alert = NotificationAlert()
     package var badge: UInt64?
-    package var isContentAvailable = false
-    package var isMutable = false
     package var isPruned = false
 
     /// `slot` has 32 bytes.
@@ -88,7 +83,7 @@ package struct NotificationEntry: LayoutValue {
         bytes.append(1)
         bytes.append(contentsOf: slot)
         var flags: UInt8 = (id == nil ? 0 : 1) | (container == nil ? 0 : 2) | (badge == nil ? 0 : 4)
-        flags |= (isContentAvailable ? 8 : 0) | (isMutable ? 16 : 0) | (isPruned ? 32 : 0)
+        flags |= (alert.isContentAvailable ? 8 : 0) | (alert.isMutable ? 16 : 0) | (isPruned ? 32 : 0)
         bytes.append(flags)
         if let id { ValueWriter.append(id, to: &bytes) }
         if let container { ValueWriter.append(container.text, to: &bytes) }
@@ -107,11 +102,10 @@ package struct NotificationEntry: LayoutValue {
             bytes.append(2)
             ValueWriter.append(zone.text, to: &bytes)
         case .database: bytes.append(3)
+        case .prunedQuery: bytes.append(4)
+        case .prunedZone: bytes.append(5)
         }
-        for phrase in [alert, title, subtitle] { ValueWriter.append(phrase, to: &bytes) }
-        for text in [actionLocalizationKey, launchImage, soundName, category] {
-            ValueWriter.append(optional: text, to: &bytes)
-        }
+        ValueWriter.append(alert, to: &bytes)
         if let badge { ValueWriter.append(number: badge, to: &bytes) }
     }
 
@@ -129,16 +123,10 @@ package struct NotificationEntry: LayoutValue {
         database = try reader.readByte()
         guard (1...3).contains(database) else { throw reader.corrupt("No database of a user has this number.") }
         subject = try Self.readSubject(&reader)
-        alert = try reader.readPhrase()
-        title = try reader.readPhrase()
-        subtitle = try reader.readPhrase()
-        actionLocalizationKey = try reader.readOptionalText()
-        launchImage = try reader.readOptionalText()
-        soundName = try reader.readOptionalText()
-        category = try reader.readOptionalText()
+        alert = try reader.readAlert()
         badge = flags & 4 == 0 ? nil : try reader.readNumber()
-        isContentAvailable = flags & 8 != 0
-        isMutable = flags & 16 != 0
+        alert.isContentAvailable = flags & 8 != 0
+        alert.isMutable = flags & 16 != 0
         isPruned = flags & 32 != 0
         try reader.expectEnd()
     }
@@ -153,6 +141,8 @@ package struct NotificationEntry: LayoutValue {
             return .query(reason: reason, record: record, zone: zone, fields: try reader.readNotificationFields())
         case 2: return .zone(ZoneName(try reader.readText()))
         case 3: return .database
+        case 4: return .prunedQuery
+        case 5: return .prunedZone
         default: throw reader.corrupt("No subject of a notification has this number.")
         }
     }

@@ -5,24 +5,14 @@
 //   texts     number (how many), a text for each
 //   texts?    byte 0, or byte 1 and texts
 //   phrase    text?: text · text?: localization key · texts?: arguments
+//   alert     phrases: body, title, subtitle · text?: action key, launch image, sound, category; its flags lie with those of
+//             the value it is a part of
+//   template  alert · text?: collapse key · texts?: desired keys · byte: flags (1 badges, 2 content available, 4 mutable)
+//   template? byte 0, or byte 1 and a template
 //   fields    number (how many), in the byte order of their keys, each text: key · byte: type, as in records · number (how
 //             many bytes) · the value's bytes, as in records
 
 import StratusModel
-
-/// A text, or a key and what fills the gaps of the text that is found by it.
-package struct NotificationPhrase: Hashable, Sendable {
-    package var text: String?
-    package var localizationKey: String?
-    /// Names of fields in what is asked for, their values in what is told.
-    package var arguments: [String]?
-
-    package init(text: String? = nil, localizationKey: String? = nil, arguments: [String]? = nil) {
-        self.text = text
-        self.localizationKey = localizationKey
-        self.arguments = arguments
-    }
-}
 
 extension FieldValue {
     /// Whether a notification can carry the value (L-13).
@@ -55,10 +45,17 @@ extension ValueWriter {
         bytes.append(contentsOf: content)
     }
 
-    static func append(_ phrase: NotificationPhrase, to bytes: inout [UInt8]) {
+    private static func append(_ phrase: NotificationPhrase, to bytes: inout [UInt8]) {
         append(optional: phrase.text, to: &bytes)
         append(optional: phrase.localizationKey, to: &bytes)
         append(optionalTexts: phrase.arguments, to: &bytes)
+    }
+
+    static func append(_ alert: NotificationAlert, to bytes: inout [UInt8]) {
+        for phrase in [alert.body, alert.title, alert.subtitle] { append(phrase, to: &bytes) }
+        for text in [alert.actionLocalizationKey, alert.launchImage, alert.soundName, alert.category] {
+            append(optional: text, to: &bytes)
+        }
     }
 
     /// The fields that a notification can carry; of the others there is nothing.
@@ -99,9 +96,22 @@ extension ValueReader {
         return [UInt8](copying: span)
     }
 
-    mutating func readPhrase() throws(LayoutError) -> NotificationPhrase {
+    private mutating func readPhrase() throws(LayoutError) -> NotificationPhrase {
         NotificationPhrase(
             text: try readOptionalText(), localizationKey: try readOptionalText(), arguments: try readOptionalTexts())
+    }
+
+    /// An alert, without its flags.
+    mutating func readAlert() throws(LayoutError) -> NotificationAlert {
+        var alert = NotificationAlert()
+        alert.body = try readPhrase()
+        alert.title = try readPhrase()
+        alert.subtitle = try readPhrase()
+        alert.actionLocalizationKey = try readOptionalText()
+        alert.launchImage = try readOptionalText()
+        alert.soundName = try readOptionalText()
+        alert.category = try readOptionalText()
+        return alert
     }
 
     mutating func readNotificationFields() throws(LayoutError) -> [FieldKey: FieldValue] {
@@ -120,5 +130,41 @@ extension ValueReader {
             fields[key] = value
         }
         return fields
+    }
+}
+
+// MARK: Templates
+
+extension ValueWriter {
+    static func append(_ template: NotificationTemplate, to bytes: inout [UInt8]) {
+        append(template.alert, to: &bytes)
+        append(optional: template.collapseKey, to: &bytes)
+        append(optionalTexts: template.desiredKeys, to: &bytes)
+        let (isContentAvailable, isMutable) = (template.alert.isContentAvailable, template.alert.isMutable)
+        bytes.append((template.badges ? 1 : 0) | (isContentAvailable ? 2 : 0) | (isMutable ? 4 : 0))
+    }
+
+    static func append(optional template: NotificationTemplate?, to bytes: inout [UInt8]) {
+        bytes.append(template == nil ? 0 : 1)
+        if let template { append(template, to: &bytes) }
+    }
+}
+
+extension ValueReader {
+    private mutating func readTemplate() throws(LayoutError) -> NotificationTemplate {
+        var template = NotificationTemplate()
+        template.alert = try readAlert()
+        template.collapseKey = try readOptionalText()
+        template.desiredKeys = try readOptionalTexts()
+        let flags = try readByte()
+        guard flags < 8 else { throw corrupt("A flag of the template is unknown.") }
+        template.badges = flags & 1 != 0
+        template.alert.isContentAvailable = flags & 2 != 0
+        template.alert.isMutable = flags & 4 != 0
+        return template
+    }
+
+    mutating func readOptionalTemplate() throws(LayoutError) -> NotificationTemplate? {
+        try readFlag() ? try readTemplate() : nil
     }
 }

@@ -10,6 +10,7 @@
 //   3 the zone was deleted
 //   4 queries matched:                   number · for each: text: user · text: subscription · byte: reason · text: record ·
 //                                        fields
+//   5 a subscription ended with the zone: text: subscription · template?
 
 package import FoundationEssentials
 package import StratusModel
@@ -22,6 +23,8 @@ package struct OutboxEntry: LayoutValue {
         case shares([SharedNews])
         case zoneDeleted
         case matches([QueryMatch])
+        /// The owner's subscription to the zone, which is not there any more: what it said is needed to tell of its end.
+        case subscriptionEnded(String, NotificationTemplate?)
     }
 
     package var container: ContainerName
@@ -79,6 +82,10 @@ package struct OutboxEntry: LayoutValue {
             bytes.append(4)
             ValueWriter.append(number: UInt64(matches.count), to: &bytes)
             for match in matches { match.append(to: &bytes) }
+        case .subscriptionEnded(let id, let template):
+            bytes.append(5)
+            ValueWriter.append(id, to: &bytes)
+            ValueWriter.append(optional: template, to: &bytes)
         }
     }
 
@@ -106,6 +113,7 @@ package struct OutboxEntry: LayoutValue {
             var matches: [QueryMatch] = []
             for _ in 0..<(try reader.readCount()) { matches.append(try QueryMatch(&reader)) }
             news = .matches(matches)
+        case 5: news = .subscriptionEnded(try reader.readText(), try reader.readOptionalTemplate())
         default: throw reader.corrupt("No news of a commit has this number.")
         }
         try reader.expectEnd()

@@ -6,8 +6,7 @@
 //       archive of its predicate
 //   (2) text: zone · text?: record type
 //   (3) text?: record type
-// then byte: 1 with a template, else 0 · the template: phrases: alert, title, subtitle · text?: action key, launch image,
-// sound, category, collapse key · texts?: desired keys · byte: flags (1 badges, 2 content available, 4 mutable).
+// then template?
 
 package import StratusModel
 
@@ -21,9 +20,9 @@ package struct SubscriptionEntry: LayoutValue {
 
     package var subject: Subject
     /// Nil is a silent one.
-    package var template: NotificationTemplateEntry?
+    package var template: NotificationTemplate?
 
-    package init(subject: Subject, template: NotificationTemplateEntry?) {
+    package init(subject: Subject, template: NotificationTemplate?) {
         self.subject = subject
         self.template = template
     }
@@ -42,8 +41,7 @@ package struct SubscriptionEntry: LayoutValue {
             bytes.append(3)
             ValueWriter.append(optional: recordType?.text, to: &bytes)
         }
-        bytes.append(template == nil ? 0 : 1)
-        template?.append(to: &bytes)
+        ValueWriter.append(optional: template, to: &bytes)
     }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
@@ -57,7 +55,7 @@ package struct SubscriptionEntry: LayoutValue {
         case 3: subject = .database(recordType: try reader.readOptionalText().map { RecordType($0) })
         default: throw reader.corrupt("No kind of subscription has this number.")
         }
-        template = try reader.readFlag() ? try NotificationTemplateEntry(&reader) : nil
+        template = try reader.readOptionalTemplate()
         try reader.expectEnd()
     }
 }
@@ -105,49 +103,5 @@ package struct SubscribedQuery: Hashable, Sendable {
         triggers = try reader.readByte()
         guard triggers <= Self.allTriggers else { throw reader.corrupt("A trigger of the subscription is unknown.") }
         predicateArchive = try reader.readBytes()
-    }
-}
-
-/// What a notification is to say.
-package struct NotificationTemplateEntry: Hashable, Sendable {
-    package var alert = NotificationPhrase()
-    package var title = NotificationPhrase()
-    package var subtitle = NotificationPhrase()
-    package var actionLocalizationKey: String?
-    package var launchImage: String?
-    package var soundName: String?
-    package var category: String?
-    package var collapseKey: String?
-    package var desiredKeys: [String]?
-    package var badges = false
-    package var isContentAvailable = false
-    package var isMutable = false
-
-    package init() {}
-
-    fileprivate func append(to bytes: inout [UInt8]) {
-        for phrase in [alert, title, subtitle] { ValueWriter.append(phrase, to: &bytes) }
-        for text in [actionLocalizationKey, launchImage, soundName, category, collapseKey] {
-            ValueWriter.append(optional: text, to: &bytes)
-        }
-        ValueWriter.append(optionalTexts: desiredKeys, to: &bytes)
-        bytes.append((badges ? 1 : 0) | (isContentAvailable ? 2 : 0) | (isMutable ? 4 : 0))
-    }
-
-    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
-        alert = try reader.readPhrase()
-        title = try reader.readPhrase()
-        subtitle = try reader.readPhrase()
-        actionLocalizationKey = try reader.readOptionalText()
-        launchImage = try reader.readOptionalText()
-        soundName = try reader.readOptionalText()
-        category = try reader.readOptionalText()
-        collapseKey = try reader.readOptionalText()
-        desiredKeys = try reader.readOptionalTexts()
-        let flags = try reader.readByte()
-        guard flags < 8 else { throw reader.corrupt("A flag of the template is unknown.") }
-        badges = flags & 1 != 0
-        isContentAvailable = flags & 2 != 0
-        isMutable = flags & 4 != 0
     }
 }

@@ -22,31 +22,39 @@ package struct ShareRootEntry: LayoutValue {
 
 /// A parent that a record had, or a time in which it had none.
 ///
-/// Bytes: version 1 · byte: 1 when it had a parent, else 0 · (1) text: parent · number: began.
+/// Bytes: version 1, or 2 where the record was deleted · byte: 1 when it had a parent, else 0 · (1) text: parent · number:
+/// began · (version 2) text: type.
 package struct EndedParentEntry: LayoutValue {
     package var parent: RecordName?
     /// The change with which the record got this parent.
     package var began: UInt64
+    /// The type of the record that was deleted; nil where it only got another parent, and in what was deleted before types
+    /// were kept.
+    package var deletedType: RecordType?
 
-    package init(parent: RecordName?, began: UInt64) {
+    package init(parent: RecordName?, began: UInt64, deletedType: RecordType? = nil) {
         self.parent = parent
         self.began = began
+        self.deletedType = deletedType
     }
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+        bytes.append(deletedType == nil ? 1 : 2)
         bytes.append(parent == nil ? 0 : 1)
         if let parent { ValueWriter.append(parent.text, to: &bytes) }
         ValueWriter.append(number: began, to: &bytes)
+        if let deletedType { ValueWriter.append(deletedType.text, to: &bytes) }
     }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
         var reader = ValueReader(bytes, "EndedParentEntry")
-        try reader.expectVersion(1)
+        let isDeletion = bytes.count > 0 && bytes[0] == 2
+        try reader.expectVersion(isDeletion ? 2 : 1)
         let flag = try reader.readByte()
         guard flag <= 1 else { throw reader.corrupt("A flag of the entry is unknown.") }
         parent = flag == 1 ? RecordName(try reader.readText()) : nil
         began = try reader.readNumber()
+        deletedType = isDeletion ? RecordType(try reader.readText()) : nil
         try reader.expectEnd()
     }
 }

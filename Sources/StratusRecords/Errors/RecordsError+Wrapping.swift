@@ -35,7 +35,7 @@ extension RecordsError {
 
 extension UInt64 {
     /// The next number of a counter that lies in the store. Throws `corruption` where only damage can have put it so high.
-    func advanced(in counter: StaticString) throws -> UInt64 {
+    package func advanced(in counter: StaticString) throws -> UInt64 {
         let (next, isOverflow) = addingReportingOverflow(1)
         guard !isOverflow else {
             throw RecordsError(

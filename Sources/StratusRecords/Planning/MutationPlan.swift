@@ -14,7 +14,7 @@ package struct MutationPlan: Sendable {
     /// The saved records as they will be read back, in the order of the request.
     package var saved: [StoredRecord] = []
     /// The records that existed and are deleted, in the order of the request.
-    package var deleted: [RecordName] = []
+    package var deleted: [(name: RecordName, type: RecordType)] = []
     /// The hierarchical shares in which the saved records will lie; empty where the request did not ask.
     package var memberships: [RecordName: ShareMembership] = [:]
 

@@ -74,7 +74,7 @@ extension MutationPlanner {
                 ["zone": zone.id.name.text])
         }
         plan.header.recordCount -= 1
-        plan.deleted.append(draft.name)
+        plan.deleted.append((draft.name, live.header.type))
     }
 
     private func appendRecordEntries(_ draft: Draft, new: RecordFacts?, to plan: inout MutationPlan) {
@@ -105,7 +105,8 @@ extension MutationPlanner {
     private func appendHistory(_ change: NodeChange, to plan: inout MutationPlan) {
         guard let old = change.old, let ended = change.sequence else { return }
         if change.new == nil || change.new?.parent != old.parent {
-            let link = EndedParentEntry(parent: old.parent, began: old.parentSince)
+            let deletedType = change.new == nil ? drafts[change.name]?.oldLive?.header.type : nil
+            let link = EndedParentEntry(parent: old.parent, began: old.parentSince, deletedType: deletedType)
             plan.mutations.set(link) { zone.keys.endedParent(child: change.name, ended: ended, into: &$0) }
             if let parent = old.parent {
                 plan.mutations.set(EndedChildEntry(began: old.parentSince)) {

@@ -173,6 +173,17 @@ package final class ZoneHistory {
         return found
     }
 
+    /// The type of the record that had this name at a moment, if it was deleted since; nil where it was not, did not exist,
+    /// or was deleted before types were kept.
+    package func deletedType(_ name: RecordName, at moment: UInt64) throws -> RecordType? {
+        guard moment > 0, moment < now else { return nil }
+        if let node = try node(name), node.parentSince <= moment { return nil }
+        let spans = try links.entries(of: name, after: moment, in: zone)
+        // It may have got other parents before it was deleted.
+        guard let first = spans.first, first.began <= moment else { return nil }
+        return spans.lazy.compactMap(\.deletedType).first
+    }
+
     /// The parent that a record had; nil when it did not exist.
     func link(_ name: RecordName, at moment: UInt64) throws -> PastParent? {
         guard moment > 0 else { return nil }
@@ -200,6 +211,8 @@ struct EndedSpan {
     let began: UInt64
     /// The parent, the share or the child.
     let name: RecordName?
+    /// The type of a record that ended with its place.
+    var deletedType: RecordType?
 }
 
 /// One keyspace of what has ended: loaded whole where it is small, asked by record where it is large.
@@ -280,7 +293,11 @@ struct EndedTable {
         case .parents:
             let parts = try zone.keys.readEndedParentKey(key)
             let entry = try EndedParentEntry(decoding: value)
-            return (parts.name, EndedSpan(ended: parts.ended, began: entry.began, name: entry.parent))
+            return (
+                parts.name,
+                EndedSpan(
+                    ended: parts.ended, began: entry.began, name: entry.parent, deletedType: entry.deletedType)
+            )
         case .children:
             let parts = try zone.keys.readEndedChildKey(key)
             let entry = try EndedChildEntry(decoding: value)

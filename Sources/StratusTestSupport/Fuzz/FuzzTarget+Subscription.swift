@@ -84,21 +84,25 @@ extension FuzzTarget {
         default: subject = .database(recordType: text(&random).map { RecordType($0) })
         }
         guard random.isOne(in: 2) else { return SubscriptionEntry(subject: subject, template: nil) }
-        var template = NotificationTemplateEntry()
-        template.alert = phrase(&random)
-        template.title = phrase(&random)
-        template.soundName = text(&random)
+        return SubscriptionEntry(subject: subject, template: template(&random))
+    }
+
+    private static func template(_ random: inout SplitMix64) -> NotificationTemplate {
+        var template = NotificationTemplate()
+        template.alert.body = phrase(&random)
+        template.alert.title = phrase(&random)
+        template.alert.soundName = text(&random)
+        template.alert.isMutable = random.isOne(in: 2)
         template.collapseKey = text(&random)
         template.desiredKeys = random.isOne(in: 2) ? nil : [RecordGenerator.text(&random)]
         template.badges = random.isOne(in: 2)
-        template.isMutable = random.isOne(in: 2)
-        return SubscriptionEntry(subject: subject, template: template)
+        return template
     }
 
     private static func notificationEntry(_ random: inout SplitMix64) -> NotificationEntry {
         let zone = ZoneName(RecordGenerator.text(&random))
         let subjects: [NotificationEntry.Subject?] = [
-            nil, .database, .zone(zone),
+            nil, .database, .zone(zone), .prunedQuery, .prunedZone,
             .query(
                 reason: UInt8(1 + random.below(3)), record: RecordGenerator.name(&random), zone: zone,
                 fields: fields(&random)),
@@ -108,12 +112,12 @@ extension FuzzTarget {
             container: text(&random).map { ContainerName($0) }, subscription: RecordGenerator.text(&random),
             owner: UserName(RecordGenerator.text(&random)), database: UInt8(1 + random.below(3)),
             subject: random.element(of: subjects))
-        entry.alert = phrase(&random)
-        entry.subtitle = phrase(&random)
-        entry.category = text(&random)
+        entry.alert.body = phrase(&random)
+        entry.alert.subtitle = phrase(&random)
+        entry.alert.category = text(&random)
+        entry.alert.isContentAvailable = random.isOne(in: 2)
         entry.badge = random.isOne(in: 2) ? nil : RecordGenerator.number(&random)
         entry.isPruned = random.isOne(in: 2)
-        entry.isContentAvailable = random.isOne(in: 2)
         return entry
     }
 
@@ -128,7 +132,7 @@ extension FuzzTarget {
                 QueryMatch(
                     user: user, subscription: RecordGenerator.text(&random), reason: UInt8(1 + random.below(3)),
                     record: name, fields: fields(&random))
-            ]),
+            ]), .subscriptionEnded(RecordGenerator.text(&random), random.isOne(in: 2) ? nil : template(&random)),
         ]
         return OutboxEntry(
             container: ContainerName(RecordGenerator.text(&random)), owner: text(&random).map { UserName($0) },

@@ -120,7 +120,7 @@ extension HistoryRunner {
         for (index, plan) in plans.enumerated() {
             let id = HistoryContent.zones[commit.requests[index].zone]
             let outcome = expectation.outcomes[index]
-            try expectEqual(plan.deleted, outcome.deleted, "the deleted records")
+            try expectEqual(plan.deleted.map(\.name), outcome.deleted, "the deleted records")
             try expectEqual(plan.saved.count, outcome.saved.count, "the number of saved records")
             for (saved, wanted) in zip(plan.saved, outcome.saved) {
                 var untagged = saved

@@ -250,4 +250,46 @@ struct GuestFeedTests {
         #expect(replica.names == ["Share", "a", "b", "c", "file", "folder", "leaf", "page", "second"])
         #expect(try replica.pull(bench, by: bench.bob) == Told(changed: [], deleted: [], pageCount: 1))
     }
+
+    @Test("[T-07] a deletion has the type of the record that its reader had, whatever has had the name since")
+    func deletedTypes() throws {
+        let bench = try RecordBench.forSharing()
+        let names = (0..<38).map { "x\($0)" }
+        try bench.save(.new("folder"), .new("inner", parent: "folder"), .new("alone"), .new("other"))
+        try bench.save(.new("deep", parent: "inner"), .new("share", parent: "folder"))
+        _ = try bench.modify(names.map { .new($0, parent: "folder") }).saves.map { try $0.get() }
+        try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
+        var (alices, bobs) = (Replica(), Replica())
+        try alices.pull(bench)
+        try bobs.pull(bench, by: bench.bob)
+        // One or two successors of each, of either type, within the share or outside; the last of them lives or not.
+        let lives = ["Note", "Page"].flatMap { type in ["folder", "alone"].map { (type: type, parent: $0) } }
+        let sequences = lives.map { [$0] } + lives.flatMap { first in lives.map { [first, $0] } }
+        for (index, name) in names.enumerated() {
+            try bench.remove(name)
+            let sequence = sequences[index % sequences.count]
+            for (number, life) in sequence.enumerated() {
+                try bench.save(.new(name, type: life.type, parent: life.parent))
+                if index < sequences.count || number + 1 < sequence.count { try bench.remove(name) }
+            }
+        }
+        // One below what is moved out of the share, and one whose name a share gets that Bob takes no part in.
+        for name in ["deep", "share"] { try bench.remove(name) }
+        try bench.save(.new("deep", type: "Page", parent: "inner"))
+        try bench.move("inner", below: "alone")
+        try bench.share("other", as: "share", with: [.email("carol@example.com")])
+        for (replica, account, limit) in [(alices, bench.alice, 0), (alices, bench.alice, 3), (bobs, bench.bob, 0)] {
+            var (token, count) = (replica.token, 0)
+            while true {
+                let page = try bench.page(token, limit: limit, by: account)
+                for deletion in page.deleted {
+                    let name = deletion.address.recordName
+                    #expect(deletion.type == replica.records[name]?.type, "\(name) is gone as a \(deletion.type)")
+                }
+                (token, count) = (page.token, count + page.deleted.count)
+                guard page.isMoreComing else { break }
+            }
+            #expect(count >= sequences.count)
+        }
+    }
 }

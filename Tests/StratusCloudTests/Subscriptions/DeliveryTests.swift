@@ -89,7 +89,7 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice).count == 3)
     }
 
-    @Test("a zone that is made or deleted is told to database subscriptions; those to the zone end with it")
+    @Test("a zone that is made or deleted is told to databases; subscriptions to it end with it, and are told last")
     func zones() throws {
         let bench = try RecordBench.forSubscriptions()
         let other = ZoneAddress(zoneName: "Other")
@@ -105,7 +105,7 @@ struct DeliveryTests {
         let request = ModifyZonesRequest(deletes: [other])
         _ = try bench.service.modifyZones(request, as: bench.caller(bench.alice, on: "pad"), in: .private)
         #expect(try bench.subscriptions() == ["d", "notes", "q", "typed"])
-        #expect(try bench.told(bench.alice).sorted() == ["d private", "typed private"])
+        #expect(try bench.told(bench.alice).sorted() == ["d private", "typed private", "z Other"])
         #expect(try bench.told(bench.alice, "pad") == ["d private"])
         try bench.makeZone(other)
         #expect(try bench.told(bench.alice) == ["d private"])
@@ -213,16 +213,22 @@ struct DeliveryTests {
         #expect(count.value == 3)
     }
 
-    @Test("an account goes with its subscriptions, devices and queues; one that is closed is told nothing")
+    @Test("[X-09] an account goes with subscriptions, devices and queues; one that is closed is given nothing")
     func accounts() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.save(.new("start"))
         try bench.subscribe(.database("d"))
         try bench.subscribe(.query("q", type: "Note"), by: bench.bob, in: .public)
         try bench.save(.new("a"))
+        try bench.deliver()
+        try bench.touch("a")
         try bench.service.setStanding(.suspended, of: bench.alice.id)
         #expect(try bench.deliver() == [])
+        #expect(try bench.take(bench.alice).isEmpty)
         try bench.service.setStanding(.good, of: bench.alice.id)
+        // What waited is there, and its devices are told so.
+        #expect(try bench.deliver().map(\.name).sorted() == ["pad", "phone"])
+        #expect(try bench.take(bench.alice).map(\.line) == ["d private"])
         try bench.save(.new("b"))
         #expect(try bench.deliver().count == 2)
         try bench.service.deleteAccount(bench.alice.id)

@@ -14,15 +14,15 @@ struct NotificationFillerTests {
         container: "iCloud.com.example", user: "_alice", database: 2, id: "sub")
     private static let identifier = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
 
-    private static var template: NotificationTemplateEntry {
-        var template = NotificationTemplateEntry()
-        template.alert = NotificationPhrase(text: "body", localizationKey: "KEY", arguments: ["title"])
-        template.title = NotificationPhrase(text: "title")
-        template.subtitle = NotificationPhrase(localizationKey: "SUB")
-        template.soundName = "sound"
-        template.launchImage = "image"
-        template.actionLocalizationKey = "action"
-        template.category = "category"
+    private static var template: NotificationTemplate {
+        var template = NotificationTemplate()
+        template.alert.body = NotificationPhrase(text: "body", localizationKey: "KEY", arguments: ["title"])
+        template.alert.title = NotificationPhrase(text: "title")
+        template.alert.subtitle = NotificationPhrase(localizationKey: "SUB")
+        template.alert.soundName = "sound"
+        template.alert.launchImage = "image"
+        template.alert.actionLocalizationKey = "action"
+        template.alert.category = "category"
         template.desiredKeys = ["title"]
         template.badges = true
         return template
@@ -39,13 +39,13 @@ struct NotificationFillerTests {
         var left: [String] = []
         if entry.container != nil { left.append("container") }
         if case .query(_, _, _, let fields) = entry.subject, !fields.isEmpty { left.append("fields") }
-        if entry.subject != nil { left.append("subject") }
-        if entry.soundName != nil { left.append("sound") }
-        if entry.launchImage != nil { left.append("image") }
-        if entry.actionLocalizationKey != nil { left.append("action") }
-        if entry.alert.text != nil { left.append("body") }
-        if entry.alert.arguments != nil { left.append("arguments") }
-        if entry.alert.localizationKey != nil { left.append("key") }
+        if case .query = entry.subject { left.append("subject") }
+        if entry.alert.soundName != nil { left.append("sound") }
+        if entry.alert.launchImage != nil { left.append("image") }
+        if entry.alert.actionLocalizationKey != nil { left.append("action") }
+        if entry.alert.body.text != nil { left.append("body") }
+        if entry.alert.body.arguments != nil { left.append("arguments") }
+        if entry.alert.body.localizationKey != nil { left.append("key") }
         if entry.badge != nil { left.append("badge") }
         if entry.id != nil { left.append("id") }
         return left
@@ -73,21 +73,30 @@ struct NotificationFillerTests {
         #expect(seen == Set(0...11))
     }
 
-    @Test("[N-06] a pruned notification says so to its device")
+    @Test("[N-06] a pruned notification says so to its device, and keeps its kind")
     func told() throws {
         let told = try ClientNotification(Self.notification(limit: 100))
         #expect(told.isPruned && told.container == nil && told.subscriptionID == "sub")
         #expect(told.subscriptionOwner == "_alice" && told.database == .private)
+        let subjects: [(NotificationEntry.Subject, NotificationEntry.Subject)] = [
+            (.query(reason: 1, record: "r", zone: "Notes", fields: [:]), .prunedQuery), (.zone("Notes"), .prunedZone),
+            (.database, .database),
+        ]
+        for (subject, left) in subjects {
+            let filler = NotificationFiller(parts: Self.parts, template: nil, byteLimit: 0)
+            let entry = filler.notification(of: subject, [:], id: Self.identifier, badge: nil)
+            #expect(entry.subject == left && entry.isPruned && entry.id == nil)
+        }
     }
 
     @Test("[N-06] the limit is the server's option")
     func option() throws {
         let bench = try RecordBench.forSubscriptions { $0.notificationByteCount = 300 }
-        try bench.subscribe(.database("d").with { $0.alert.text = String(repeating: "x", count: 500) })
+        try bench.subscribe(.database("d").with { $0.alert.body.text = String(repeating: "x", count: 500) })
         try bench.save(.new("a"))
         try bench.deliver()
         let told = try #require(try bench.take(bench.alice).first)
-        #expect(told.isPruned && told.alert.alert.text == nil && told.subject == nil && told.id != nil)
+        #expect(told.isPruned && told.alert.body.text == nil && told.subject == .database && told.id != nil)
     }
 
     @Test("[N-04] why a query fires follows from what matched before and matches now", arguments: [false, true])

@@ -191,16 +191,16 @@ struct QueryFiringTests {
         let long = String(repeating: "\u{E9}", count: 150)
         try bench.subscribe(
             .query("q").with {
-                $0.alert = .init(text: "Body", localizationKey: "KEY", localizationFields: ["title", "size", "none"])
-                $0.title = .init(text: "Title")
-                $0.subtitle = .init(localizationKey: "SUB", localizationFields: ["secret", "when", "link", "half"])
+                $0.alert.body = .init(text: "Body", localizationKey: "KEY", arguments: ["title", "size", "none"])
+                $0.alert.title = .init(text: "Title")
+                $0.alert.subtitle = .init(localizationKey: "SUB", arguments: ["secret", "when", "link", "half"])
                 $0.desiredKeys = ["title", "secret", "size"]
-                $0.soundName = "ping"
-                $0.launchImage = "image"
-                $0.actionLocalizationKey = "OPEN"
-                $0.category = "cat"
-                $0.isContentAvailable = true
-                $0.isMutable = true
+                $0.alert.soundName = "ping"
+                $0.alert.launchImage = "image"
+                $0.alert.actionLocalizationKey = "OPEN"
+                $0.alert.category = "cat"
+                $0.alert.isContentAvailable = true
+                $0.alert.isMutable = true
             })
         var save = RecordSave.new(
             "r",
@@ -215,11 +215,11 @@ struct QueryFiringTests {
         let told = try #require(try bench.take(bench.alice).first)
         let alert = told.alert
         let cut = String(repeating: "\u{E9}", count: 100)
-        #expect(alert.alert == .init(text: "Body", localizationKey: "KEY", localizationArguments: [cut, "-7", ""]))
+        #expect(alert.body == .init(text: "Body", localizationKey: "KEY", arguments: [cut, "-7", ""]))
         #expect(alert.title == .init(text: "Title"))
-        #expect(alert.subtitle.localizationArguments == ["", "2001-01-01T00:00:00Z", "start", "0.5"])
+        #expect(alert.subtitle.arguments == ["", "2001-01-01T00:00:00Z", "start", "0.5"])
         #expect(alert.soundName == "ping" && alert.launchImage == "image" && alert.actionLocalizationKey == "OPEN")
-        #expect(alert.category == "cat" && alert.isContentAvailable && alert.isMutable && alert.badge == nil)
+        #expect(alert.category == "cat" && alert.isContentAvailable && alert.isMutable && told.badge == nil)
         #expect(told.container == RecordBench.container && told.subscriptionOwner == bench.alice.userName)
         #expect(told.database == .private && !told.isPruned && told.id != nil)
         #expect(
@@ -229,7 +229,7 @@ struct QueryFiringTests {
         // What is gone is told as it was.
         try bench.delete(.note("r"))
         try bench.deliver()
-        #expect(try bench.take(bench.alice).first?.alert.alert.localizationArguments == [cut, "-7", ""])
+        #expect(try bench.take(bench.alice).first?.alert.body.arguments == [cut, "-7", ""])
     }
 
     @Test("the number on the icon grows with each notification, on each device, and from where it is set")
@@ -238,12 +238,12 @@ struct QueryFiringTests {
         try bench.subscribe(.query("q").with { $0.badges = true }, .query("plain", .isSize(9)))
         for name in ["a", "b"] { try Self.set(bench, name, size: 1) }
         try bench.deliver()
-        #expect(try bench.take(bench.alice).map(\.alert.badge) == [1, 2])
+        #expect(try bench.take(bench.alice).map(\.badge) == [1, 2])
         try bench.service.setBadge(0, of: DeviceAddress(account: bench.alice.id, name: "phone"))
         try Self.set(bench, "c", size: 9)
         try bench.deliver()
-        #expect(try Set(bench.take(bench.alice).map(\.alert.badge)) == [1, nil])
-        #expect(try Set(bench.take(bench.alice, "pad").map(\.alert.badge)) == [1, 2, 3, nil])
+        #expect(try Set(bench.take(bench.alice).map(\.badge)) == [1, nil])
+        #expect(try Set(bench.take(bench.alice, "pad").map(\.badge)) == [1, 2, 3, nil])
     }
 
     @Test("a first record of a new field is found by words at once; a query that may not be asked any more is silent")

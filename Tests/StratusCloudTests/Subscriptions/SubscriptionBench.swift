@@ -108,6 +108,7 @@ extension ClientNotification {
         let id = subscriptionID ?? "?"
         switch subject {
         case nil: return "\(id) nothing"
+        case .prunedQuery, .prunedZone: return "\(id) pruned"
         case .database: return "\(id) \(database)"
         case .zone(let zone): return "\(id) \(zone.zoneName)"
         case .query(let reason, let record, _): return "\(id) \(reason.word) \(record.recordName)"

@@ -81,4 +81,42 @@ struct SubscriptionCostTests {
         }
         #expect(found[0] == found[1])
     }
+
+    /// What it costs to save a record in the public database, and to delete it.
+    private static func publicCosts(_ bench: RecordBench, _ name: String, type: String) throws -> [StoreCost] {
+        [
+            try cost(bench) { try bench.save(.new(name, in: .defaultZone, type: type), in: .public) },
+            try cost(bench) {
+                let address = RecordAddress(recordName: name, zone: .defaultZone)
+                _ = try bench.modify(deleting: [address], in: .public).deletes[0].get()
+            },
+        ]
+    }
+
+    @Test("who saves a public record of a type that nobody has subscribed to pays nothing for other types")
+    func otherTypes() throws {
+        let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
+        for type in ["Note", "Open"] { _ = try Self.publicCosts(bench, "warm", type: type) }
+        let alone = try Self.publicCosts(bench, "r1", type: "Note")
+        for index in 0..<100 { try bench.subscribe(.query("q\(index)", type: "Open"), by: bench.bob, in: .public) }
+        #expect(try Self.publicCosts(bench, "r2", type: "Note") == alone)
+        #expect(try bench.outboxCount() == 0)
+        #expect(try Self.publicCosts(bench, "r3", type: "Open") != alone)
+    }
+
+    @Test("a commit reads and writes the same for one subscription to its type and for a hundred, where none matches")
+    func sameType() throws {
+        let found = try [1, 10, 100].map { count in
+            let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
+            try bench.save(.new("warm", in: .defaultZone, ["size": .int64(0)]), in: .public)
+            for index in 1...count {
+                try bench.subscribe(.query("q\(index)", .isSize(Int64(index))), by: bench.bob, in: .public)
+            }
+            _ = try Self.publicCosts(bench, "warmer", type: "Note")
+            let costs = try Self.publicCosts(bench, "r", type: "Note")
+            #expect(try bench.outboxCount() == 0)
+            return costs
+        }
+        #expect(found[0] == found[1] && found[1] == found[2])
+    }
 }

@@ -46,7 +46,7 @@ struct SubscriptionRequestTests {
         try bench.save(.new("a"))
         try bench.deliver()
         let told = try bench.take(bench.alice)
-        #expect(told.count == 1 && told[0].alert.isContentAvailable && told[0].alert.alert.text == nil)
+        #expect(told.count == 1 && told[0].alert.isContentAvailable && told[0].alert.body.text == nil)
     }
 
     @Test("[N-04] a query subscription names what it fires on")
@@ -118,17 +118,17 @@ struct SubscriptionRequestTests {
                     ClientQuery(recordType: "Note", filters: filters), zone: own, triggers: [.update, .once],
                     predicateArchive: [0, 255])
             ).with {
-                $0.alert = .init(text: "t", localizationKey: "k", localizationFields: ["size"])
-                $0.title = .init(text: "")
-                $0.subtitle = .init(localizationFields: [])
-                $0.actionLocalizationKey = "action"
-                $0.launchImage = "image"
-                $0.soundName = "sound"
+                $0.alert.body = .init(text: "t", localizationKey: "k", arguments: ["size"])
+                $0.alert.title = .init(text: "")
+                $0.alert.subtitle = .init(arguments: [])
+                $0.alert.actionLocalizationKey = "action"
+                $0.alert.launchImage = "image"
+                $0.alert.soundName = "sound"
                 $0.desiredKeys = ["size", "link", "place"]
                 $0.badges = true
-                $0.isContentAvailable = true
-                $0.isMutable = true
-                $0.category = "category"
+                $0.alert.isContentAvailable = true
+                $0.alert.isMutable = true
+                $0.alert.category = "category"
                 $0.collapseKey = "size"
             },
             ClientSubscription(
@@ -166,7 +166,9 @@ struct SubscriptionRequestTests {
         let bench = try Self.bench()
         let outside = QueryFilter(key: "size", comparator: .beginsWith, operand: .string("x"))
         #expect(try bench.subscriptionError(.query("q", outside))?.code == .invalidArguments)
-        #expect(try bench.subscriptionError(.query("q", type: "Unknown"))?.code == .unknownItem)
+        let unknown = try bench.subscriptionError(.query("q", type: "Unknown"))
+        #expect(unknown?.code == .unknownItem && unknown?.innerCode == 2003)
+        #expect(unknown?.message.hasPrefix("Did not find record type: Unknown. Save a record of it first") == true)
         #expect(try bench.subscriptionError(.query("q", type: "Users"))?.code == .invalidArguments)
         let missing = ZoneAddress(zoneName: "Missing")
         #expect(try bench.subscriptionError(.zone("z", missing))?.code == .zoneNotFound)
@@ -203,7 +205,7 @@ struct SubscriptionRequestTests {
         let next = try bench.service.modifySubscriptions(
             .init(saves: [many[4], many[1]], deletes: ["d0"]), as: caller, in: .private)
         #expect(next.saves.map(\.code) == [nil, nil])
-        let large = ClientSubscription.database("d1").with { $0.alert.text = String(repeating: "x", count: 1_001) }
+        let large = ClientSubscription.database("d1").with { $0.alert.body.text = String(repeating: "x", count: 1_001) }
         #expect(try bench.subscriptionError(large)?.code == .limitExceeded)
         let twice = ModifySubscriptionsRequest(saves: [many[1]], deletes: ["d1"])
         #expect(
@@ -211,7 +213,7 @@ struct SubscriptionRequestTests {
                 == .invalidArguments)
         let huge = try RecordBench.forSubscriptions { $0.requestByteCount = 2_000 }
         let texts = (0..<3).map { number in
-            ClientSubscription.database("d\(number)").with { $0.alert.text = String(repeating: "x", count: 900) }
+            ClientSubscription.database("d\(number)").with { $0.alert.body.text = String(repeating: "x", count: 900) }
         }
         let error = try thrown {
             _ = try huge.service.modifySubscriptions(.init(saves: texts), as: huge.caller(huge.alice), in: .private)

@@ -1,7 +1,9 @@
 // What a process has committed and not delivered when it ended.
 
 import Foundation
+import MetricsTestKit
 import StratusCloud
+import StratusLayout
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -47,6 +49,37 @@ struct LeftoverDeliveryTests {
         await store.settle()
         #expect(heard.all == ["notes zone Notes"])
         try await TestThreads.offPool { [store] in store.close() }
+    }
+
+    @Test("what cannot be delivered is an event for the host, with a metric, and everything else is told")
+    func damage() async throws {
+        let events = Collected<Stratus.Event>()
+        let metrics = TestMetrics()
+        let (store, account) = try Stratus.tested {
+            $0.onEvent = { events.append($0) }
+            $0.metricsFactory = metrics
+        }
+        let heard = Heard.of(try store.device("phone", signedInAs: account))
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+        try await database.save(CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "notes"))
+        try await TestThreads.offPool {
+            try store.server.withService { service in
+                try service.engine.transact { transaction in
+                    let key = GlobalKeys.outbox(DatabaseNumber(1), counter: 1, index: 0)
+                    try transaction.set(key, to: [9])
+                }
+            }
+        }
+        try await database.save(note("a", in: "Notes"))
+        await store.settle()
+        #expect(heard.all == ["notes zone Notes"])
+        let failures = events.values.filter { $0.operation == .deliverNotifications }
+        #expect(!failures.isEmpty)
+        #expect(failures.allSatisfy { $0.errorCode == .internalError && $0.errorDescription?.isEmpty == false })
+        #expect(failures.allSatisfy { $0.accountID == nil && $0.containerIdentifier.isEmpty })
+        let dimensions = [("operation", "deliverNotifications"), ("outcome", "failed")]
+        #expect(try metrics.expectCounter("stratus.requests", dimensions).totalValue == Int64(failures.count))
     }
 
     @Test("a store in memory that nobody refers to any more is gone, with its devices")

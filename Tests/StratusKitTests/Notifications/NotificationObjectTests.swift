@@ -18,7 +18,8 @@ import Testing
         #expect(
             classes == [
                 "CKQueryNotification", "CKQueryNotification", "CKRecordZoneNotification", "CKDatabaseNotification",
-                "CKDatabaseNotification", "CKQueryNotification", "CKDatabaseNotification",
+                "CKDatabaseNotification", "CKQueryNotification", "CKDatabaseNotification", "CKQueryNotification",
+                "CKRecordZoneNotification",
             ])
         let payload = NotificationPayload.dictionary(of: NotificationSamples.all[0])
         let query = CKQueryNotification(fromRemoteNotificationDictionary: payload)

@@ -14,12 +14,13 @@ enum NotificationSamples {
 
     static func notification(
         _ subject: NotificationSubject? = .database, database: DatabaseSelector = .private,
-        subscriptionID: String? = "changes", alert: NotificationAlert = NotificationAlert(), isPruned: Bool = false
+        subscriptionID: String? = "changes", alert: NotificationAlert = NotificationAlert(), badge: Int? = nil,
+        isPruned: Bool = false
     ) -> ClientNotification {
         ClientNotification(
             id: id, container: ContainerName("iCloud.com.example.app"), subscriptionID: subscriptionID,
             subscriptionOwner: UserName("_alice"), database: database, subject: subject, alert: alert,
-            isPruned: isPruned)
+            badge: badge, isPruned: isPruned)
     }
 
     static var fields: [String: ClientValue] {
@@ -38,26 +39,26 @@ enum NotificationSamples {
     /// One of each kind, whole and pruned.
     static var all: [ClientNotification] {
         var alert = NotificationAlert()
-        alert.alert = .init(text: "new", localizationKey: "NEW", localizationArguments: ["a", ""])
-        alert.title = .init(text: "T", localizationKey: "TT", localizationArguments: [])
-        alert.subtitle = .init(text: "S", localizationKey: "SS", localizationArguments: ["b"])
+        alert.body = .init(text: "new", localizationKey: "NEW", arguments: ["a", ""])
+        alert.title = .init(text: "T", localizationKey: "TT", arguments: [])
+        alert.subtitle = .init(text: "S", localizationKey: "SS", arguments: ["b"])
         alert.actionLocalizationKey = "ACT"
         alert.launchImage = "launch.png"
         alert.soundName = "default"
-        alert.badge = 180
         alert.isContentAvailable = true
         alert.isMutable = true
         alert.category = "C"
         var text = NotificationAlert()
-        text.alert.text = "only"
+        text.body.text = "only"
         var bare = notification(nil, isPruned: true)
         (bare.id, bare.container, bare.subscriptionOwner, bare.subscriptionID) = (nil, nil, nil, nil)
         return [
-            notification(.query(reason: .recordUpdated, record: record, fields: fields), alert: alert),
+            notification(.query(reason: .recordUpdated, record: record, fields: fields), alert: alert, badge: 180),
             notification(.query(reason: .recordDeleted, record: record, fields: [:]), database: .public, alert: text),
             notification(.zone(ZoneAddress(zoneName: "Trips", ownerName: "_olga")), database: .shared),
             notification(.database), notification(.database, subscriptionID: nil, isPruned: true),
-            notification(nil, database: .public, isPruned: true), bare,
+            notification(nil, database: .public, isPruned: true), bare, notification(.prunedQuery, isPruned: true),
+            notification(.prunedZone, isPruned: true),
         ]
     }
 }
@@ -74,10 +75,10 @@ struct NotificationGenerator {
         random.isOne(in: 2) ? nil : make(&self)
     }
 
-    private mutating func phrase() -> NotificationAlert.Phrase {
+    private mutating func phrase() -> NotificationPhrase {
         .init(
             text: maybe { $0.text() }, localizationKey: maybe { $0.text() },
-            localizationArguments: maybe { generator in
+            arguments: maybe { generator in
                 (0..<generator.random.below(3)).map { _ in generator.text() }
             })
     }
@@ -119,10 +120,12 @@ struct NotificationGenerator {
     }
 
     private mutating func subject() -> NotificationSubject? {
-        switch random.below(5) {
+        switch random.below(7) {
         case 0: return nil
         case 1: return .database
         case 2: return .zone(zone())
+        case 3: return .prunedQuery
+        case 4: return .prunedZone
         default:
             var fields: [String: ClientValue] = [:]
             for _ in 0..<random.below(4) { fields["f" + text()] = value() }
@@ -134,13 +137,12 @@ struct NotificationGenerator {
 
     mutating func notification() -> ClientNotification {
         var alert = NotificationAlert()
-        alert.alert = phrase()
+        alert.body = phrase()
         alert.title = phrase()
         alert.subtitle = phrase()
         alert.actionLocalizationKey = maybe { $0.text() }
         alert.launchImage = maybe { $0.text() }
         alert.soundName = maybe { $0.text() }
-        alert.badge = maybe { $0.random.below(1_000) - 1 }
         alert.isContentAvailable = random.isOne(in: 2)
         alert.isMutable = random.isOne(in: 2)
         alert.category = maybe { $0.text() }
@@ -148,7 +150,7 @@ struct NotificationGenerator {
             id: maybe { $0.random.uuid() }, container: ContainerName("iCloud." + text()),
             subscriptionID: maybe { $0.text() }, subscriptionOwner: maybe { UserName("_a" + $0.text()) },
             database: random.element(of: DatabaseSelector.allCases), subject: subject(), alert: alert,
-            isPruned: random.isOne(in: 2))
+            badge: maybe { $0.random.below(1_000) - 1 }, isPruned: random.isOne(in: 2))
     }
 }
 

@@ -21,4 +21,24 @@ import Testing
         let found = try await database.records(matching: CKQuery(recordType: "Place", predicate: predicate))
         #expect(found.matchResults.count == foundCount)
     }
+
+    @Test("a host is shown the plan of a query and its counted cost, in words and as JSON")
+    func explanation() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        _ = try await database.modifyRecords(saving: (0..<9).map { note("n\($0)", text: "\($0 % 3)") }, deleting: [])
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == '1'"))
+        let found = try store.explainQuery(query, inContainer: "iCloud.test", as: account, resultsLimit: 2)
+        #expect(found.resultCount == 2 && found.isMoreComing)
+        let zone = try #require(found.zones.first { $0.resultCount > 0 })
+        #expect(zone.zone == CKRecordZone.ID.defaultZoneName && zone.plan.contains("the index on Note.text"))
+        #expect((2...4).contains(zone.examinedCount) && zone.readCount <= zone.examinedCount + 4)
+        #expect(zone.cursorStepCount > 0 && found.description.contains("\(zone.readCount) reads"))
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(found)) as? [String: Any]
+        #expect((json?["zones"] as? [[String: Any]])?.first?["readCount"] as? Int == found.zones.first?.readCount)
+        let unknown = CKQuery(recordType: "Unknown", predicate: NSPredicate(value: true))
+        #expect(throws: StratusError.self) {
+            try store.explainQuery(unknown, inContainer: "iCloud.test", as: account)
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 import Foundation
 import StratusCloud
+import StratusModel
 import StratusStore
 import StratusTestSupport
 import Testing
@@ -77,7 +78,7 @@ import Testing
         subscription.notificationInfo?.alertBody = "c"
         #expect(subscription.notificationInfo?.alertBody == "c")
         let sent = try subscription.makeSave(now: now)
-        #expect(sent.template?.alert.text == "c")
+        #expect(sent.template?.alert.body.text == "c")
     }
 
     @Test("every property of what notifications say changes alone")

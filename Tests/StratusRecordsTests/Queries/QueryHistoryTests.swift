@@ -114,7 +114,7 @@ struct QueryHistory {
         let sent = request
         let plan = try engine.transact { [id] in try $0.apply(sent, in: id) }
         for stored in plan.saved { records[stored.record.name] = stored }
-        for name in plan.deleted { records[name] = nil }
+        for deletion in plan.deleted { records[deletion.name] = nil }
     }
 
     private mutating func changeIndexes() throws {
