@@ -71,7 +71,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return ModifyRecordZonesJob(inputs, blocks)
+        return ModifyRecordZonesJob(inputs, blocks, ShareReport(context))
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -101,11 +101,18 @@ final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
     private let request: ModifyZonesRequest
     private let blocks: CKModifyRecordZonesOperation.Blocks
     private var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
+    /// Of the shares that go with their zones.
+    private var report: ShareReport
 
-    init(_ inputs: CKModifyRecordZonesOperation.Inputs, _ blocks: CKModifyRecordZonesOperation.Blocks) {
+    init(
+        _ inputs: CKModifyRecordZonesOperation.Inputs, _ blocks: CKModifyRecordZonesOperation.Blocks,
+        _ report: ShareReport
+    ) {
+        self.report = report
         zones = inputs.zonesToSave ?? []
         deletions = inputs.zoneIDsToDelete ?? []
-        request = ModifyZonesRequest(saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address))
+        request = ModifyZonesRequest(
+            saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address), namesEndedShares: report.isWanted)
         self.blocks = blocks
     }
 
@@ -116,11 +123,13 @@ final class ModifyRecordZonesJob: OperationJob, @unchecked Sendable {
             (zone.zoneID, result.map { CKRecordZone($0) }.mapError { context.clientError($0) })
         }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
+        report.note(ended: response.endedShares)
     }
 
     func deliver() {
         for (id, result) in answers.items { blocks.save?(id, result.mapError { $0 }) }
         for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
+        report.tellOfEnded()
     }
 
     func conclude(_ result: Result<Void, CKError>) {
