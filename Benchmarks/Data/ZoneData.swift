@@ -133,16 +133,15 @@ struct FanZoneData: Sendable {
     }
 }
 
-/// Two folders at depth ten, and below one of them ten-ary trees of several sizes, each with a share root below its top.
+/// Two folders at depth ten, and below one of them ten-ary trees of several sizes.
 struct MovesZoneData: Sendable {
     let zone: ZoneData
     let folders: [Int]
-    /// The tops of the trees, by size.
-    let tops: [(size: Int, index: Int)]
+    /// The trees by size: the top of each, and the record below it that is to be shared.
+    let tops: [(size: Int, index: Int, root: Int)]
 
     init(sizes: [Int]) {
         var forest = Forest()
-        var roots: Set<Int> = []
         let folders = [0, 1].map { _ in
             let above = forest.appendChainDown(TreeZoneData.topDepth)
             let folder = forest.append(below: above)
@@ -151,11 +150,10 @@ struct MovesZoneData: Sendable {
             return folder
         }
         tops = sizes.map { size in
-            let top = forest.appendTenfold(size, below: folders[0])
-            roots.insert(Int(top) + 1)
-            return (size, Int(top))
+            let top = Int(forest.appendTenfold(size, below: folders[0]))
+            return (size, top, top + 1)
         }
         self.folders = folders.map { Int($0) }
-        zone = ZoneData(seed: 5, roots: roots, forest)
+        zone = ZoneData(seed: 5, forest)
     }
 }

@@ -37,22 +37,41 @@ final class ServerSide {
     }
 
     /// Shares a record that is there with guests, who have not accepted yet. Returns the share's URL.
-    func share(_ root: RecordName, in zone: ZoneAddress, with guests: [Guest]) throws -> String {
-        let address = RecordAddress(recordName: root.text, zone: zone)
-        let fetched = try service.fetchRecords(
-            FetchRecordsRequest(addresses: [address], desiredKeys: []), as: owner, in: .private)
-        let stored = try fetched.records[0].get()
-        var share = RecordSave(
-            address: RecordAddress(recordName: "share of \(root.text)", zone: zone), type: "cloudkit.share")
+    func share(_ root: Record, in zone: ZoneAddress, with guests: [Guest]) throws -> String {
+        let answers = try service.modifyRecords(Self.sharing(root, in: zone, with: guests), as: owner, in: .private)
+        _ = try answers.saves[0].get()
+        guard let url = try answers.saves[1].get().sharing?.url else { throw PeerError("A share has no URL.") }
+        return url
+    }
+
+    /// What a client sends to share a record that is there: root and share in one request (SH-05).
+    static func sharing(_ root: Record, in zone: ZoneAddress, with guests: [Guest] = []) -> ModifyRecordsRequest {
+        let address = RecordAddress(recordName: root.name.text, zone: zone)
+        var share = RecordSave(address: shareAddress(root, in: zone), type: "cloudkit.share")
         share.sharing = ShareClaim(
             root: address, publicPermission: ParticipantPermission.none,
             participants: guests.map(\.claim))
-        let root = RecordSave(
-            address: address, type: stored.type, baseTag: stored.changeTag, parent: stored.parent)
-        let answers = try service.modifyRecords(
-            ModifyRecordsRequest(saves: [root, share]), as: owner, in: .private)
-        guard let url = try answers.saves[1].get().sharing?.url else { throw PeerError("A share has no URL.") }
-        return url
+        return ModifyRecordsRequest(
+            saves: [RecordSave(address: address, type: root.type.text), share], policy: .changedKeys)
+    }
+
+    func stopSharing(_ root: Record, in zone: ZoneAddress) throws {
+        let request = ModifyRecordsRequest(deletes: [Self.shareAddress(root, in: zone)])
+        try service.modifyRecords(request, as: owner, in: .private).deletes[0].get()
+    }
+
+    private static func shareAddress(_ root: Record, in zone: ZoneAddress) -> RecordAddress {
+        RecordAddress(recordName: "share of \(root.name.text)", zone: zone)
+    }
+
+    /// Hangs a record that is there below another one.
+    func move(_ record: RecordName, _ type: RecordType, below parent: RecordName, in zone: ZoneAddress) throws {
+        let save = RecordSave(
+            address: RecordAddress(recordName: record.text, zone: zone), type: type.text,
+            parent: ClientReference(target: RecordAddress(recordName: parent.text, zone: zone), action: .none),
+            isParentChanged: true)
+        let request = ModifyRecordsRequest(saves: [save], policy: .changedKeys)
+        _ = try service.modifyRecords(request, as: owner, in: .private).saves[0].get()
     }
 
     func accept(_ url: String, by guest: Guest) throws {

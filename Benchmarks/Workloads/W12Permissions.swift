@@ -21,7 +21,7 @@ enum PermissionWorkload: Workload {
         let zone = StratusSide.zone(ZoneName(FanZoneData.name))
         let guests = try (0..<participantCount).map { try server.guest("participant-\($0)") }
         let url = try server.share(
-            data.zone.names[data.top], in: ZoneAddress(zoneName: FanZoneData.name), with: guests)
+            data.zone.record(data.top), in: ZoneAddress(zoneName: FanZoneData.name), with: guests)
         for guest in guests { try server.accept(url, by: guest) }
         try run.waitForRest()
         let names = data.leaves.map { data.zone.names[$0] }

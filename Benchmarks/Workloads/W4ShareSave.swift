@@ -1,7 +1,8 @@
-// W4: make a record with 10³ … 10⁶ descendants a share root, with the check that nothing above or below is one. What it
-// costs is counted, and must not depend on what lies below.
+// W4: save a share on a root with 10³ … 10⁶ descendants: root and share in one request of the server's, with the check that
+// nothing above or below is shared. What it costs is counted, and must not depend on what lies below.
 
 import Foundation
+import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -10,32 +11,39 @@ enum ShareSaveWorkload: Workload {
     static let name = "W4"
     static let title = "save a share on a root with descendants"
     /// Reads and entries that do not depend on the depth.
-    private static let constantCount = 16.0
+    private static let constantCount = 48.0
 
     static func run(_ run: BenchmarkRun) throws {
+        let server = try run.server()
         var subjects: [Subject] = []
         for count in run.scale.smallerCounts {
             let data = TreeZoneData(count: count)
             let name = "tree-\(count)"
             try run.zone(named: name, data.zone)
             subjects.append(
-                Subject(zone: StratusSide.zone(ZoneName(name)), count: count, root: data.zone.record(data.top)))
+                Subject(zone: ZoneAddress(zoneName: name), count: count, root: data.zone.record(data.top)))
         }
         subjects.append(
-            Subject(zone: StratusSide.mainZone, count: run.main.zone.count, root: run.main.zone.record(run.main.top)))
+            Subject(
+                zone: ZoneAddress(zoneName: StratusSide.mainZone.name.text), count: run.main.zone.count,
+                root: run.main.zone.record(run.main.top)))
 
-        for subject in subjects { try subject.share(run) }
-        for subject in subjects { try subject.unshare(run) }
+        for subject in subjects {
+            _ = try server.share(subject.root, in: subject.zone, with: [])
+            try server.stopSharing(subject.root, in: subject.zone)
+        }
         let costs = try subjects.map { subject in
-            let cost = try run.stratus.cost { try subject.share(run) }.cost
-            try subject.unshare(run)
+            let cost = try run.stratus.cost { _ = try server.share(subject.root, in: subject.zone, with: []) }.cost
+            try server.stopSharing(subject.root, in: subject.zone)
             return cost
         }
         let medians = try Stopwatch.medians(
             subjects.map { subject in
                 {
-                    let seconds = try Stopwatch.seconds { try subject.share(run) }
-                    try subject.unshare(run)
+                    let seconds = try Stopwatch.seconds {
+                        _ = try server.share(subject.root, in: subject.zone, with: [])
+                    }
+                    try server.stopSharing(subject.root, in: subject.zone)
                     return seconds
                 }
             })
@@ -66,17 +74,9 @@ enum ShareSaveWorkload: Workload {
 
     /// A tree whose top is shared and unshared.
     private struct Subject {
-        let zone: ZoneID
+        let zone: ZoneAddress
         let count: Int
         let root: Record
-
-        func share(_ run: BenchmarkRun) throws {
-            var shared = root
-            shared.share = "share-of-everything"
-            try run.stratus.save([shared], in: zone)
-        }
-
-        func unshare(_ run: BenchmarkRun) throws { try run.stratus.save([root], in: zone) }
     }
 }
 

@@ -19,8 +19,8 @@ enum SharedFeedWorkload: Workload {
         let small = TreeZoneData(count: 1_000)
         try run.zone(named: "tree-1000", small.zone)
         let accepted = [
-            try accept(run, server, small.zone.names[small.top], in: StratusSide.zone("tree-1000"), "small"),
-            try accept(run, server, run.main.zone.names[run.main.subtreeTop], in: StratusSide.mainZone, "large"),
+            try accept(run, server, small.zone.record(small.top), in: StratusSide.zone("tree-1000"), "small"),
+            try accept(run, server, run.main.zone.record(run.main.subtreeTop), in: StratusSide.mainZone, "large"),
         ]
         let entries = accepted.map(\.cost.entriesWritten)
         run.add(Figure(name, "accepting", count: Double(entries[1]), "entries", .atMost(32)))
@@ -41,7 +41,7 @@ enum SharedFeedWorkload: Workload {
 
     /// Shares a root with somebody new; returns them and what accepting cost.
     private static func accept(
-        _ run: BenchmarkRun, _ server: ServerSide, _ root: RecordName, in zone: ZoneID, _ name: String
+        _ run: BenchmarkRun, _ server: ServerSide, _ root: Record, in zone: ZoneID, _ name: String
     ) throws -> (guest: Guest, cost: StoreCost) {
         let guest = try server.guest("reader-\(name)")
         let url = try server.share(root, in: ZoneAddress(zoneName: zone.name.text), with: [guest])

@@ -62,7 +62,7 @@ package final class AcceptanceDirectory: Sendable {
         if mayUseCache, let known = visibilities.value(for: visitor, at: version) { return known }
         var isVisible = false
         try reader.store.scan(GlobalKeys.acceptances(of: user, zone: zone).keyRange) { _, value in
-            guard try AcceptanceEntry(decoding: value).permission != .none else { return .next }
+            guard try SharedAccess(AcceptanceEntry(decoding: value)).isAdmitted else { return .next }
             isVisible = true
             return .stop
         }

@@ -8,7 +8,6 @@ import StratusModel
 
 enum AccessVerdict {
     static let usersType = RecordType("Users")
-    static let shareType = RecordType("cloudkit.share")
 
     /// Why the caller may not save a record, or nil. `userRecordOwner` is the user whose record the name is, if any;
     /// `permissions` are those for the existing record, or where there is none for one of this type.

@@ -80,9 +80,9 @@ enum JoinVerdict: Hashable, Sendable {
         return best
     }
 
-    /// The place that the person has, or would have once they have accepted; nil for an outsider. `id` is the one drawn
+    /// The participant that the person is, or would be once they have accepted; nil for an outsider. `id` is the one drawn
     /// for somebody who is new.
-    func place(in content: ShareContent, guest: ShareGuest, id: ParticipantID, date: Date) -> ShareParticipant? {
+    func participant(in content: ShareContent, guest: ShareGuest, id: ParticipantID, date: Date) -> ShareParticipant? {
         switch self {
         case .member(let participant), .invited(let participant): participant
         case .open:
@@ -106,7 +106,7 @@ enum JoinVerdict: Hashable, Sendable {
         case .outsider: throw Self.notFound
         case .invited, .open: break
         }
-        guard var place = place(in: content, guest: guest, id: id, date: date) else { return content }
+        guard var place = participant(in: content, guest: guest, id: id, date: date) else { return content }
         var content = content
         // A public share has no private users (P-06).
         if content.publicPermission != .none, place.role == .privateUser {

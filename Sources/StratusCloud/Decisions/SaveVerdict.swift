@@ -50,7 +50,7 @@ enum SaveVerdict {
 
     /// A share is always saved as if unchanged, whatever was asked for (S-03).
     static func policy(_ asked: SavePolicy, forType type: String) -> SavePolicy {
-        RecordType(type) == AccessVerdict.shareType ? .ifServerRecordUnchanged : asked
+        RecordType(type) == ShareContent.recordType ? .ifServerRecordUnchanged : asked
     }
 }
 

@@ -60,12 +60,10 @@ struct ShareDeparture {
         let id = ZoneID(database: database, name: entry.zone)
         guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id),
             let stored = try zone.record(parts.share), let old = try stored.record.shareContent(),
-            ShareEntries.acceptances(of: old)[user] != nil
+            let left = ShareRevision(leaving: user, old)
         else { return false }
-        var new = old
-        new.participants.removeAll { $0.user == user && $0.role != .owner }
         _ = try ShareWriter(acceptances, to: zone, in: transaction, journal).write(
-            new, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+            left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
         try ClientTokens.forget(user, in: zone, transaction)
         return true
     }

@@ -1,5 +1,7 @@
 // The server's switches and limits, with the defaults of the real one.
 
+package import StratusModel
+
 /// Whether record types and fields are learnt from what is saved, or must be known (S-13).
 package enum SchemaMode: UInt8, Hashable, Sendable, CaseIterable {
     case development = 1
@@ -34,8 +36,12 @@ package struct CloudOptions: Hashable, Sendable {
     package var unknownZoneDeletionSucceeds = false
     /// Whether records can be shared (P-19).
     package var isSharingEnabled = true
+    /// Containers whose records cannot, also where others can (P-19).
+    package var containersWithoutSharing: Set<ContainerName> = []
     /// Participants of one share, its owner not counted (L-12, X-10).
     package var participantCount = 100
+    /// How often one person may have left shares of a zone, as far as it remembers, and still join a public one.
+    package var returnCount = 100
     /// What happened to shares that upkeep leaves of a zone's trail: the newest events.
     package var shareEventCount = 10_000
     /// What the URLs of shares begin with. Nothing answers there unless the host makes it.
@@ -73,4 +79,9 @@ package struct CloudOptions: Hashable, Sendable {
     package var childSaveTouchesParent = false
 
     package init() {}
+
+    /// Whether the records of a container can be shared.
+    func isSharingEnabled(in container: ContainerName) -> Bool {
+        isSharingEnabled && !containersWithoutSharing.contains(container)
+    }
 }

@@ -1,5 +1,5 @@
-// Which shares of a zone one person could see at which moment: what they have accepted with a permission other than none,
-// and what of that has ended (P-09).
+// Which shares of a zone one person could see at which moment: what they have accepted that lets them see it, and what of
+// that has ended (P-09, `SharedAccess`).
 
 import FoundationEssentials
 import StratusLayout
@@ -24,7 +24,7 @@ struct Admissions {
     init(of user: UserName, to zone: ZoneReader, identity: UUID, since start: UInt64) throws {
         try zone.store.scan(GlobalKeys.acceptances(of: user, zone: identity).keyRange) { key, value in
             let entry = try AcceptanceEntry(decoding: value)
-            guard entry.permission != .none else { return .next }
+            guard SharedAccess(entry).isAdmitted else { return .next }
             let share = try GlobalKeys.readAcceptanceKey(key).share
             stays.append(Stay(share: share, began: entry.since, ended: nil))
             return .next

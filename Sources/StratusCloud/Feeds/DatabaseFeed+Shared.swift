@@ -47,22 +47,12 @@ extension DatabaseFeed {
         return response
     }
 
-    /// The zones of which the caller sees something: those of acceptances whose zone is still the one that was shared.
     private func visibleZones() throws -> [SharedDatabaseToken.Place: KnownZone] {
-        var identities: [SharedDatabaseToken.Place: Set<UUID>] = [:]
-        try service.acceptanceDirectory.visitAcceptances(of: account.userName, in: reader) { parts, acceptance in
-            guard acceptance.container == container, acceptance.permission != .none else { return }
-            let place = SharedDatabaseToken.Place(owner: acceptance.owner, name: acceptance.zone)
-            identities[place, default: []].insert(parts.zone)
-        }
         var zones: [SharedDatabaseToken.Place: KnownZone] = [:]
-        for (place, identities) in identities {
-            let database = DatabaseID(container: container, owner: place.owner, scope: .private)
-            guard let zone = try reader.zone(ZoneID(database: database, name: place.name)) else { continue }
-            let header = try zone.header()
-            guard identities.contains(header.identity) else { continue }
-            zones[place] = KnownZone(
-                owner: place.owner, name: place.name, identity: header.identity, sequence: header.sequence)
+        for (id, owner, listing) in try service.visibleZones(of: account.userName, in: container, reader) {
+            guard let sequence = try reader.zone(id)?.header().sequence else { continue }
+            zones[SharedDatabaseToken.Place(owner: owner, name: id.name)] = KnownZone(
+                owner: owner, name: id.name, identity: listing.entry.identity, sequence: sequence)
         }
         return zones
     }

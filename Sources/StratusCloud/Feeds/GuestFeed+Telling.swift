@@ -44,8 +44,8 @@ extension GuestFeed {
         guard !shares.isEmpty else { return false }
         switch try history.membership(name, at: moment(when)) {
         case .absent: return false
-        case .none: return shares.contains(ShareContent.zoneWideName)
-        case .share(let share): return shares.contains(share)
+        case .none: return shares.contains(SharedAccess.share(decidingFor: nil))
+        case .share(let share): return shares.contains(SharedAccess.share(decidingFor: share))
         }
     }
 
@@ -70,7 +70,7 @@ extension GuestFeed {
         } else {
             type = try deletedType(of: name)
         }
-        let isShare = type == SchemaNames.shareType
+        let isShare = type == ShareContent.recordType
         if isShare ? end : mayEnd {
             guard reason != .later else { return }
             guard let stored, try isSeenNow(name, isShare: isShare) else {

@@ -167,15 +167,15 @@ struct GuestFeed {
     /// Where something was withheld, whether anything of that happened in between.
     func isMoved(_ name: RecordName) throws -> Bool {
         if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
-        return try history.place(name, at: progress.base) != history.place(name, at: end)
+        return try history.node(name, at: progress.base) != history.node(name, at: end)
     }
 
     /// Begins the walk below a record that was moved, where what lies below it is seen otherwise than before.
     private mutating func walkBelow(_ name: RecordName) throws {
         if coversZone { return }
         if isEndNow, try history.node(name)?.hasChildren != true { return }
-        guard try isMoved(name), try history.place(name, at: progress.base) != nil,
-            try history.place(name, at: end) != nil
+        guard try isMoved(name), try history.node(name, at: progress.base) != nil,
+            try history.node(name, at: end) != nil
         else { return }
         if try isSeenOtherwise(name) { progress.round?.walk = GuestWalk(top: name) }
     }

@@ -26,7 +26,7 @@ struct RemovedRecord {
         assets = record.assets
         self.cause = cause
         share = record.share
-        content = record.type == SchemaNames.shareType ? try record.shareContent() : nil
+        content = record.type == ShareContent.recordType ? try record.shareContent() : nil
     }
 }
 

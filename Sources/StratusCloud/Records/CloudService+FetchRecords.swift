@@ -13,26 +13,36 @@ extension CloudService {
     package func fetchRecords(
         _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> FetchRecordsResponse {
-        try reporting(.fetchRecords, caller, itemCount: request.addresses.count) { event in
-            try RequestLimits.checkItemCount(request.addresses.count, options)
-            if database != .public { try requireAccount(caller) }
-            let faults = plannedFaults(request.addresses, caller)
-            // Who takes part in a share is no field of it, and always told.
-            let fields =
-                request.desiredKeys.map { keys in
-                    FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
-                } ?? .all
-            let records = try engine.read { reader in
-                // Public data is shown to everybody, whatever the standing of the account (S-17).
-                let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
-                var fetch = RecordFetch(
-                    service: self, caller: caller, account: account, database: database, fields: fields,
-                    reader: reader)
-                return try request.addresses.map { try faults[$0].map { .failure($0) } ?? fetch.record($0) }
-            }
-            event.count(records)
-            return FetchRecordsResponse(records: records)
+        guard !request.isUnasked else {
+            return try answering { try fetched(request, as: caller, in: database, faults: [:]) }
         }
+        return try reporting(.fetchRecords, caller, itemCount: request.addresses.count) { event in
+            let faults = plannedFaults(request.addresses, caller)
+            let response = try fetched(request, as: caller, in: database, faults: faults)
+            event.count(response.records)
+            return response
+        }
+    }
+
+    private func fetched(
+        _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector,
+        faults: [RecordAddress: CloudError]
+    ) throws -> FetchRecordsResponse {
+        try RequestLimits.checkItemCount(request.addresses.count, options)
+        if database != .public { try requireAccount(caller) }
+        // Who takes part in a share is no field of it, and always told.
+        let fields =
+            request.desiredKeys.map { keys in
+                FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
+            } ?? .all
+        let records = try engine.read { reader in
+            // Public data is shown to everybody, whatever the standing of the account (S-17).
+            let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+            var fetch = RecordFetch(
+                service: self, caller: caller, account: account, database: database, fields: fields, reader: reader)
+            return try request.addresses.map { try faults[$0].map { .failure($0) } ?? fetch.record($0) }
+        }
+        return FetchRecordsResponse(records: records)
     }
 
     /// The planned faults of the zones and records, asked for outside the snapshot.

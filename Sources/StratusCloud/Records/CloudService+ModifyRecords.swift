@@ -117,6 +117,7 @@ extension CloudService {
             }
             answers.saves.merge(answer.saves) { $1 }
             answers.deletes.merge(answer.deletes) { $1 }
+            answers.endedShares += answer.endedShares
         }
         if let first = failures.first, failures.count == zones.count {
             // That a write may have happened must not be hidden by another zone's failure (S-21).
@@ -124,7 +125,8 @@ extension CloudService {
         }
         return ModifyRecordsResponse(
             saves: request.saves.indices.map { answers.saves[$0] ?? .failure(Self.unanswered) },
-            deletes: request.deletes.indices.map { answers.deletes[$0] ?? .failure(Self.unanswered) })
+            deletes: request.deletes.indices.map { answers.deletes[$0] ?? .failure(Self.unanswered) },
+            endedShares: answers.endedShares)
     }
 
     private static var unanswered: CloudError { CloudError(.internalError, "An item was not answered.") }

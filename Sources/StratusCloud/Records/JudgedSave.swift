@@ -29,7 +29,7 @@ extension RecordSave {
     /// Throws `invalidArguments` for a record of another zone and for an action (C-09).
     func parentName(_ claims: FieldClaims) throws(CloudError) -> RecordName? {
         guard let parent else { return nil }
-        guard RecordType(type) != SchemaNames.shareType else {
+        guard RecordType(type) != ShareContent.recordType else {
             throw CloudError(.invalidArguments, "A share has no parent.", ["record": address.recordName])
         }
         guard parent.action == .none else {

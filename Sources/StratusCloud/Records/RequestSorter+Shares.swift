@@ -3,7 +3,7 @@
 import StratusModel
 
 extension RecordSave {
-    var isShare: Bool { RecordType(type) == SchemaNames.shareType }
+    var isShare: Bool { RecordType(type) == ShareContent.recordType }
 }
 
 extension RequestSorter {
@@ -24,9 +24,9 @@ extension RequestSorter {
         }
     }
 
-    /// That the host has switched sharing off (P-19).
+    /// That the host has switched sharing off for the container (P-19).
     func sharingDisabled(_ address: RecordAddress, _ isSharing: Bool) -> CloudError? {
-        guard isSharing, !service.options.isSharingEnabled else { return nil }
+        guard isSharing, !service.options.isSharingEnabled(in: caller.container) else { return nil }
         return CloudError(
             .permissionFailure, inner: CloudError.InnerCode.permission,
             "Shared zone update is not enabled for container"

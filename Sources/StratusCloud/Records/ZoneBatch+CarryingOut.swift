@@ -61,6 +61,7 @@ extension ZoneBatch {
         try settle(assets)
         try journal.carryOut(plan, in: request.zone.id, transaction, learnt: schema.types, keeping: besides)
         try settle(settlement, saves, removed: removed)
+        endedShares += removed.lazy.filter { $0.content != nil }.map(\.name) + leaving.map(\.name)
         try service.schemaKeeper.learn(schema, in: transaction)
         for stored in plan.saved where changes.isAsked(stored.record.name) || saved[stored.record.name] != nil {
             saved[stored.record.name] = stored

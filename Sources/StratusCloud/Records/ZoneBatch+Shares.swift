@@ -102,7 +102,7 @@ extension ZoneBatch {
             return (share?.name ?? name, try error(of: conflict))
         case .parentMissing where request.zone.isShared:
             // One that is not seen and one that is not there are answered alike.
-            return (name, try judge.access.mayWrite(in: nil) ? refusal.error(name) : judge.creationDenied(name))
+            return (name, try judge.access.mayPlace(in: nil) ? refusal.error(name) : judge.creationDenied(name))
         case .hasChildren(let child):
             return (name, try mayName([child]) ? refusal.error(name) : Self.stillReferredTo(name))
         case .parentMissing, .cycle, .tooDeep: return (name, refusal.error(name))
@@ -136,7 +136,7 @@ extension ZoneBatch {
         guard request.zone.isShared else { return [:] }
         var errors: [RecordName: CloudError] = [:]
         for save in saves where save.share == nil {
-            guard try !judge.access.mayWrite(in: plan.memberships[save.name]) else { continue }
+            guard try !judge.access.mayPlace(in: plan.memberships[save.name]) else { continue }
             errors[save.name] = judge.creationDenied(save.name)
         }
         return errors
@@ -213,7 +213,7 @@ extension ZoneBatch {
             return []
         }
         var title: String?
-        if case .string(let text)? = save.record.fields["cloudkit.title"]?.value { title = text }
+        if case .string(let text)? = save.record.fields[SchemaNames.shareTitle]?.value { title = text }
         let base = service.options.shareURLBase
         return draft.new.participants.filter { draft.invited.contains($0.id) }.map { participant in
             var token = draft.new.token

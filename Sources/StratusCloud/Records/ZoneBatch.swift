@@ -43,6 +43,8 @@ struct ZoneBatch {
     var leaves: [RecordName: JudgedSave] = [:]
     /// Whom the host is to tell that they are invited.
     var invitations: [ShareInvitation] = []
+    /// The shares that deletions have ended.
+    var endedShares: [RecordName] = []
     /// What was written, by name.
     var saved: [RecordName: StoredRecord] = [:]
     var hasWritten = false
@@ -65,7 +67,7 @@ struct ZoneBatch {
 
     /// The answers to all items. Throws `NothingWritten` with them when nothing is to be committed.
     mutating func run() throws -> ZoneAnswer {
-        guard try judge.access.isZoneVisible() else {
+        guard try judge.access.isZoneVisible() || onlyLeaves() else {
             throw NothingWritten(answer: request.answer(failing: ScopeVerdict.zoneNotFound(request.zone.address)))
         }
         if let answer = try repeatedAnswer() { throw NothingWritten(answer: answer) }
@@ -88,6 +90,12 @@ struct ZoneBatch {
         // With what room is left.
         try touchParents()
         return try answer()
+    }
+
+    /// Whether all that is asked is to leave shares that the caller has accepted. Whoever has a place without any
+    /// permission sees nothing of the zone, and may give the place up all the same (P-13).
+    private func onlyLeaves() throws -> Bool {
+        try request.saves.isEmpty && request.deletes.allSatisfy { try judge.access.mayLeave($0.name) }
     }
 
     // MARK: Judging
@@ -126,6 +134,7 @@ struct ZoneBatch {
     private func answer() throws -> ZoneAnswer {
         var answer = ZoneAnswer()
         answer.invitations = invitations
+        answer.endedShares = endedShares.map { RecordAddress(recordName: $0.text, zone: request.zone.address) }
         for item in request.saves {
             if let error = errors[item.name] {
                 answer.saves[item.index] = .failure(error)

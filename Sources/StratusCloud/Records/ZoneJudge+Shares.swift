@@ -7,7 +7,7 @@ import StratusRecords
 extension ZoneJudge {
     /// What becomes of the share whose save this is, written into its record; nil for every other record.
     func shareDraft(of item: ItemSave, stored: Record?, _ record: inout Record) throws -> ShareDraft? {
-        guard record.type == SchemaNames.shareType else { return nil }
+        guard record.type == ShareContent.recordType else { return nil }
         let old = try stored?.shareContent()
         if old == nil { try checkPlace(of: item) }
         let draft: ShareDraft
@@ -66,19 +66,39 @@ extension ZoneJudge {
     private func revised(_ old: ShareContent?, _ claim: ShareClaim, _ secrets: ShareSecrets) throws -> ShareDraft {
         guard let owner = request.zone.id.database.owner else { throw ShareRevision.notAllowed }
         let root = claim.root.map { RecordName($0.recordName) }
+        let (stored, gone) = try old.map { try withoutGone($0) } ?? (nil, [])
+        var wanted = claim
+        wanted.participants.removeAll { gone.contains(ParticipantID($0.id)) }
         var situation = ShareSituation(
-            stored: old, root: root, token: old?.token ?? secrets.token, owner: owner, editor: account.userName,
+            stored: stored, root: root, token: old?.token ?? secrets.token, owner: owner, editor: account.userName,
             people: [:], handleOwners: [:], secrets: secrets,
             participantLimit: service.options.participantCount)
         if old == nil, let zone, let token = try ShareWriter.token(of: root, in: zone) { situation.token = token }
-        try resolve(claim, &situation)
-        switch ShareVerdict(claim, situation) {
+        try resolve(wanted, &situation)
+        switch ShareVerdict(wanted, situation) {
         case .refused(let error): throw error
         case .write(let revision):
             return ShareDraft(
                 old: old, new: revision.content, invited: revision.invited, approved: revision.approved,
                 handleOwners: situation.handleOwners)
         }
+    }
+
+    /// The share without those who wait for what they cannot have any more, because their accounts were deleted: nobody is
+    /// shown them (`SharePeople`), and they go with the next save. And the participants among them.
+    private func withoutGone(_ content: ShareContent) throws -> (ShareContent?, Set<ParticipantID>) {
+        func isGone(_ user: UserName) throws -> Bool {
+            try service.accountDirectory.account(userName: user, in: reader) == nil
+        }
+        var content = content
+        let gone = try content.participants.filter { participant in
+            guard participant.status == .pending, let user = participant.user else { return false }
+            return try isGone(user)
+        }
+        let ids = Set(gone.map(\.id))
+        content.participants.removeAll { ids.contains($0.id) }
+        try content.requesters.removeAll { try isGone($0.user) }
+        return (content, ids)
     }
 
     /// Asks the directory who the people are whom the claim names anew, and those who have not accepted yet.

@@ -134,7 +134,7 @@ struct ZoneJudge {
             }
             return .asStored
         }
-        if let parent, !savedNames.contains(parent), try !access.mayWrite(in: nil), try !access.sees(parent) {
+        if let parent, !savedNames.contains(parent), try !access.mayPlace(in: nil), try !access.sees(parent) {
             throw creationDenied(item.name)
         }
         return change
@@ -142,20 +142,18 @@ struct ZoneJudge {
 
     private func sharedRemoval(of item: ItemDelete) throws -> Removal {
         let stored = try zone?.record(item.name)
-        let permissions = try stored.map { try access.permissions(for: $0) }
-        guard let stored, let permissions, permissions.contains(.read) else {
+        if let stored, try access.mayDelete(stored) {
+            return stored.record.type == ShareContent.recordType ? .leave(try leaving(stored)) : .delete
+        }
+        guard let stored, try access.permissions(for: stored).contains(.read) else {
             guard service.options.unknownRecordDeletionFails else { return .nothing }
             throw SaveVerdict.Reason.deleted.error(item.name, serverRecord: nil)
         }
-        if stored.record.type == SchemaNames.shareType { return .leave(try leaving(stored)) }
         guard stored.record.share == nil else {
             throw AccessVerdict.denied(
                 "DELETE operation not permitted", item.name, rule: "P-12", root: item.name, share: stored.record.share)
         }
-        guard permissions.contains(.write) else {
-            throw try ruled(AccessVerdict.denied("DELETE operation not permitted", item.name), rule: "P-10", stored)
-        }
-        return .delete
+        throw try ruled(AccessVerdict.denied("DELETE operation not permitted", item.name), rule: "P-10", stored)
     }
 
     private func ruled(_ refusal: CloudError, _ save: RecordSave, _ stored: StoredRecord?) throws -> CloudError {
@@ -167,7 +165,7 @@ struct ZoneJudge {
     private func ruled(_ refusal: CloudError, rule: String, _ stored: StoredRecord?) throws -> CloudError {
         guard let zone, let stored else { return refusal.ofSharing(rule: rule) }
         let record = stored.record
-        if record.type == SchemaNames.shareType {
+        if record.type == ShareContent.recordType {
             return refusal.ofSharing(rule: rule, root: try record.shareContent()?.root?.text, share: record.name.text)
         }
         let membership = try zone.shareMembership(of: record.name)

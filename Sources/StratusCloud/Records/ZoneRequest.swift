@@ -57,6 +57,8 @@ struct ZoneAnswer: Sendable {
     var deletes: [Int: Result<Void, CloudError>] = [:]
     /// Whom the host is to tell that they are invited, when the commit is made.
     var invitations: [ShareInvitation] = []
+    /// The shares that deletions have ended.
+    var endedShares: [RecordAddress] = []
 }
 
 /// Thrown by the body of a zone's transaction that writes nothing, so that nothing is committed.

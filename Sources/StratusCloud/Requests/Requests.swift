@@ -51,10 +51,16 @@ package struct ModifyRecordsRequest: Sendable {
 package struct ModifyRecordsResponse: Sendable {
     package var saves: [Result<ClientRecord, CloudError>]
     package var deletes: [Result<Void, CloudError>]
+    /// The shares that the deletions have ended: stopped, left, or gone with their roots (SH-10, SH-11, P-13).
+    package var endedShares: [RecordAddress]
 
-    package init(saves: [Result<ClientRecord, CloudError>], deletes: [Result<Void, CloudError>]) {
+    package init(
+        saves: [Result<ClientRecord, CloudError>], deletes: [Result<Void, CloudError>],
+        endedShares: [RecordAddress] = []
+    ) {
         self.saves = saves
         self.deletes = deletes
+        self.endedShares = endedShares
     }
 }
 
@@ -63,10 +69,14 @@ package struct FetchRecordsRequest: Sendable {
     package var addresses: [RecordAddress]
     /// The fields to hand out; nil for all of them.
     package var desiredKeys: Set<String>?
+    /// Whether the client's side looks for itself, and nobody has asked: the host is told of no request, and no fault that
+    /// is planned for one is used up.
+    package var isUnasked: Bool
 
-    package init(addresses: [RecordAddress], desiredKeys: Set<String>? = nil) {
+    package init(addresses: [RecordAddress], desiredKeys: Set<String>? = nil, isUnasked: Bool = false) {
         self.addresses = addresses
         self.desiredKeys = desiredKeys
+        self.isUnasked = isUnasked
     }
 }
 
@@ -81,10 +91,13 @@ package struct FetchRecordsResponse: Sendable {
 package struct ModifyZonesRequest: Sendable {
     package var saves: [ClientZone]
     package var deletes: [ZoneAddress]
+    /// Whether the answer is to name the shares that go with the zones: looking for them costs a step for each.
+    package var namesEndedShares: Bool
 
-    package init(saves: [ClientZone] = [], deletes: [ZoneAddress] = []) {
+    package init(saves: [ClientZone] = [], deletes: [ZoneAddress] = [], namesEndedShares: Bool = false) {
         self.saves = saves
         self.deletes = deletes
+        self.namesEndedShares = namesEndedShares
     }
 }
 
@@ -92,10 +105,16 @@ package struct ModifyZonesRequest: Sendable {
 package struct ModifyZonesResponse: Sendable {
     package var saves: [Result<ClientZone, CloudError>]
     package var deletes: [Result<Void, CloudError>]
+    /// The shares that have gone with the zones, where they were asked for: at most `ZoneChanges.endedShareLimit` of each.
+    package var endedShares: [RecordAddress]
 
-    package init(saves: [Result<ClientZone, CloudError>], deletes: [Result<Void, CloudError>]) {
+    package init(
+        saves: [Result<ClientZone, CloudError>], deletes: [Result<Void, CloudError>],
+        endedShares: [RecordAddress] = []
+    ) {
         self.saves = saves
         self.deletes = deletes
+        self.endedShares = endedShares
     }
 }
 

@@ -3,12 +3,12 @@
 import StratusModel
 
 enum SchemaNames {
-    static let shareType: RecordType = "cloudkit.share"
     static let usersType: RecordType = "Users"
+    static let shareTitle: FieldKey = "cloudkit.title"
 
     /// Fields whose names have a form of their own, with their types.
     static let shareFields: [FieldKey: ScalarType] = [
-        "cloudkit.title": .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
+        shareTitle: .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
     ]
 
     /// An ASCII letter first, then letters, digits and `_`, at most 255 characters.
@@ -19,7 +19,7 @@ enum SchemaNames {
         }
     }
 
-    static func isValid(_ type: RecordType) -> Bool { type == shareType || isPlain(type.text) }
+    static func isValid(_ type: RecordType) -> Bool { type == ShareContent.recordType || isPlain(type.text) }
 
     static func isValid(_ key: FieldKey) -> Bool { shareFields[key] != nil || isPlain(key.text) }
 

@@ -72,7 +72,7 @@ enum SchemaVerdict: Sendable {
                 ["recordType": type.text])
         }
         guard mode == .production else { return schema }
-        guard type != SchemaNames.shareType else {
+        guard type != ShareContent.recordType else {
             throw CloudError(
                 .serverRejectedRequest, "Cannot create new type cloudkit.share in production schema",
                 ["recordType": type.text])

@@ -41,9 +41,9 @@ struct AccessExplainer {
             return finished()
         }
         explanation.exists = true
-        let membership = try walk(from: stored.record, zoneReader)
+        try walk(from: stored.record, zoneReader)
         if let account, explanation.relation == .outsider { try match(account, zoneReader) }
-        try decide(stored, membership, caller: isUsable ? user : nil)
+        try decide(stored, caller: isUsable ? user : nil)
         return finished()
     }
 
@@ -62,14 +62,14 @@ struct AccessExplainer {
     }
 
     /// Walks up to the root of a share; sets chain, share and root.
-    private mutating func walk(from record: Record, _ zoneReader: ZoneReader) throws -> ShareMembership? {
-        guard zone.database.scope == .private else { return nil }
-        if record.type == AccessVerdict.shareType {
+    private mutating func walk(from record: Record, _ zoneReader: ZoneReader) throws {
+        guard zone.database.scope == .private else { return }
+        if record.type == ShareContent.recordType {
             explanation.chain = [name.text]
             explanation.share = name.text
             explanation.root = try record.shareContent()?.root?.text
             say("The record is a share itself: whoever has accepted it sees it.")
-            return nil
+            return
         }
         let membership = try zoneReader.shareMembership(of: name)
         let above = try zoneReader.ancestors(of: name) ?? []
@@ -88,7 +88,6 @@ struct AccessExplainer {
                 "It lies in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
             )
         }
-        return membership
     }
 
     /// Finds the participant that the person is.
@@ -121,25 +120,16 @@ struct AccessExplainer {
     }
 
     /// Asks what may be done.
-    private mutating func decide(
-        _ stored: StoredRecord, _ membership: ShareMembership?, caller: UserName?
-    ) throws {
-        let isShared = zone.database.scope == .private && zone.database.owner != user
+    private mutating func decide(_ stored: StoredRecord, caller: UserName?) throws {
         guard caller != nil || zone.database.scope == .public else { return }
         let access = try ZoneAccess(service, to: ResolvedZone(id: zone, as: user), caller: caller, in: reader)
         let permissions = try access.permissions(for: stored)
-        let isShare = stored.record.type == AccessVerdict.shareType
-        let isOthersRoot = isShared && stored.record.share != nil
         explanation.verdict = AccessExplanation.Verdict(
             mayRead: permissions.contains(.read), mayChange: permissions.contains(.write),
-            mayDelete: isShare && isShared
-                ? permissions.contains(.read) : permissions.contains(.write) && !isOthersRoot,
-            mayCreateBelow: isShare
-                ? false
-                : isShared
-                    ? try access.mayWrite(in: membership)
-                    : try caller != nil && access.permissions(toCreate: stored.record.type).contains(.create))
-        if isOthersRoot, permissions.contains(.write) { say("It is the share's root: only its owner deletes it.") }
+            mayDelete: try access.mayDelete(stored), mayCreateBelow: try access.mayCreate(below: stored))
+        if permissions.contains(.write), !explanation.verdict.mayDelete {
+            say("It is the share's root: only its owner deletes it.")
+        }
     }
 
     private mutating func say(_ reason: String) { explanation.reasons.append(reason) }

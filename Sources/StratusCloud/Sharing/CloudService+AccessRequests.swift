@@ -16,7 +16,7 @@ extension CloudService {
     ) throws(CloudError) -> [Result<Void, CloudError>] {
         try reporting(.requestShareAccess, caller, itemCount: urls.count) { event in
             try RequestLimits.checkItemCount(urls.count, options)
-            try requireSharing()
+            try requireSharing(in: caller.container)
             try requireAccount(caller)
             let answers = urls.map { url in
                 changingShare(url, as: caller, &event) { found, draw, transaction in

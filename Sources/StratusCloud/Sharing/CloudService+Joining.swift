@@ -18,7 +18,7 @@ extension CloudService {
     ) throws(CloudError) -> [Result<ClientRecord, CloudError>] {
         try reporting(.acceptShares, caller, itemCount: urls.count) { event in
             try RequestLimits.checkItemCount(urls.count, options)
-            try requireSharing()
+            try requireSharing(in: caller.container)
             try requireAccount(caller)
             let answers = urls.map { url in
                 changingShare(url, as: caller, &event) { try accept($0, in: caller.container, $1, $2) }
@@ -81,6 +81,7 @@ extension CloudService {
                     .badContainer, "The share belongs to another container: accept it there.",
                     ["container": found.place.container.text]), rule: "M-01")
         }
+        if found.verdict == .open { try checkReturns(of: found, transaction) }
         let content: ShareContent
         do throws(CloudError) {
             content = try found.verdict.accepted(
@@ -91,6 +92,26 @@ extension CloudService {
             value: try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
             hasWritten: content != found.content)
     }
+
+    /// That somebody who needs no invitation does not come and go without end: each time the zone remembers when they saw
+    /// the share, until the purge horizon, for their feeds.
+    private func checkReturns(of found: FoundShare, _ transaction: RecordTransaction) throws {
+        let zone = try transaction.existingZone(found.place.zoneID)
+        var count = 0
+        let range = zone.keys.endedAcceptances(of: found.guest.user).keyRange
+        try zone.store.scan(range, .forward, limit: options.returnCount) { _, _ in
+            count += 1
+            return .next
+        }
+        guard count >= options.returnCount else { return }
+        throw found.refusal(
+            CloudError(
+                .requestRateLimited, inner: CloudError.InnerCode.limit,
+                "The person has joined and left too often: join again when the store has forgotten some of it.",
+                ["limit": "\(options.returnCount)"], retryAfterSeconds: Self.returnRetrySeconds), rule: "P-05")
+    }
+
+    private static let returnRetrySeconds = 24.0 * 3_600
 
     /// Writes a share's new content, if it is another one.
     func write(

@@ -17,7 +17,7 @@ extension CloudService {
     ) throws(CloudError) -> [Result<ClientShareMetadata, CloudError>] {
         try reporting(.shareMetadata, caller, itemCount: request.urls.count) { event in
             try RequestLimits.checkItemCount(request.urls.count, options)
-            try requireSharing()
+            try requireSharing(in: caller.container)
             try requireAccount(caller)
             let answers = try engine.read { reader in
                 let account = try accountDirectory.requireAccount(of: caller, in: reader)
@@ -38,7 +38,7 @@ extension CloudService {
         // Nobody keeps the entry of somebody who may join: its name is never told.
         let nobody = ParticipantID("")
         guard
-            let place = found.verdict.place(
+            let place = found.verdict.participant(
                 in: found.content, guest: found.guest, id: nobody, date: found.stored.system.modified.date)
         else { throw JoinVerdict.notFound }
         let viewer = found.guest.user
@@ -51,7 +51,7 @@ extension CloudService {
         let permission = found.content.permission(of: place)
         return ClientShareMetadata(
             url: url, container: found.place.container, share: share,
-            rootRecord: request.wantsRootRecord && permission != .none
+            rootRecord: request.wantsRootRecord && SharedAccess(role: place.role, permission: permission).isAdmitted
                 ? try root(of: found, keys: request.rootDesiredKeys, in: reader) : nil,
             role: place.role, status: place.status, permission: permission, owner: view.owner(people))
     }

@@ -51,9 +51,9 @@ extension CloudService {
     /// The name of somebody new in a share; drawn before the transaction.
     func makeParticipantID() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
 
-    /// Throws where nothing can be shared (P-19).
-    func requireSharing() throws(CloudError) {
-        guard !options.isSharingEnabled else { return }
+    /// Throws where nothing of the container can be shared (P-19).
+    func requireSharing(in container: ContainerName) throws(CloudError) {
+        guard !options.isSharingEnabled(in: container) else { return }
         throw CloudError(
             .permissionFailure, inner: CloudError.InnerCode.permission,
             "Shared zone update is not enabled for container"

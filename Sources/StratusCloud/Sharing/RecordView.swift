@@ -14,7 +14,7 @@ struct RecordView {
         var record = ClientRecord(stored, zone: zone.address, viewer: viewer?.userName)
         // What lies above a root is not shared.
         if zone.isShared, stored.record.share != nil { record.parent = nil }
-        if stored.record.type == SchemaNames.shareType {
+        if stored.record.type == ShareContent.recordType {
             record.sharing = try service.sharing(
                 of: stored, zone: zone.address, viewer: viewer?.userName, in: reader)
         }

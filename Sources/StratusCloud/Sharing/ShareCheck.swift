@@ -157,7 +157,7 @@ struct ShareCheck {
             return .next
         }
         for (place, content) in shares {
-            for (user, part) in ShareEntries.acceptances(of: content) {
+            for (user, part) in content.accepted {
                 if try !isKnown(user) { note(.stranger, place, "\(user) has accepted and has no account") }
                 let key = place.acceptanceKey(of: user)
                 try verify(
@@ -242,7 +242,7 @@ struct ShareCheck {
             let place = SharePlace(
                 container: entry.container, owner: entry.owner, zone: entry.zone, zoneIdentity: parts.zone,
                 share: parts.share)
-            if content(at: place).map({ ShareEntries.acceptances(of: $0)[parts.user] == nil }) ?? true {
+            if content(at: place).map({ $0.accepted[parts.user] == nil }) ?? true {
                 note(.dangling, key: bytes, "no share says that it was accepted")
             }
             return .next

@@ -48,25 +48,11 @@ package struct SharePlace: Hashable, Sendable {
     }
 }
 
-/// What a share's content says of one person who has accepted.
-package struct AcceptedPart: Hashable, Sendable {
-    package var role: ParticipantRole
-    package var permission: ParticipantPermission
-    package var participant: ParticipantID
-
-    package init(role: ParticipantRole, permission: ParticipantPermission, participant: ParticipantID) {
-        self.role = role
-        self.permission = permission
-        self.participant = participant
-    }
-
-    /// Whether the person sees what is shared (P-09).
-    package var seesShare: Bool { permission != .none }
-
+extension AcceptedPart {
     func entry(at place: SharePlace, since: UInt64, date: Date) -> AcceptanceEntry {
         AcceptanceEntry(
-            container: place.container, owner: place.owner, zone: place.zone, role: role, permission: permission,
-            participant: participant, since: since, date: date)
+            container: place.container, owner: place.owner, zone: place.zone, role: access.role,
+            permission: access.permission, participant: participant, since: since, date: date)
     }
 }
 
@@ -97,19 +83,6 @@ package enum ShareEntries {
     /// The digest under which the entry of a URL lies.
     package static func digest(of token: ShareToken) -> [UInt8] { ContentDigest.sha256(token.bytes) }
 
-    /// What everybody who has accepted may do, but for the owner. Public users have the public permission.
-    package static func acceptances(of content: ShareContent) -> [UserName: AcceptedPart] {
-        var parts: [UserName: AcceptedPart] = [:]
-        for participant in content.participants where participant.status == .accepted && participant.role != .owner {
-            guard let user = participant.user, parts[user] == nil else { continue }
-            parts[user] = AcceptedPart(
-                role: participant.role,
-                permission: participant.role == .publicUser ? content.publicPermission : participant.permission,
-                participant: participant.id)
-        }
-        return parts
-    }
-
     /// The entries of a share's URLs: its own and those of its participants.
     package static func urlEntries(of content: ShareContent, at place: SharePlace) -> [IndexEntry] {
         var entries = [urlEntry(content.token, nil, place)]
@@ -123,7 +96,7 @@ package enum ShareEntries {
 
     /// Every key outside the zone that exists because of a share.
     package static func keys(of content: ShareContent, at place: SharePlace) -> [[UInt8]] {
-        acceptances(of: content).keys.sorted().map { place.acceptanceKey(of: $0) }
+        content.accepted.keys.sorted().map { place.acceptanceKey(of: $0) }
             + urlEntries(of: content, at: place).map(\.key)
     }
 
@@ -139,16 +112,16 @@ package enum ShareEntries {
     ) throws -> ShareEntriesDifference {
         var difference = ShareEntriesDifference()
         appendURLs(from: old, to: new, at: place, &difference)
-        let before = old.map { acceptances(of: $0) } ?? [:]
-        let after = new.map { acceptances(of: $0) } ?? [:]
+        let before = old?.accepted ?? [:]
+        let after = new?.accepted ?? [:]
         for user in Set(before.keys).union(after.keys).sorted() where before[user] != after[user] {
             let key = place.acceptanceKey(of: user)
             var entry = after[user]?.entry(at: place, since: sequence, date: date)
             if let past = before[user] {
                 guard let kept = try stored(user) else { throw missing(key) }
-                let sees = after[user]?.seesShare ?? false
-                if past.seesShare, !sees { difference.ended.append(EndedAcceptance(user: user, began: kept.since)) }
-                if past.seesShare == sees { entry?.since = kept.since }
+                let (saw, sees) = (past.access.isAdmitted, after[user]?.access.isAdmitted ?? false)
+                if saw, !sees { difference.ended.append(EndedAcceptance(user: user, began: kept.since)) }
+                if saw == sees { entry?.since = kept.since }
                 entry?.date = kept.date
             }
             if let entry {

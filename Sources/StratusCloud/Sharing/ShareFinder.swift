@@ -4,7 +4,8 @@
 // URL takes the same way through the store, and where there is nothing, nothing is looked for all the same: the URL's
 // entry, the database, the zone, the share's record with its chunks. Four reads, none of them from a cache. Of the record
 // only who takes part is decoded before it is known what the caller is to the share, and for an outsider nothing else is.
-// What is left of a difference is the time in which the bytes of a share are read and those of nothing are not.
+// Where there is no share the same is done with nobody's (`NobodysShare`): decoded, compared, judged, and passed over. What
+// is left of a difference is that of one share and another, which have more people and more bytes or less.
 
 import FoundationEssentials
 import StratusLayout
@@ -57,16 +58,16 @@ struct ShareFinder {
         let place = entry.map { SharePlace($0) } ?? Self.nowhere
         let (identity, value) = try recordValue(at: place)
         // A zone of another identity is another zone: the share is gone with its own.
-        guard let token, let entry, identity == entry.zoneIdentity else { return nil }
-        guard !value.isEmpty else { throw Self.damaged(key) }
-        let bytes = try RecordChunks.join(value)
+        let isThere = token != nil && entry != nil && identity == entry?.zoneIdentity
+        let bytes = try isThere && !value.isEmpty ? RecordChunks.join(value) : NobodysShare.bytes
         guard try !RecordCodec.isTombstone(bytes.span) else { throw Self.damaged(key) }
         let probe = try RecordCodec.decode(place.share, bytes.span, fields: .only([ShareContent.fieldKey]))
-        guard let content = try probe.record.shareContent(), content.isReached(by: token, entry.participant) else {
-            throw Self.damaged(key)
-        }
+        guard let content = try probe.record.shareContent() else { throw Self.damaged(key) }
+        let isReached = content.isReached(by: token ?? content.token, isThere ? entry?.participant : nil)
         let guest = ShareGuest(account)
-        let verdict = JoinVerdict(content, guest: guest, oneTime: entry.participant)
+        let verdict = JoinVerdict(content, guest: guest, oneTime: isThere ? entry?.participant : nil)
+        guard isThere else { return nil }
+        guard isReached, !value.isEmpty else { throw Self.damaged(key) }
         let isSecret = verdict == .outsider && !content.allowsAccessRequests
         return FoundShare(
             place: place, stored: isSecret ? probe : try RecordCodec.decode(place.share, bytes.span), content: content,
@@ -115,6 +116,25 @@ struct ShareFinder {
             .corruption, "A share's URL leads to what is no share of it: verify the store, then restore a backup.",
             ["key": "\(KeyDescription(key))"])
     }
+}
+
+/// What is decoded and judged in place of a share that is not there: a small one, in which nobody takes part but an owner
+/// and two who are invited.
+private enum NobodysShare {
+    static let bytes: [UInt8] = {
+        let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 0), user: UserName("_nobody"))
+        let people = [ParticipantRole.owner, .privateUser, .privateUser].enumerated().map { number, role in
+            ShareParticipant(
+                id: ParticipantID("participant-\(number)"), role: role, permission: .readWrite,
+                status: role == .owner ? .accepted : .pending, invitation: role == .owner ? nil : .userRecord,
+                user: UserName("_nobody-\(number)"), added: stamp.date)
+        }
+        guard let token = ShareToken(bytes: [UInt8](repeating: 0, count: ShareToken.byteCount)) else { return [] }
+        let content = ShareContent(root: RecordName("nothing"), token: token, participants: people)
+        let record = Record(name: RecordName("nothing"), type: ShareContent.recordType).with(content)
+        let system = SystemFields(changeSequence: 1, tagSalt: 0, created: stamp, modified: stamp)
+        return (try? RecordCodec.encoded(StoredRecord(record: record, system: system))) ?? []
+    }()
 }
 
 extension SharePlace {

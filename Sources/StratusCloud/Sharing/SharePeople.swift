@@ -38,6 +38,15 @@ struct SharePeople {
         return account.standing != .suspended
     }
 
+    /// Whether somebody who waits to be let in has deleted their account: nobody can accept in their place, for user
+    /// records are never given again. Who has accepted leaves with their account (`ShareDeparture`).
+    func isGone(_ participant: ShareParticipant) -> Bool {
+        guard participant.status == .pending, let user = participant.user else { return false }
+        return accounts[user] == nil
+    }
+
+    func isGone(_ petitioner: SharePetitioner) -> Bool { accounts[petitioner.user] == nil }
+
     private mutating func note(_ handle: Handle, _ directory: AccountDirectory, _ reader: RecordReader) throws {
         guard let account = try directory.account(handle: handle, in: reader), account.standing != .suspended else {
             return

@@ -3,7 +3,7 @@
 // Owner and administrators who have accepted see everybody; others the owner, themselves and those who have accepted,
 // and nobody who asks or is blocked. How somebody was invited, and one-time URLs, are for owner and
 // administrators; everybody sees how they themselves were invited. The caller's own user name is the one that stands for
-// the caller, all others are shown as they are (D-02).
+// the caller, all others are shown as they are (D-02). Who waits to be let in and is gone is shown to nobody.
 
 import StratusModel
 
@@ -41,9 +41,10 @@ struct ShareView {
         ClientShare(
             root: content.root.map { RecordAddress(recordName: $0.text, zone: zone) }, url: url,
             publicPermission: content.publicPermission, allowsAccessRequests: content.allowsAccessRequests,
-            participants: shownParticipants.map { shown($0, people) },
+            participants: shownParticipants.filter { !people.isGone($0) }.map { shown($0, people) },
             ownerID: content.participants.first { $0.role == .owner }?.id.text ?? "", currentUserID: own?.text,
-            requesters: shownRequesters.map { shown($0, people) }, blocked: shownBlocked.map { shown($0, people) })
+            requesters: shownRequesters.filter { !people.isGone($0) }.map { shown($0, people) },
+            blocked: shownBlocked.map { shown($0, people) })
     }
 
     /// The owner as the viewer is told of them.

@@ -1,14 +1,12 @@
-// What a caller may do with the records of one zone, in one snapshot or transaction. Every path asks here: fetching,
-// saving, deleting, listing zones, copying assets.
+// What a caller may do with the records of one zone, in one snapshot or transaction: read, change, create and delete. Every
+// path asks here: fetching, saving, deleting, queries, feeds, listing zones, copying assets, explaining.
 //
 //   public database    what the container's schema grants                                     (GrantVerdict)
 //   own private one    everything
-//   another's zone     what the caller has accepted: the share of the record's nearest root, found by a walk up its
-//                      parents, or that of the whole zone. Nothing else counts: no reference field, no invitation.
+//   another's zone     what the caller has accepted of the share that decides about the record        (SharedAccess)
 //
-// A root's own parent is beyond the walk. A share's record is read by everybody who has accepted it, and written by
-// its administrators. Who may do nothing sees nothing: such a zone is answered as one that is not there, such a
-// record as one that is missing.
+// The nearest root is found by a walk up the record's parents; a root's own parent is beyond it. Who may do nothing
+// sees nothing: such a zone is answered as one that is not there, such a record as one that is missing.
 
 import FoundationEssentials
 import StratusLayout
@@ -48,11 +46,16 @@ struct ZoneAccess {
         return try service.acceptanceDirectory.isVisible(zone: identity, to: caller, in: reader)
     }
 
+    /// Whether the caller has accepted the share of this name, whatever it lets them do: they may leave it, also where
+    /// they see nothing of the zone (P-13).
+    func mayLeave(_ share: RecordName) throws -> Bool { try zone.isShared && access(to: share) != nil }
+
     /// What the caller may do with a record that is there.
     func permissions(for stored: StoredRecord) throws -> RecordPermissions {
         let record = stored.record
-        if zone.isShared { return try sharedPermissions(for: record) }
-        return try granted(record.type, isCreator: stored.system.created.user == caller)
+        guard zone.isShared else { return try granted(record.type, isCreator: stored.system.created.user == caller) }
+        if record.type == ShareContent.recordType { return try access(to: record.name)?.permissionsForShare ?? [] }
+        return try accessToShare(of: record)?.permissions ?? []
     }
 
     /// What the caller may do with the record of this name, nothing where there is none. Only in the public database is
@@ -63,27 +66,45 @@ struct ZoneAccess {
             return try zoneReader.record(name, fields: .none).map { try permissions(for: $0) } ?? []
         }
         guard zone.isShared else { return try zoneReader.node(name) == nil ? [] : .all }
-        switch try zoneReader.sharePlace(of: name) {
+        switch try zoneReader.coverage(of: name) {
         case .absent: return []
-        case .shared(let membership): return try permissions(admittedBy: membership.share)
-        case .unshared:
+        case .covered(let membership): return try access(toRecordsIn: membership.share)?.permissions ?? []
+        case .uncovered:
             // A share lies below no root, and nothing but a share can be accepted.
-            if let own = try acceptance(of: name) { return Self.permissionsForShare(own) }
-            return try permissions(admittedBy: ShareContent.zoneWideName)
+            if let own = try access(to: name) { return own.permissionsForShare }
+            return try access(toRecordsIn: nil)?.permissions ?? []
         }
     }
 
-    /// What the caller may do with records of a type that nobody has created yet. In another's zone it is where a record
-    /// will finally lie that decides (`mayWrite`), but nobody shares what is not theirs.
-    func permissions(toCreate type: RecordType) throws -> RecordPermissions {
-        guard zone.isShared else { return try granted(type, isCreator: false) }
-        return type == SchemaNames.shareType ? [] : .all
+    /// Whether the caller may delete a record that is there. Of another's share that is to leave it (P-13).
+    func mayDelete(_ stored: StoredRecord) throws -> Bool {
+        let record = stored.record
+        guard zone.isShared else { return try permissions(for: stored).contains(.write) }
+        if record.type == ShareContent.recordType { return try mayLeave(record.name) }
+        return try accessToShare(of: record)?.mayDelete(isRoot: record.share != nil) ?? false
     }
 
-    /// Whether the caller may write a record that lies in this share, or in none, after the request (P-11).
-    func mayWrite(in membership: ShareMembership?) throws -> Bool {
+    /// What the caller may do with records of a type that nobody has created yet. In another's zone it is where a record
+    /// will finally lie that decides (`mayPlace`), but nobody shares what is not theirs.
+    func permissions(toCreate type: RecordType) throws -> RecordPermissions {
+        guard zone.isShared else { return try granted(type, isCreator: false) }
+        return type == ShareContent.recordType ? [] : .all
+    }
+
+    /// Whether a record of the caller's may lie in this share, or in none, after the request (P-11).
+    func mayPlace(in membership: ShareMembership?) throws -> Bool {
         guard zone.isShared else { return true }
-        return try acceptance(of: membership?.share ?? ShareContent.zoneWideName)?.permission == .readWrite
+        return try access(toRecordsIn: membership?.share)?.mayPlace ?? false
+    }
+
+    /// Whether the caller may put a new record below one that is there.
+    func mayCreate(below stored: StoredRecord) throws -> Bool {
+        let record = stored.record
+        guard record.type != ShareContent.recordType else { return false }
+        guard zone.isShared else {
+            return try caller != nil && permissions(toCreate: record.type).contains(.create)
+        }
+        return try accessToShare(of: record)?.mayPlace ?? false
     }
 
     /// Whether the caller sees the record of this name, if there is one.
@@ -92,42 +113,27 @@ struct ZoneAccess {
         return try permissions(at: name).contains(.read)
     }
 
-    private func sharedPermissions(for record: Record) throws -> RecordPermissions {
-        if record.type == SchemaNames.shareType {
-            return try acceptance(of: record.name).map(Self.permissionsForShare) ?? []
-        }
-        let membership = try zoneReader?.shareMembership(of: record.name)
-        return try permissions(admittedBy: membership?.share ?? ShareContent.zoneWideName)
+    /// What the share that decides about a record lets the caller do.
+    private func accessToShare(of record: Record) throws -> SharedAccess? {
+        try access(toRecordsIn: zoneReader?.shareMembership(of: record.name)?.share)
     }
 
-    private func permissions(admittedBy share: RecordName) throws -> RecordPermissions {
-        switch try permission(of: share) {
-        case .readWrite?: .readWrite
-        case .readOnly?: .read
-        case ParticipantPermission.none?, nil: []
-        }
+    /// The same by the share of the nearest root, nil where there is none.
+    private func access(toRecordsIn nearest: RecordName?) throws -> SharedAccess? {
+        try access(to: SharedAccess.share(decidingFor: nearest))
     }
 
-    private static func permissionsForShare(_ own: AcceptanceEntry) -> RecordPermissions {
-        guard own.permission != .none else { return [] }
-        return own.role == .administrator ? .readWrite : .read
-    }
-
-    /// What the caller has accepted of a share. The latest entry is looked at where it lies, because copying it takes as
+    /// What the caller has accepted of a share. It is small, and remembered by itself: to copy a whole acceptance takes as
     /// long as all the rest of a question.
-    private func permission(of share: RecordName) throws -> ParticipantPermission? {
-        if let latest, latest.share == share { return latest.entry?.permission }
-        return try acceptance(of: share)?.permission
-    }
-
-    private func acceptance(of share: RecordName) throws -> AcceptanceEntry? {
+    private func access(to share: RecordName) throws -> SharedAccess? {
         guard let identity, let caller else { return nil }
-        if let latest, latest.share == share { return latest.entry }
+        if let latest, latest.share == share { return latest.access }
         let entry = try service.acceptanceDirectory.acceptance(
             AcceptanceKeyParts(user: caller, zone: identity, share: share), in: reader)
+        let access = entry.map { SharedAccess($0) }
         latest?.share = share
-        latest?.entry = entry
-        return entry
+        latest?.access = access
+        return access
     }
 
     private func granted(_ type: RecordType, isCreator: Bool) throws -> RecordPermissions {
@@ -140,5 +146,5 @@ struct ZoneAccess {
 /// What one caller has accepted of one share, and whether they have.
 private final class LatestAcceptance {
     var share: RecordName?
-    var entry: AcceptanceEntry?
+    var access: SharedAccess?
 }

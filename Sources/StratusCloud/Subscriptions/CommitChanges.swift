@@ -84,7 +84,8 @@ struct CommitChanges {
 
     /// The share in which a record lies that is there: that of its nearest root, or the whole zone's.
     private static func share(of name: RecordName, _ isZoneWide: Bool, in zone: ZoneReader) throws -> RecordName? {
-        try zone.shareMembership(of: name)?.share ?? (isZoneWide ? ShareContent.zoneWideName : nil)
+        let share = SharedAccess.share(decidingFor: try zone.shareMembership(of: name)?.share)
+        return share == ShareContent.zoneWideName && !isZoneWide ? nil : share
     }
 
     /// The records of one share that changed.
@@ -130,18 +131,5 @@ struct CommitChanges {
         let same = before.intersection(after)
         if !same.isEmpty { news.append(SharedNews(share: share, types: types, users: same.sorted())) }
         return news
-    }
-}
-
-extension ShareContent {
-    /// Who sees the share, its owner not among them: whoever has accepted it with any permission at all (P-09). Public
-    /// users have the public permission.
-    var viewers: Set<UserName> {
-        var viewers: Set<UserName> = []
-        for participant in participants where participant.status == .accepted && participant.role != .owner {
-            let permission = participant.role == .publicUser ? publicPermission : participant.permission
-            if let user = participant.user, permission != .none { viewers.insert(user) }
-        }
-        return viewers
     }
 }

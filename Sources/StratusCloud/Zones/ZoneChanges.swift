@@ -17,6 +17,8 @@ struct ZoneChanges {
     /// How many custom zones the database has, once it was counted.
     private var zoneCount: Int?
     private(set) var hasWritten = false
+    /// Shares of one deleted zone that an answer names.
+    static let endedShareLimit = 1_000
 
     init(service: CloudService, caller: Caller, user: UserName, database: DatabaseSelector) {
         self.service = service
@@ -37,8 +39,13 @@ struct ZoneChanges {
         var response = ModifyZonesResponse(saves: [], deletes: [])
         // Deletes first, so that a request at the limit can put one zone in the place of another.
         for (index, address) in request.deletes.enumerated() {
-            response.deletes.append(
-                try item(deleteFaults[index]) { changes in try changes.delete(address, in: transaction) })
+            let ended = try item(deleteFaults[index]) { changes in
+                let shares = try request.namesEndedShares ? changes.shares(of: address, in: transaction) : []
+                try changes.delete(address, in: transaction)
+                return shares
+            }
+            response.endedShares += (try? ended.get()) ?? []
+            response.deletes.append(ended.map { _ in })
         }
         for (index, zone) in request.saves.enumerated() {
             response.saves.append(
@@ -108,6 +115,20 @@ struct ZoneChanges {
         hasWritten = true
     }
 
+    /// The shares of a zone of the caller's, by name.
+    private func shares(of address: ZoneAddress, in transaction: RecordTransaction) throws -> [RecordAddress] {
+        let zone = try resolved(address)
+        guard !zone.isShared, let reader = try transaction.zone(zone.id) else { return [] }
+        var shares: [RecordAddress] = []
+        let range = reader.keys.types(of: ShareContent.recordType).keyRange
+        try reader.store.scan(range, .forward, limit: Self.endedShareLimit) { key, _ in
+            let name = try reader.keys.readTypeKey(key).name
+            shares.append(RecordAddress(recordName: name.text, zone: zone.address))
+            return .next
+        }
+        return shares
+    }
+
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
 
     private func customZoneCount(_ database: DatabaseID, in reader: RecordReader) throws -> Int {
@@ -163,22 +184,11 @@ struct ZoneLookUp {
 
     private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         guard let user else { return [] }
-        var found: [ZoneID: Set<UUID>] = [:]
-        try service.acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
-            guard acceptance.container == caller.container, acceptance.permission != .none else { return }
-            let database = DatabaseID(container: caller.container, owner: acceptance.owner, scope: .private)
-            found[ZoneID(database: database, name: acceptance.zone), default: []].insert(parts.zone)
-        }
-        var zones: [(ZoneAddress, Result<ClientZone, CloudError>)] = []
-        for (id, identities) in found {
-            // A zone that was deleted, or made anew under its name, is not the one that was shared.
-            guard let owner = id.database.owner, let listing = try reader.listing(of: id),
-                identities.contains(listing.entry.identity)
-            else { continue }
+        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, owner, listing in
             let address = ZoneAddress(zoneName: id.name.text, ownerName: owner.text)
             let zone = ResolvedZone(id: id, address: address, isShared: true)
             let shown = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
-            zones.append((address, .success(shown)))
+            return (address, Result<ClientZone, CloudError>.success(shown))
         }
         return zones.sorted { left, right in
             let (one, other) = (left.0, right.0)

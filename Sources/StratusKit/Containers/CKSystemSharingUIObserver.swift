@@ -32,8 +32,9 @@ public final class CKSystemSharingUIObserver: NSObject, Sendable {
         set { blocks.withLock { $0.saved = newValue } }
     }
 
-    /// Called when a share was deleted, or could not be: on the operation's queue, after its own block. A participant who
-    /// deletes it has left it.
+    /// Called when a share was deleted, or could not be: on the operation's queue, after its own block. A share is deleted
+    /// with its root, and with its zone too; of one zone the first thousand are told of, by their names. A participant who
+    /// deletes a share has left it.
     public var systemSharingUIDidStopSharingBlock:
         (@Sendable (_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {

@@ -4,6 +4,7 @@ public import Foundation
 public import Logging
 public import Metrics
 import StratusCloud
+import StratusModel
 
 extension Stratus {
     /// Whether record types and fields are learnt from what is saved, or must be known.
@@ -53,6 +54,9 @@ extension Stratus {
         /// Whether records can be shared. Where they cannot, saving and accepting shares fails with `permissionFailure`
         /// (P-19), as in an app without `CKSharingSupported`. Default: true.
         public var isSharingEnabled = true
+        /// The names of containers in which records cannot be shared although they can in others, as in one app without
+        /// `CKSharingSupported` among several (P-19). Default: none.
+        public var containersWithoutSharing: Set<String> = []
         /// Participants of one share, pending and public ones included, its owner not (L-12, X-10). Beyond it
         /// `tooManyParticipants`. Default: 100.
         public var shareParticipantCount = 100
@@ -129,6 +133,7 @@ extension Stratus {
             options.childSaveTouchesParent = childSaveTouchesParent
             options.queryDistanceUnitMetres = queryDistanceUnitMetres
             options.isSharingEnabled = isSharingEnabled
+            options.containersWithoutSharing = Set(containersWithoutSharing.map { ContainerName($0) })
             options.participantCount = shareParticipantCount
             options.shareURLBase = shareURLBase
             options.deviceCount = deviceCount

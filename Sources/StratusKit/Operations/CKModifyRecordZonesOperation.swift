@@ -70,7 +70,9 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
         let (zones, deletions) = (inputs.zonesToSave ?? [], inputs.zoneIDsToDelete ?? [])
-        let request = ModifyZonesRequest(saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address))
+        var report = ShareReport(context)
+        let request = ModifyZonesRequest(
+            saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address), namesEndedShares: report.isWanted)
         return ItemsJob(
             blocks.items, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
         ) { context in
@@ -81,7 +83,10 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
                 (zone.zoneID, context.clientResult(answer) { CKRecordZone($0) })
             }
             answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
+            report.note(ended: response.endedShares)
             return answers
+        } afterItems: {
+            report.tellOfEnded()
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successes, answers.deletedIDs, error)
         }

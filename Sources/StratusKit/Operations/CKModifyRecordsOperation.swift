@@ -212,8 +212,13 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         guard !records.isEmpty || !deletions.isEmpty else { return }
-        report.find(deletions, context)
-        let response = try context.server.modifyRecords(request(), as: context.caller, in: context.database)
+        let response: ModifyRecordsResponse
+        do {
+            response = try context.server.modifyRecords(request(), as: context.caller, in: context.database)
+        } catch {
+            report.look(at: deletions, context)
+            throw error
+        }
         answers.items = zip(zip(records, sent), response.saves).map { pair, result in
             let (record, sent) = pair
             let answer = result.map { saved in
@@ -225,6 +230,8 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         // The kept files go with the operation; what they held is on the server now.
         if hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
+        report.note(ended: response.endedShares)
+        report.look(at: answers.deletions.filter { $0.result.error != nil }.map(\.id), context)
     }
 
     func deliver() {

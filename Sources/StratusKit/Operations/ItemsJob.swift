@@ -22,19 +22,23 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     private let blocks: ItemBlocks<ID, Item>
     private let failure: String
     private let request: (RequestContext) throws -> Answers
+    private let afterItems: () -> Void
     private let oldResult: (Answers, CKError?) -> Void
     private var answers = Answers()
 
-    /// `itemCount` is 0 where the request asks for all. `request` makes it, if there is one to make; `oldResult` calls the
-    /// deprecated block that ends the operation, which is told `failure` where items have failed.
+    /// `itemCount` is 0 where the request asks for all. `request` makes it, if there is one to make; `afterItems` is called
+    /// when blocks have heard of all items; `oldResult` calls the deprecated block that ends the operation, which is told
+    /// `failure` where items have failed.
     init(
         _ blocks: ItemBlocks<ID, Item>, itemCount: Int, failure: String,
-        request: @escaping (RequestContext) throws -> Answers, oldResult: @escaping (Answers, CKError?) -> Void
+        request: @escaping (RequestContext) throws -> Answers, afterItems: @escaping () -> Void = {},
+        oldResult: @escaping (Answers, CKError?) -> Void
     ) {
         self.blocks = blocks
         self.itemCount = itemCount
         self.failure = failure
         self.request = request
+        self.afterItems = afterItems
         self.oldResult = oldResult
     }
 
@@ -43,6 +47,7 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     func deliver() {
         for (id, result) in answers.items { blocks.item?(id, result.mapError { $0 }) }
         for (id, result) in answers.deletions { blocks.deletion?(id, result.mapError { $0 }) }
+        afterItems()
     }
 
     func conclude(_ result: Result<Void, CKError>) {

@@ -1,4 +1,5 @@
-// Tells observers of the shares that an operation has saved and stopped.
+// Tells observers of the shares that an operation has saved and ended. Which shares deletions have ended, with their roots
+// and zones too, is in the server's answers; which of the records that could not be deleted are shares is looked up.
 
 import Foundation
 import StratusCloud
@@ -6,21 +7,28 @@ import StratusCloud
 /// What observers are told of one operation.
 struct ShareReport: Sendable {
     private let observers: [any ShareObserver]
-    /// The shares among the records that were deleted.
-    private var stoppedIDs: Set<CKRecordID> = []
+    private var endedIDs: [CKRecordID] = []
+    /// The shares that were to be deleted and are not.
+    private var remainingIDs: Set<CKRecordID> = []
 
     /// Observers of what the caller of an operation does, which are few: where there is none, nothing is looked up.
     init(_ context: RequestContext) {
         observers = context.session.shareObservers.observers(of: context.caller, in: context.session)
     }
 
-    /// Finds the shares among records that are to be deleted. Where that cannot be told, none of them is reported.
-    mutating func find(_ deletions: [CKRecordID], _ context: RequestContext) {
-        guard !observers.isEmpty, !deletions.isEmpty else { return }
-        let request = FetchRecordsRequest(addresses: deletions.map(\.address), desiredKeys: [])
+    /// Whether there is anybody to tell.
+    var isWanted: Bool { !observers.isEmpty }
+
+    /// Notes the shares that the server says have ended.
+    mutating func note(ended shares: [RecordAddress]) { endedIDs = shares.map { CKRecordID($0) } }
+
+    /// Finds the shares among records that could not be deleted. Where that cannot be told, none of them is reported.
+    mutating func look(at failures: [CKRecordID], _ context: RequestContext) {
+        guard isWanted, !failures.isEmpty else { return }
+        let request = FetchRecordsRequest(addresses: failures.map(\.address), desiredKeys: [], isUnasked: true)
         let found = try? context.server.fetchRecords(request, as: context.caller, in: context.database)
-        stoppedIDs = Set(
-            zip(deletions, found?.records ?? []).compactMap { id, result in
+        remainingIDs = Set(
+            zip(failures, found?.records ?? []).compactMap { id, result in
                 (try? result.get())?.type == CKRecord.SystemType.share ? id : nil
             })
     }
@@ -32,8 +40,16 @@ struct ShareReport: Sendable {
                 observer.shareWasSaved(item.id, item.result.map { _ in share }.mapError { $0 })
             }
         }
-        for (id, result) in answers.deletions where stoppedIDs.contains(id) {
+        tellOfEnded()
+        for (id, result) in answers.deletions where remainingIDs.contains(id) {
             for observer in observers { observer.shareWasStopped(id, result.mapError { $0 }) }
+        }
+    }
+
+    /// Tells of the shares that have ended.
+    func tellOfEnded() {
+        for id in endedIDs {
+            for observer in observers { observer.shareWasStopped(id, .success(())) }
         }
     }
 
@@ -42,7 +58,7 @@ struct ShareReport: Sendable {
         for record in records where record is CKShare {
             for observer in observers { observer.shareWasSaved(record.recordID, .failure(error)) }
         }
-        for id in stoppedIDs {
+        for id in remainingIDs {
             for observer in observers { observer.shareWasStopped(id, .failure(error)) }
         }
     }

@@ -48,7 +48,7 @@ package final class ZoneHistory {
         children = EndedTable(.children, seeksBeforeLoading: 16)
     }
 
-    /// The place of a record now, or nil when no live record has this name.
+    /// Where a record stands now, or nil when no live record has this name.
     package func node(_ name: RecordName) throws -> HierarchyNode? {
         if let known = nodes[name] { return known }
         let node = try zone.node(name)
@@ -57,7 +57,7 @@ package final class ZoneHistory {
     }
 
     /// Where a record stood; nil when it did not exist.
-    package func place(_ name: RecordName, at moment: UInt64) throws -> PastNode? {
+    package func node(_ name: RecordName, at moment: UInt64) throws -> PastNode? {
         guard let link = try link(name, at: moment) else { return nil }
         return PastNode(parent: link.name, share: try mark(name, at: moment))
     }

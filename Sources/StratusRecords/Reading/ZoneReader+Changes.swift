@@ -61,7 +61,7 @@ extension ZoneReader {
     /// Throws `expired` when the sequence is older than the purge horizon.
     package func pastNode(_ name: RecordName, asOf sequence: UInt64) throws -> PastNode? {
         try checkHorizon(sequence)
-        return try ZoneHistory(self, now: header().sequence).place(name, at: sequence)
+        return try ZoneHistory(self, now: header().sequence).node(name, at: sequence)
     }
 
     private func checkHorizon(_ sequence: UInt64) throws {

@@ -17,13 +17,13 @@ package struct ShareMembership: Hashable, Sendable {
     }
 }
 
-/// Where a record lies as sharing sees it.
-package enum SharePlacement: Hashable, Sendable {
+/// Which hierarchical share covers a record.
+package enum ShareCoverage: Hashable, Sendable {
     /// No live record has this name.
     case absent
-    /// The record is in no hierarchical share.
-    case unshared
-    case shared(ShareMembership)
+    /// None does.
+    case uncovered
+    case covered(ShareMembership)
 }
 
 /// A record in its parent's list.
@@ -56,23 +56,23 @@ extension ZoneReader {
     /// Throws `unknownRecord` when no live record has this name, `hierarchyTooDeep` past the depth limit, `corruption`
     /// when a parent on the way is missing.
     package func shareMembership(of name: RecordName) throws -> ShareMembership? {
-        switch try sharePlace(of: name) {
+        switch try coverage(of: name) {
         case .absent: throw RecordsError.unknownRecord(name, in: id)
-        case .unshared: nil
-        case .shared(let membership): membership
+        case .uncovered: nil
+        case .covered(let membership): membership
         }
     }
 
-    /// Where a record lies as sharing sees it, which may be nowhere. One walk, as `shareMembership`.
+    /// Which share covers a record, where there is one of this name. One walk, as `shareMembership`.
     ///
     /// Throws `hierarchyTooDeep` past the depth limit, `corruption` when a parent on the way is missing.
-    package func sharePlace(of name: RecordName) throws -> SharePlacement {
+    package func coverage(of name: RecordName) throws -> ShareCoverage {
         var current = name
         var level = 0
         if transaction == nil {
             switch cache.nearestShareRoot(zone: cacheZone, of: name, at: store.version, limit: limits.hierarchyDepth) {
-            case .found(let root, let share, _): return .shared(ShareMembership(root: root, share: share))
-            case .none: return .unshared
+            case .found(let root, let share, _): return .covered(ShareMembership(root: root, share: share))
+            case .none: return .uncovered
             case .unknown(let at, let levels):
                 current = at
                 level = levels
@@ -86,8 +86,8 @@ extension ZoneReader {
             } else {
                 node = try ancestorNode(current, below: name, level: level)
             }
-            if let share = node.share { return .shared(ShareMembership(root: current, share: share)) }
-            guard let parent = node.parent else { return .unshared }
+            if let share = node.share { return .covered(ShareMembership(root: current, share: share)) }
+            guard let parent = node.parent else { return .uncovered }
             current = parent
             level += 1
         }

@@ -13,17 +13,21 @@ package struct SharingGenerator {
     private let zones: [Int]
     /// Histories of zones that are shared whole, of records that are, and of both.
     private let zoneShareOdds: Int
+    /// Whether anybody asks for access, of which no feed tells.
+    private let asksForAccess: Bool
 
     /// The history of a seed.
     package static func history(seed: UInt64, stepCount: Int) -> SharingHistory {
-        var generator = SharingGenerator(seed: seed, zones: seed.isMultiple(of: 2) ? [0] : [0, 1])
+        var generator = SharingGenerator(
+            seed: seed, zones: seed.isMultiple(of: 2) ? [0] : [0, 1], asksForAccess: true)
         generator.begin()
         while generator.steps.count < stepCount { _ = generator.next() }
         return SharingHistory(steps: generator.steps)
     }
 
-    package init(seed: UInt64, zones: [Int]) {
+    package init(seed: UInt64, zones: [Int], asksForAccess: Bool = false) {
         random = SplitMix64(seed: seed)
+        self.asksForAccess = asksForAccess
         self.zones = zones
         zoneShareOdds = [0, 5, 10][Int(seed / 2 % 3)]
     }
@@ -63,21 +67,59 @@ package struct SharingGenerator {
         if oracle.zones[zone] == nil, !random.isOne(in: 4) { return .create(zone: zone) }
         let isBlind = random.isOne(in: 6)
         switch random.below(100) {
-        case 0..<24: return save(zone, isBlind)
-        case 24..<31:
-            return delete(zone, isBlind)
-        case 31..<42: return share(zone, isBlind)
-        case 42..<56:
+        case 0..<20: return save(zone, isBlind)
+        case 20..<26: return delete(zone, isBlind)
+        case 26..<37: return share(zone, isBlind)
+        case 37..<49:
             let permission = random.element(of: [Permission.readWrite, .readWrite, .readOnly, .readOnly, .none])
             return .invite(
                 user: keeper(zone, isBlind), zone: zone, share: shareName(zone, isBlind), other: other(zone),
                 permission, random.isOne(in: 4) ? .administrator : .privateUser)
-        case 56..<72:
+        case 49..<62:
             let share = shareName(zone, isBlind)
             return .accept(user: invited(share, zone, isBlind), zone: zone, share: share)
-        case 72..<77: return .delete(user: user(zone, isBlind), zone: zone, name: shareName(zone, isBlind))
+        case 62..<67: return .delete(user: user(zone, isBlind), zone: zone, name: shareName(zone, isBlind))
+        case 67..<83: return .join(joiningStep(zone, isBlind))
         default: return rarerStep(zone, isBlind)
         }
+    }
+
+    /// Requests for access, and other ways in than an invitation by e-mail.
+    private mutating func joiningStep(_ zone: Int, _ isBlind: Bool) -> JoiningStep {
+        let share = shareName(zone, isBlind)
+        let content = oracle.zones[zone]?.shares[share]
+        let permission = random.element(of: [Permission.readWrite, .readOnly, .none])
+        let keeper = keeper(zone, isBlind)
+        func step(_ user: Int, _ deed: JoiningStep.Deed) -> JoiningStep {
+            JoiningStep(user: user, zone: zone, share: share, deed)
+        }
+        // Few shares take requests by themselves.
+        if content?.allowsRequests == false, random.isOne(in: 3) { return step(keeper, .allowRequests(true)) }
+        let asking = chosen(content?.requesters) ?? other(zone)
+        switch random.below(16) {
+        case 0: return step(keeper, .allowRequests(random.isOne(in: 2)))
+        case 1..<4 where asksForAccess: return step(random.below(SharingHistory.userCount), .ask)
+        case 4, 5: return step(keeper, .approve(asking, permission))
+        case 6: return step(keeper, .deny(asking))
+        case 7, 8: return step(keeper, .block(asking))
+        case 9: return step(keeper, .unblock(chosen(content?.blocked) ?? other(zone)))
+        case 10, 11: return step(keeper, .inviteByRecord(other(zone), permission))
+        case 1..<4, 12: return step(keeper, .inviteOnce(url: steps.count, permission))
+        case 13, 14: return step(random.below(SharingHistory.userCount), .acceptOnce(url: oneTimeURL(share)))
+        default: return step(keeper, .revoke(url: oneTimeURL(share)))
+        }
+    }
+
+    private mutating func chosen(_ people: [Int]?) -> Int? {
+        guard let people, !people.isEmpty else { return nil }
+        return random.element(of: people)
+    }
+
+    /// A one-time URL of a share, if there is one.
+    private mutating func oneTimeURL(_ share: String) -> Int {
+        let own = oracle.oneTimeURLs.filter { $0.value == share }.keys.sorted()
+        let all = own.isEmpty ? oracle.oneTimeURLs.keys.sorted() : own
+        return all.isEmpty ? steps.count : random.element(of: all)
     }
 
     private mutating func rarerStep(_ zone: Int, _ isBlind: Bool) -> SharingStep {
@@ -180,6 +222,7 @@ extension SharingStep {
         case .invite(let user, _, _, let other, _, _), .remove(let user, _, _, let other),
             .permit(let user, _, _, let other, _):
             user == other
+        case .join(let step): step.user == step.other
         default: false
         }
     }

@@ -12,6 +12,8 @@
 //     0 publish A s4 nothing
 //     1 rename A s4 9
 //     2 accept A s4
+//
+// Beside those of `JoiningStep`.
 
 package import StratusKit
 
@@ -54,6 +56,7 @@ extension SharingStep: CustomStringConvertible {
         case .rename(let user, let zone, let share, let title):
             return "\(user) rename \(zoneName(zone)) \(share) \(title)"
         case .accept(let user, let zone, let share): return "\(user) accept \(zoneName(zone)) \(share)"
+        case .join(let step): return step.description
         }
     }
 }
@@ -73,7 +76,7 @@ extension SharingHistory: CustomStringConvertible {
 }
 
 /// The words of one line, from left to right.
-private struct StepWords {
+struct StepWords {
     let line: Substring
     private var words: ArraySlice<Substring>
 
@@ -125,6 +128,7 @@ private struct StepWords {
         default: break
         }
         let share = try word()
+        if let deed = try joiningDeed(verb) { return .join(JoiningStep(user: user, zone: zone, share: share, deed)) }
         switch verb {
         case "invite":
             let other = try self.user()
@@ -145,21 +149,21 @@ private struct StepWords {
         if !words.isEmpty { throw error("there are words too many") }
     }
 
-    private func error(_ message: String) -> SharingTextError {
+    func error(_ message: String) -> SharingTextError {
         SharingTextError(description: "\(message): \(line)")
     }
 
-    private mutating func word() throws -> String {
+    mutating func word() throws -> String {
         guard let word = words.popFirst() else { throw error("a word is missing") }
         return String(word)
     }
 
-    private mutating func number() throws -> Int {
+    mutating func number() throws -> Int {
         guard let number = Int(try word()) else { throw error("a number is missing") }
         return number
     }
 
-    private mutating func user() throws -> Int {
+    mutating func user() throws -> Int {
         let user = try number()
         guard (0..<SharingHistory.userCount).contains(user) else { throw error("there is no such person") }
         return user
@@ -170,7 +174,7 @@ private struct StepWords {
         return zone
     }
 
-    private mutating func permission() throws -> Permission {
+    mutating func permission() throws -> Permission {
         let word = try word()
         guard let permission = [Permission.none, .readOnly, .readWrite].first(where: { $0.words == word }) else {
             throw error("a permission is missing")

@@ -36,6 +36,7 @@ package enum SharingStep: Hashable, Sendable {
     case rename(user: Int, zone: Int, share: String, title: Int)
     /// By the URL that the share had last, whatever it leads to now.
     case accept(user: Int, zone: Int, share: String)
+    case join(JoiningStep)
     case suspend(user: Int)
     case restore(user: Int)
 }
@@ -76,6 +77,7 @@ extension SharingStep {
             .remove(_, let zone, _, _), .permit(_, let zone, _, _, _), .publish(_, let zone, _, _),
             .rename(_, let zone, _, _), .accept(_, let zone, _):
             zone
+        case .join(let step): step.zone
         }
     }
 }

@@ -28,6 +28,7 @@ extension SharingOracle {
             return .done
         // Nobody has heard of such a URL yet, so nobody asks.
         case .accept(_, let zone, let share) where urls[zone]?[share] == nil: return .done
+        case .join(let step) where !isKnown(step): return .done
         default: break
         }
         if let user = step.user, suspended.contains(user), fault != .suspendedSees {
@@ -37,7 +38,17 @@ extension SharingOracle {
         case .save(let user, let zone, let name, let above, let value):
             return save(name, above, value, by: user, zone)
         case .delete(let user, let zone, let name): return delete(name, by: user, zone)
+        case .join(let step): return apply(step)
         default: return applyToShare(step)
+        }
+    }
+
+    /// Whether somebody has heard of the URL that a step needs.
+    private func isKnown(_ step: JoiningStep) -> Bool {
+        switch step.deed {
+        case .ask: urls[step.zone]?[step.share] != nil
+        case .acceptOnce(let url), .revoke(let url): oneTimeURLs[url] != nil
+        default: true
         }
     }
 
@@ -110,6 +121,12 @@ extension SharingOracle {
     // MARK: Deleting
 
     private mutating func delete(_ name: String, by user: Int, _ zone: Int) -> Answers {
+        // Whoever has accepted may leave, whatever they see (P-13).
+        if let content = zones[zone], content.shares[name]?.member(user)?.hasAccepted == true,
+            fault != .nobodyLeavesNothing
+        {
+            return end(name, by: user, zone, content)
+        }
         guard var content = sees(user, zone) else { return .refused(.zoneNotFound) }
         if content.shares[name] != nil { return end(name, by: user, zone, content) }
         guard content.records[name] != nil, reads(user, name, zone, content) else {
@@ -136,7 +153,7 @@ extension SharingOracle {
         var content = content
         if owns(user, zone) || fault == .leavingEndsAll {
             if fault != .stoppingEndsNothing { content.shares[name] = nil }
-        } else if permission(of: user, in: name, content) != .none {
+        } else if content.shares[name]?.member(user)?.hasAccepted == true {
             content.shares[name]?.members.removeAll { $0.user == user }
         }
         zones[zone] = content
@@ -153,6 +170,7 @@ extension SharingStep {
             .invite(let user, _, _, _, _, _), .remove(let user, _, _, _), .permit(let user, _, _, _, _),
             .publish(let user, _, _, _), .rename(let user, _, _, _), .accept(let user, _, _):
             user
+        case .join(let step): step.user
         }
     }
 }

@@ -80,9 +80,9 @@ extension SharingOracle {
 
     /// Somebody fetches a share, changes it as `change` says and saves it. With `other` the change is one of their entry,
     /// and there is none to make where who changes does not see them in the share.
-    private mutating func edit(
+    package mutating func edit(
         _ share: String, about other: Int?, by user: Int, _ zone: Int,
-        _ change: (SharingOracle, inout OracleShare) -> Answers
+        _ change: (SharingOracle, inout OracleShare) -> Answers = { _, _ in .done }
     ) -> Answers {
         guard let content = sees(user, zone) else { return .refused(.zoneNotFound) }
         guard var changed = content.shares[share], seesShare(user, share, zone, content) else {
@@ -101,15 +101,26 @@ extension SharingOracle {
         return answers
     }
 
-    private mutating func invite(
-        _ other: Int, to share: String, _ permission: Permission, _ role: Role, by user: Int, _ zone: Int
+    package mutating func invite(
+        _ other: Int, to share: String, _ permission: Permission, _ role: Role, _ way: OracleWay = .email,
+        by user: Int, _ zone: Int
     ) -> Answers {
-        edit(share, about: nil, by: user, zone) { _, content in
+        edit(share, about: nil, by: user, zone) { oracle, content in
             guard content.publicPermission == .none else { return .refused(.invalidArguments) }
-            if content.member(other) == nil {
-                content.members.append(OracleMember(user: other, role: role, permission: permission))
+            guard let present = content.member(other) else {
+                // P-20: who is blocked is unblocked first.
+                guard !content.blocked.contains(other) else { return .refused(.invalidArguments) }
+                content.members.append(
+                    OracleMember(
+                        user: other, role: role, permission: permission, way: way,
+                        isApproved: content.requesters.contains(other)))
+                if oracle.fault != .invitedGoOnAsking { content.requesters.removeAll { $0 == other } }
+                return .done
             }
-            // C-16: somebody who is there is changed.
+            // C-16: somebody who is there is changed. P-17: not by another address; but of whoever has accepted the user
+            // record is known, and they are the same by it.
+            let isKnown = way == present.way || way == .userRecord && present.hasAccepted
+            guard isKnown || oracle.fault == .twoWaysIn else { return .refused(.participantAlreadyInvited) }
             content.change(other) { member in
                 member.role = role
                 member.permission = permission
@@ -138,24 +149,34 @@ extension SharingOracle {
     // MARK: Joining
 
     private mutating func accept(_ share: String, by user: Int, _ zone: Int) -> Answers {
-        guard let url = urls[zone]?[share], let content = zones[zone], content.birth == url.zoneBirth,
-            let name = content.shares.first(where: { $0.value.root == url.root })?.key,
-            url.root.map({ content.records[$0]?.birth == url.rootBirth }) ?? true,
-            var joined = content.shares[name]
-        else { return .refused(.unknownItem) }
+        guard let name = target(of: share, zone), var joined = zones[zone]?.shares[name] else {
+            return .refused(.unknownItem)
+        }
         if owns(user, zone) { return .done }
         if let member = joined.member(user) {
             if member.hasAccepted, fault == .acceptingTwiceFails { return .refused(.participantAlreadyInvited) }
             joined.change(user) { $0.hasAccepted = true }
+        } else if joined.blocked.contains(user), fault != .blockedMayJoin {
+            //
+            return outsiderAnswer(joined)
         } else if joined.publicPermission != .none || fault == .strangersJoin {
             // P-05.
             joined.members.append(
                 OracleMember(
-                    user: user, role: .publicUser, permission: joined.publicPermission, hasAccepted: true))
+                    user: user, role: .publicUser, permission: joined.publicPermission, way: .open, hasAccepted: true))
         } else {
-            return .refused(.unknownItem)
+            return outsiderAnswer(joined)
         }
+        joined.requesters.removeAll { $0 == user }
         zones[zone]?.shares[name] = joined
         return .done
+    }
+
+    /// The share to which the URL that a share had last leads now.
+    package func target(of share: String, _ zone: Int) -> String? {
+        guard let url = urls[zone]?[share], let content = zones[zone], content.birth == url.zoneBirth,
+            url.root.map({ content.records[$0]?.birth == url.rootBirth }) ?? true
+        else { return nil }
+        return content.shares.first { $0.value.root == url.root }?.key
     }
 }

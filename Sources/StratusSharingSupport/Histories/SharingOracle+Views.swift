@@ -10,10 +10,15 @@ extension SharingOracle {
 
     /// X-15: owner and administrators see everybody, others those who have accepted.
     package func visibleMembers(of share: OracleShare, to user: Int, _ zone: Int) -> [OracleMember] {
-        let isKeeper = owns(user, zone) || share.member(user)?.role == .administrator
+        let isKeeper = isKeeper(user, share, zone)
         return share.members.filter {
             isKeeper || $0.hasAccepted || $0.user == user || fault == .everybodySeesPending
         }
+    }
+
+    /// Whether somebody decides about a share: its owner, and its administrators (P-14).
+    package func isKeeper(_ user: Int, _ share: OracleShare, _ zone: Int) -> Bool {
+        owns(user, zone) || share.member(user)?.role == .administrator
     }
 
     /// The zones of somebody's shared database, one shared as a whole with a star; or an error.
@@ -46,13 +51,17 @@ extension SharingOracle {
         let members = visibleMembers(of: share, to: user, zone).map { member in
             RecordView.text(
                 user: member.user, role: member.role, permission: member.permission, hasAccepted: member.hasAccepted,
-                isSelf: member.user == user)
+                isSelf: member.user == user, isApproved: member.isApproved)
         }
         let owner = RecordView.text(
             user: SharingHistory.owners[zone], role: .owner, permission: .readWrite, hasAccepted: true,
             isSelf: owns(user, zone))
+        // X-15.
+        let isTold = isKeeper(user, share, zone) || fault == .requestersAreSeen
         return RecordView.text(
-            publicPermission: share.publicPermission, title: share.title, participants: members + [owner])
+            publicPermission: share.publicPermission, title: share.title, participants: members + [owner],
+            allowsRequests: share.allowsRequests, requesters: isTold ? share.requesters : [],
+            blocked: isTold ? share.blocked : [])
     }
 }
 
@@ -62,12 +71,22 @@ package enum RecordView {
         "value \(value) under \(parent ?? "-")" + (share.map { " shared as \($0)" } ?? "")
     }
 
-    package static func text(publicPermission: Permission, title: Int?, participants: [String]) -> String {
-        "public \(publicPermission.words), title \(title.map { "\($0)" } ?? "-"): "
-            + participants.sorted().joined(separator: ", ")
+    package static func text(
+        publicPermission: Permission, title: Int?, participants: [String], allowsRequests: Bool, requesters: [Int],
+        blocked: [Int]
+    ) -> String {
+        var text = "public \(publicPermission.words), title \(title.map { "\($0)" } ?? "-"): "
+        text += participants.sorted().joined(separator: ", ")
+        if allowsRequests { text += "; takes requests" }
+        if !requesters.isEmpty { text += "; asked for by \(requesters.sorted())" }
+        if !blocked.isEmpty { text += "; blocked \(blocked.sorted())" }
+        return text
     }
 
-    package static func text(user: Int, role: Role, permission: Permission, hasAccepted: Bool, isSelf: Bool) -> String {
-        "\(user) \(role.rawValue) \(permission.words) \(hasAccepted ? "accepted" : "pending")\(isSelf ? " (self)" : "")"
+    package static func text(
+        user: Int?, role: Role, permission: Permission, hasAccepted: Bool, isSelf: Bool, isApproved: Bool = false
+    ) -> String {
+        "\(user.map { "\($0)" } ?? "somebody") \(role.rawValue) \(permission.words) "
+            + "\(hasAccepted ? "accepted" : "pending")\(isApproved ? " approved" : "")\(isSelf ? " (self)" : "")"
     }
 }

@@ -10,14 +10,30 @@ package enum SharingFault: String, CaseIterable, Sendable {
     case removedStays, stoppingEndsNothing, rootKeepsShare, pendingOutlastsPublishing, publicPermissionIsKept
     case unpublishingKeepsAll, publishedStayPrivate, strangersJoin, suspendedSees, urlOfShare, rootParentIsSeen
     case everybodySeesPending, movedOutStays, zoneOutlivesLastShare, acceptingTwiceFails, unseenDeletionFails
+    case uninvitedMayAsk, blockedMayAsk, blockedMayJoin, deniedGoOnAsking, blockedForEver, requestersAreSeen
+    case invitedGoOnAsking, outsidersLearnNothing, oneTimeForMany, oneTimeBesideInvitation, twoWaysIn
+    case nobodyLeavesNothing
+}
+
+/// How somebody came into a share.
+package enum OracleWay: Hashable, Sendable {
+    case email
+    case userRecord
+    case oneTime(Int)
+    /// By the URL of a public share.
+    case open
 }
 
 /// Somebody in a share.
 package struct OracleMember: Hashable, Sendable {
-    package var user: Int
+    /// Nil for whoever uses a one-time URL first.
+    package var user: Int?
     package var role: Role
     package var permission: Permission
+    package var way = OracleWay.email
     package var hasAccepted = false
+    /// Whether they had asked for access.
+    package var isApproved = false
 }
 
 /// A share, of a record or of the whole zone.
@@ -28,6 +44,9 @@ package struct OracleShare: Hashable, Sendable {
     package var title: Int?
     /// All but the owner.
     package var members: [OracleMember] = []
+    package var allowsRequests = false
+    package var requesters: [Int] = []
+    package var blocked: [Int] = []
 
     package func member(_ user: Int) -> OracleMember? { members.first { $0.user == user } }
 
@@ -67,6 +86,8 @@ package struct SharingOracle: Sendable {
     package var suspended: Set<Int> = []
     /// The URL that a share had last, by zone and name.
     package var urls: [Int: [String: OracleURL]] = [:]
+    /// The share of every one-time URL that anybody has heard of.
+    package var oneTimeURLs: [Int: String] = [:]
     private var births = 0
 
     package init(fault: SharingFault? = nil) { self.fault = fault }

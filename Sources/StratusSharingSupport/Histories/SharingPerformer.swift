@@ -9,6 +9,8 @@ package struct SharingPerformer {
     package let town: Town
     /// The URL that a share had last, by zone and name, as its owner knows it.
     private var lastURLs: [String: URL] = [:]
+    /// The participants of one-time URLs, with their URLs.
+    private var oneTime: [Int: (participant: CKShare.Participant.ID, url: URL)] = [:]
 
     package init(in directory: URL? = nil, change: (inout Stratus.Options) -> Void = { _ in }) throws {
         town = try Town((0..<SharingHistory.userCount).map { "user\($0)" }, in: directory, change: change)
@@ -22,7 +24,7 @@ package struct SharingPerformer {
     package mutating func learn(_ url: URL, of share: String, _ zone: Int) { lastURLs["\(zone)/\(share)"] = url }
 
     /// How the step ends.
-    package func carryOut(_ step: SharingStep) async -> Outcome {
+    package mutating func carryOut(_ step: SharingStep) async -> Outcome {
         switch step {
         case .create(let zone): return await keeper(zone).make(place(zone))
         case .drop(let zone): return await keeper(zone).drop(place(zone))
@@ -40,6 +42,7 @@ package struct SharingPerformer {
         case .accept(let user, let zone, let share):
             guard let url = lastURLs["\(zone)/\(share)"] else { return .done }
             return await town.people[user].accept(url)
+        case .join(let step): return await carryOut(step)
         default: return await edit(step)
         }
     }
@@ -60,6 +63,37 @@ package struct SharingPerformer {
         case .rename(let user, let zone, let share, let title):
             return await town.people[user].rename(share, "\(title)", in: place(zone))
         default: return .strange("the step is carried out nowhere")
+        }
+    }
+
+    private mutating func carryOut(_ step: JoiningStep) async -> Outcome {
+        let (person, share, place) = (town.people[step.user], step.share, place(step.zone))
+        switch step.deed {
+        case .allowRequests(let isOn):
+            return await person.edit(share, in: place) { $0.allowsAccessRequests = isOn }
+        case .ask:
+            guard let url = lastURLs["\(step.zone)/\(share)"] else { return .done }
+            return await person.requestAccess(url)
+        case .approve(let other, let permission):
+            return await person.approve(town.people[other], for: share, permission: permission, in: place)
+        case .deny(let other):
+            return await person.answer(town.people[other], of: share, in: place) { $0.denyRequesters([$1]) }
+        case .block(let other):
+            return await person.answer(town.people[other], of: share, in: place) { $0.blockRequesters([$1]) }
+        case .unblock(let other): return await person.unblock(town.people[other], from: share, in: place)
+        case .inviteByRecord(let other, let permission):
+            return await person.inviteByRecord(town.people[other], to: share, permission: permission, in: place)
+        case .inviteOnce(let number, let permission):
+            do {
+                oneTime[number] = try await person.inviteOnce(to: share, permission: permission, in: place)
+                return .done
+            } catch { return Outcome(error) }
+        case .acceptOnce(let number):
+            guard let url = oneTime[number]?.url else { return .done }
+            return await person.accept(url)
+        case .revoke(let number):
+            guard let id = oneTime[number]?.participant else { return .done }
+            return await person.remove(participant: id, from: share, in: place)
         }
     }
 
@@ -93,13 +127,18 @@ extension Town {
         let participants = share.participants.map { participant in
             let number = people.firstIndex { people[user].isIdentity(participant.userIdentity, of: $0) }
             return RecordView.text(
-                user: number ?? -1, role: participant.role, permission: participant.permission,
+                user: number, role: participant.role, permission: participant.permission,
                 hasAccepted: participant.acceptanceStatus == .accepted,
-                isSelf: participant.participantID == share.currentUserParticipant?.participantID)
+                isSelf: participant.participantID == share.currentUserParticipant?.participantID,
+                isApproved: participant.isApprovedRequester)
         }
+        func numbers(_ isPerson: (Person) -> Bool) -> [Int] { people.indices.filter { isPerson(people[$0]) } }
         let title = share[CKShare.SystemFieldKey.title] as? String
         return RecordView.text(
-            publicPermission: share.publicPermission, title: title.flatMap { Int($0) }, participants: participants)
+            publicPermission: share.publicPermission, title: title.flatMap { Int($0) }, participants: participants,
+            allowsRequests: share.allowsAccessRequests,
+            requesters: numbers { people[user].request(of: $0, in: share) != nil },
+            blocked: numbers { people[user].block(of: $0, in: share) != nil })
     }
 
     /// Closes the store, on a thread that may wait.

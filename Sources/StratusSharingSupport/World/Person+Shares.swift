@@ -105,6 +105,86 @@ extension Person {
     }
 }
 
+// MARK: Other ways in
+
+extension Person {
+    /// Invites somebody by their user record.
+    package func inviteByRecord(
+        _ other: Person, to name: String, permission: CKShare.ParticipantPermission, in place: Place
+    ) async -> Outcome {
+        await edit(name, in: place) { share in
+            let id = CKRecord.ID(recordName: other.userName)
+            let participant = try await container.shareParticipant(forUserRecordID: id)
+            participant.permission = permission
+            share.addParticipant(participant)
+        }
+    }
+
+    /// Invites whoever uses a URL first; tells which one.
+    package func inviteOnce(
+        to name: String, permission: CKShare.ParticipantPermission, in place: Place
+    ) async throws -> (participant: CKShare.Participant.ID, url: URL) {
+        let share = try await shareRecord(name, in: place)
+        let participant = CKShare.Participant.oneTimeURLParticipant()
+        participant.permission = permission
+        share.addParticipant(participant)
+        _ = try await database(place).save(share)
+        guard let url = share.oneTimeURL(for: participant.participantID) else {
+            throw TownError(description: "the saved share \(name) has no one-time URL")
+        }
+        return (participant.participantID, url)
+    }
+
+    /// Takes a participant out of a share; nothing is saved where this person does not see them in it.
+    package func remove(
+        participant id: CKShare.Participant.ID, from name: String, in place: Place
+    ) async -> Outcome {
+        await Outcome.of {
+            let share = try await shareRecord(name, in: place)
+            guard let participant = share.participants.first(where: { $0.participantID == id }) else { return }
+            share.removeParticipant(participant)
+            _ = try await database(place).save(share)
+        }
+    }
+
+    /// Answers somebody's request for access; nothing is saved where this person sees none.
+    package func answer(
+        _ other: Person, of name: String, in place: Place,
+        _ answer: (CKShare, CKShare.AccessRequester) async throws -> Void
+    ) async -> Outcome {
+        await Outcome.of {
+            let share = try await shareRecord(name, in: place)
+            guard let request = request(of: other, in: share) else { return }
+            try await answer(share, request)
+            _ = try await database(place).save(share)
+        }
+    }
+
+    /// Invites somebody who asks for access by what the request says of them (P-20).
+    package func approve(
+        _ other: Person, for name: String, permission: CKShare.ParticipantPermission, in place: Place
+    ) async -> Outcome {
+        await answer(other, of: name, in: place) { share, request in
+            guard let email = request.participantLookupInfo.emailAddress else {
+                throw TownError(description: "the request of \(other) says no address")
+            }
+            let participant = try await container.shareParticipant(forEmailAddress: email)
+            participant.permission = permission
+            share.addParticipant(participant)
+        }
+    }
+
+    /// Lets somebody ask again; nothing is saved where this person does not see that they are blocked.
+    package func unblock(_ other: Person, from name: String, in place: Place) async -> Outcome {
+        await Outcome.of {
+            let share = try await shareRecord(name, in: place)
+            guard let block = block(of: other, in: share) else { return }
+            share.unblockIdentities([block])
+            _ = try await database(place).save(share)
+        }
+    }
+}
+
 extension Person {
     /// The entry of somebody, as this person sees it, who has fetched the share.
     package func entry(of other: Person, in share: CKShare) -> CKShare.Participant? {

@@ -17,18 +17,18 @@ extension Demonstration {
         let guest = try session.guest(externalID: Self.guestID, email: Self.guestEmail)
         let root = recordID(stage.shared.name)
         try heading("share \(shown(stage.shared.name.text)) with a second person")
-        try explain(stage, guest, mayRead: false)
+        try explain(stage.shared.deepest, guest, mayRead: false)
 
         let share = try step("invite somebody", { _ in 1 }) {
             try owner.invite(email: Self.guestEmail, to: root, permission: .readWrite)
         }
         try console.line("\(Self.guestEmail) is invited, and may read and write; the share's URL is not shown")
-        try explain(stage, guest, mayRead: false)
+        try explain(stage.shared.deepest, guest, mayRead: false)
         guard let url = share.url else { throw unexpected("the share has no URL") }
 
         try step("accept by the URL", { _ in 1 }) { _ = try session.open(url, as: guest) }
         try console.line("the guest has accepted")
-        try explain(stage, guest, mayRead: true)
+        try explain(stage.shared.deepest, guest, mayRead: true)
 
         let seen = try look(at: stage, guest)
         try edit(seen.file, stage, guest)
@@ -39,7 +39,7 @@ extension Demonstration {
         }
         try expectNothingSeen(seen.file, guest)
         try console.line("the guest is removed: the zone and its records have vanished from the shared database")
-        try explain(stage, guest, mayRead: false)
+        try explain(stage.shared.deepest, guest, mayRead: false)
     }
 
     /// What the guest finds in the shared database.
@@ -50,12 +50,39 @@ extension Demonstration {
         guard zones.count == 1, let sharedZone = zones.first, sharedZone.zoneName == zone.name.text else {
             throw unexpected("the shared database lists \(zones.count) zones")
         }
+        try list(CKRecord.ID(recordName: stage.shared.name.text, zoneID: sharedZone), stage, guest)
         let file = CKRecord.ID(recordName: stage.shared.deepest.text, zoneID: sharedZone)
         let record = try step("fetch a shared file", { _ in 1 }) { try guest.client.sharedRecord(file) }
-        try console.line("the guest sees the zone \(shown(sharedZone.zoneName)) of another, and in it:")
+        try console.line("and far below, as one record by its name:")
+        try show(record)
+        return (sharedZone, file)
+    }
+
+    /// What lies right in the shared folder, by queries of the shared database: all of it, and nothing else.
+    private func list(_ folder: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
+        let types = TreeType.all.map(\.text).sorted()
+        let found = try step("list the shared folder", { $0.count }) {
+            try guest.client.sharedRecords(under: folder, types: types, limit: Self.listedCount)
+        }
+        let stored = try session.read(zone) { try $0.children(of: stage.shared.name).map(\.name.text) }
+        let names = Set(found.map(\.recordID.recordName))
+        let isAll = names.count == stored.count || names.count >= Self.listedCount
+        guard !names.isEmpty, isAll, names.isSubset(of: stored) else {
+            throw unexpected("the guest lists something else than the folder holds")
+        }
+        let label = shown(folder.zoneID.zoneName)
+        try console.line("the guest sees the zone \(label) of another, and in the shared folder:")
+        for record in found.prefix(Self.shownCount) { try show(record) }
+        if stored.count > Self.shownCount { try console.line("  … \(Quantities.count(stored.count)) in all") }
+    }
+
+    /// Records of a type that are asked for, and how many of all are shown.
+    private static let listedCount = 200
+    private static let shownCount = 5
+
+    private func show(_ record: CKRecord) throws {
         let label = record[TreeField.name.text] as? String ?? ""
         try console.line("  \(shown(record.recordID.recordName))  \(shown(label))")
-        return (sharedZone, file)
     }
 
     private func edit(_ file: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
@@ -89,6 +116,7 @@ extension Demonstration {
         }
         try console.line("outside, reading: \(shown(unseen.localizedDescription))")
         try console.line("outside, writing: \(shown(uncreated.localizedDescription))")
+        try explain(stage.base, guest, mayRead: false)
     }
 
     private func expectNothingSeen(_ file: CKRecord.ID, _ guest: StoreSession.Guest) throws {
@@ -97,10 +125,10 @@ extension Demonstration {
         guard refusal?.code == .zoneNotFound else { throw unexpected("a removed guest reads a record") }
     }
 
-    /// Why the guest may or may not read the deep file.
-    private func explain(_ stage: DemoStage, _ guest: StoreSession.Guest, mayRead: Bool) throws {
+    /// Why the guest may or may not read a record.
+    private func explain(_ record: RecordName, _ guest: StoreSession.Guest, mayRead: Bool) throws {
         let explanation = try session.service.explainAccess(
-            to: stage.shared.deepest, in: zone, for: UserName(guest.account.userRecordName))
+            to: record, in: zone, for: UserName(guest.account.userRecordName))
         for line in explanation.reasons { try console.line("  \(shown(line))") }
         try console.object(["explanation": .object(explanation.object)])
         guard explanation.verdict.mayRead == mayRead else {

@@ -1,5 +1,6 @@
 // Shares through CloudKit's face: what a person does with their own records and with those of others.
 
+import Foundation
 import StratusKit
 import StratusModel
 
@@ -96,6 +97,27 @@ struct ShareClient {
     func sharedRecord(_ id: CKRecord.ID) throws -> CKRecord {
         let database = container.sharedCloudDatabase
         return try Answer.wait { try await database.record(for: id) }
+    }
+
+    /// The records of these types right under one that others share with the person, at most `limit` of each type.
+    func sharedRecords(under parent: CKRecord.ID, types: [String], limit: Int) throws -> [CKRecord] {
+        let database = container.sharedCloudDatabase
+        return try Answer.wait {
+            var records: [CKRecord] = []
+            for type in types {
+                let reference = CKRecord.Reference(recordID: parent, action: .none)
+                let query = CKQuery(recordType: type, predicate: NSPredicate(format: "parent == %@", reference))
+                do {
+                    let page = try await database.records(
+                        matching: query, inZoneWith: parent.zoneID, resultsLimit: limit)
+                    for (_, result) in page.matchResults { records.append(try result.get()) }
+                } catch let error as CKError {
+                    // Nobody has saved a record of the type yet (Q-11).
+                    guard error.code == .unknownItem else { throw error }
+                }
+            }
+            return records
+        }
     }
 
     /// Sets a field of a record that others share with the person.

@@ -124,7 +124,7 @@ extension ZoneReader {
     /// Visits every share of the zone in the byte order of their names.
     func visitShares(_ visit: (RecordName, ShareContent) throws -> Void) throws {
         var names: [RecordName] = []
-        try store.scan(keys.types(of: "cloudkit.share").keyRange) { key, _ in
+        try store.scan(keys.types(of: ShareContent.recordType).keyRange) { key, _ in
             names.append(try keys.readTypeKey(key).name)
             return .next
         }

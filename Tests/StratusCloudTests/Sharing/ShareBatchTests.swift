@@ -103,6 +103,24 @@ struct ShareBatchTests {
         #expect(try bench.shareFindings().isEmpty)
     }
 
+    @Test("[P-13] a place without any permission is given up by a request that does nothing else, and by no other")
+    func leavingNothing() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", ParticipantPermission.none)
+        let (share, root) = (bench.shared("Share"), bench.shared("root"))
+        func delete(_ addresses: [RecordAddress]) throws -> [CloudError.Code?] {
+            let answer = try bench.modify(deleting: addresses, atomic: false, by: bench.bob, in: .shared)
+            return answer.deletes.map { $0.error?.code }
+        }
+        #expect(try delete([root]) == [.zoneNotFound])
+        #expect(try delete([share, root]) == [.zoneNotFound, .zoneNotFound])
+        #expect(try bench.ownShare("Share").sharing?.participants.count == 2)
+        #expect(try delete([share]) == [nil])
+        #expect(try bench.ownShare("Share").sharing?.participants.count == 1)
+        #expect(try delete([share]) == [.zoneNotFound])
+        #expect(try bench.shareFindings().isEmpty)
+    }
+
     @Test("the quota of an owner without room refuses participants and marks nothing")
     func quota() throws {
         let bench = try RecordBench.forSharing()

@@ -50,11 +50,11 @@ struct ShareEntriesTests {
                 Self.participant("_erin", .publicUser, .readWrite),
                 Self.participant(nil, .privateUser, .readWrite, .accepted),
             ], publicPermission: .readOnly)
-        let found = ShareEntries.acceptances(of: content)
+        let found = content.accepted
         #expect(Set(found.keys) == ["_bob", "_carol", "_erin"])
         #expect(found["_bob"] == AcceptedPart(role: .administrator, permission: .readOnly, participant: "p-_bob"))
         #expect(found["_erin"]?.permission == .readOnly)
-        #expect(found["_carol"]?.seesShare == false && found["_erin"]?.seesShare == true)
+        #expect(found["_carol"]?.access.isAdmitted == false && found["_erin"]?.access.isAdmitted == true)
     }
 
     @Test("a share has an entry for its URL and for every one-time URL, used or not, and no key holds a secret")
@@ -148,7 +148,7 @@ struct ShareEntriesTests {
                 content = next
                 let keys = next.map { Set(ShareEntries.keys(of: $0, at: Self.place)) } ?? []
                 #expect(Set(state.entries.keys) == keys)
-                let parts = next.map { ShareEntries.acceptances(of: $0) } ?? [:]
+                let parts = next.map { $0.accepted } ?? [:]
                 #expect(try state.parts() == parts)
             }
         }

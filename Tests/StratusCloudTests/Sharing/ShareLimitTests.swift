@@ -90,6 +90,48 @@ struct ShareLimitTests {
         #expect(try town.events().count == 7)
     }
 
+    @Test("[P-05] who joins a public share and leaves it again and again has to wait in the end; others have not")
+    func returns() throws {
+        let town = try ShareTown(runsBodiesTwice: false) { $0.returnCount = 2 }
+        let share = try town.share { $0.publicPermission = .readOnly }
+        for _ in 0..<2 {
+            _ = try town.accept(share.url, as: town.bob).get()
+            try town.bench.modify(deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared)
+                .deletes[0].get()
+        }
+        let error = try #require(try town.accept(share.url, as: town.bob).error)
+        #expect(error.code == .requestRateLimited && error.retryAfterSeconds == 86_400)
+        #expect(try town.accept(share.url, as: town.carol).error == nil)
+        // Who is invited comes as often as they are.
+        _ = try town.bench.change("Share-folder") { $0.publicPermission = ParticipantPermission.none }.get()
+        _ = try town.bench.change("Share-folder") { $0.participants.append(.email("bob@example.com")) }.get()
+        #expect(try town.accept(share.url, as: town.bob).error == nil)
+    }
+
+    @Test("[P-20] invitations and requests of a deleted account are shown to nobody, and go with the next save")
+    func goneAccounts() throws {
+        let town = try ShareTown(runsBodiesTwice: false)
+        let share = try town.share(with: [
+            town.accepted(town.carol), town.invited("named", .userRecord, user: town.dave.userName),
+        ]) { $0.allowsAccessRequests = true }
+        try town.ask(share.url, as: town.bob).get()
+        let stale = try town.bench.fetch(.note("Share-folder")).get()
+        let before = try #require(stale.sharing)
+        #expect(before.participants.count == 3 && before.requesters.count == 1)
+        for account in [town.bob, town.dave] { try town.service.deleteAccount(account.id) }
+        let shown = try #require(try town.bench.ownShare("Share-folder").sharing)
+        #expect(shown.participants.map(\.id) == before.participants.filter { $0.id != "named" }.map(\.id))
+        #expect(shown.requesters.isEmpty)
+        #expect(try town.content(share).participants.count == 3)
+        // Also by a client that still knows of them.
+        var save = RecordSave.change(stale)
+        save.sharing = before.claim
+        #expect(try town.bench.modify([save]).saves[0].code == nil)
+        let content = try town.content(share)
+        #expect(content.participants.count == 2 && content.requesters.isEmpty)
+        #expect(try town.bench.shareFindings().isEmpty)
+    }
+
     // MARK: What clients claim
 
     @Test("[P-20] at most a thousand people are blocked from a share, which says so when another is")

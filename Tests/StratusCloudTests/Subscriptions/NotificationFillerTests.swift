@@ -114,15 +114,18 @@ struct NotificationFillerTests {
         }
     }
 
-    @Test("who sees a share is whoever has an acceptance that lets them see it")
+    @Test("who sees a share is whoever has accepted it with a permission")
     func viewers() throws {
         let seed = SplitMix64.announced("viewers of shares")
         for index in 0..<300 {
             var random = seed.generator(forCase: index)
             let content = ShareGenerator.content(&random)
-            let expected = ShareEntries.acceptances(of: content).filter { $0.value.seesShare }.map(\.key)
-            let viewers = content.viewers
-            #expect(viewers == Set(expected), "\(index)")
+            var expected: Set<UserName> = []
+            for one in content.participants where one.role != .owner && one.status == .accepted {
+                let permission = one.role == .publicUser ? content.publicPermission : one.permission
+                if permission != .none, let user = one.user { expected.insert(user) }
+            }
+            #expect(content.viewers == expected, "\(index)")
         }
     }
 }

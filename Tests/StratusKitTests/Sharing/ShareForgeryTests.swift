@@ -217,4 +217,26 @@ import Testing
         #expect(await failure { try await bob.shareMetadata(for: url) } == "permissionFailure")
         #expect(await failure { try await bob.requestShareAccess(for: [url]) } == "permissionFailure")
     }
+
+    @Test("[P-19] sharing is switched off for one container, and stays on for the others")
+    func switchedOffForOne() async throws {
+        let stage = try SharingStage { $0.containersWithoutSharing = ["iCloud.com.example.private"] }
+        let (_, share) = try await stage.shareFolder { $0.addParticipant(try await stage.person(stage.bob)) }
+        func other(_ account: Stratus.Account) -> CKContainer {
+            stage.store.container("iCloud.com.example.private", signedInAs: account)
+        }
+        let database = other(stage.alice).privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: stage.zoneID))
+        let root = stage.record("root")
+        #expect(await failure { try await database.modifyRecords(saving: [root], deleting: []) } == "ok")
+        let refused = CKShare(rootRecord: stage.record("folder"))
+        let answers = try await database.modifyRecords(saving: [stage.record("folder"), refused], deleting: [])
+        #expect(await failure { try answers.saveResults[refused.recordID]?.get() } == "permissionFailure")
+        #expect(
+            await failure { try await database.save(CKShare(recordZoneID: stage.zoneID)) } == "permissionFailure")
+        let url = try #require(share.url)
+        #expect(await failure { try await other(stage.bob).shareMetadata(for: url) } == "permissionFailure")
+        try await stage.accept(share, as: stage.bob)
+        #expect(try await stage.visible(["note"], to: stage.bob) == ["note"])
+    }
 }

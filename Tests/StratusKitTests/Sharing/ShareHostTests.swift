@@ -127,6 +127,38 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
+    @Test("[SH-10][SH-11][P-13] an observer hears of a share that is stopped or left, or goes with its root or zone")
+    func endedShares() async throws {
+        let stage = try SharingStage()
+        let trace = Trace()
+        let observers = [("alice", stage.alice), ("bob", stage.bob)].map { name, account in
+            let observer = CKSystemSharingUIObserver(container: stage.container(account))
+            observer.systemSharingUIDidStopSharingBlock = { trace.note("\(name) \($0.recordName) \(outcome($1))") }
+            return observer
+        }
+        let (root, share) = try await stage.shareFolder { $0.addParticipant(try await stage.person(stage.bob)) }
+        try await stage.accept(share, as: stage.bob)
+        let name = share.recordID.recordName
+        try await stage.shared(stage.bob).deleteRecord(withID: stage.foreignID(name))
+        // A record that is in use cannot be deleted, and what a test plans for its own fetch is left to it.
+        stage.store.faults.fail(.operation(.fetchRecords), with: .zoneBusy)
+        #expect(await failure { try await stage.owned.deleteRecord(withID: root.recordID) } == "referenceViolation")
+        #expect(stage.store.faults.count == 1)
+        #expect(await failure { try await stage.owned.record(for: root.recordID) } == "zoneBusy")
+        let note = stage.id("note")
+        _ = try await stage.owned.modifyRecords(saving: [], deleting: [root.recordID, note])
+        _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
+        let (_, second) = try await stage.shareFolder()
+        #expect(await failure { try await stage.owned.deleteRecord(withID: second.recordID) } == "ok")
+        // No share goes with the zone any more.
+        _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
+        let (_, third) = try await stage.shareFolder()
+        _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
+        let others = [second, third].map { "alice \($0.recordID.recordName) ok" }
+        #expect(trace.all == ["bob \(name) ok", "alice \(name) ok"] + others)
+        withExtendedLifetime(observers) {}
+    }
+
     @Test("the trail of a zone tells who shared, invited, joined, changed, removed and stopped, page by page")
     func trail() async throws {
         let stage = try SharingStage()

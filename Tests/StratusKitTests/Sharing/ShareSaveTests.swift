@@ -190,10 +190,11 @@ import Testing
                 },
                 deletes: request.deletes.map {
                     $0.recordName == "denied" ? .failure(CloudError(.permissionFailure, "no")) : .success(())
-                })
+                }, endedShares: request.deletes.filter { $0.recordName == "s" })
         }
         server.onFetch = { request in
-            #expect(request.desiredKeys == [])
+            #expect(request.desiredKeys == [] && request.isUnasked)
+            #expect(request.addresses.map(\.recordName) == ["denied"])
             return FetchRecordsResponse(
                 records: request.addresses.map { address in
                     var answer = ShareSamples.record(nil, name: address.recordName)

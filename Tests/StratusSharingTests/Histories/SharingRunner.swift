@@ -1,5 +1,6 @@
 // Carries a history out against a store, by CloudKit's calls alone, and compares after every step: how the step ended,
-// what everybody sees of every zone, record and share, what queries find, and whether URLs stayed what they were.
+// what everybody sees of every zone, record and share, and whether URLs stayed what they were; after some what queries
+// find. After every step the store verifies, on disk after every fifth.
 
 import Foundation
 import StratusKit
@@ -22,6 +23,7 @@ struct SharingRunner {
     private var oracle: SharingOracle
     private var urls: [OracleURL: URL] = [:]
     private var hasSavedRecords = false
+    private let isInMemory: Bool
 
     /// Where the history and the oracle part; nil when they never do.
     static func failure(
@@ -37,6 +39,7 @@ struct SharingRunner {
 
     private init(_ history: SharingHistory, _ directory: URL?, _ fault: SharingFault?) throws {
         self.history = history
+        isInMemory = directory == nil
         performer = try SharingPerformer(in: directory)
         town = performer.town
         oracle = SharingOracle(fault: fault)
@@ -58,7 +61,7 @@ struct SharingRunner {
             if isLast || index % 10 == 9 {
                 for user in 0..<SharingHistory.userCount { try await checkQueries(of: user, step) }
             }
-            if isLast || index % 5 == 4 { try verify(isLast) }
+            if isLast || isInMemory || index % 5 == 4 { try verify(isLast) }
         }
     }
 

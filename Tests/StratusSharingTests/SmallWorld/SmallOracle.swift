@@ -8,7 +8,7 @@ enum SmallFault: CaseIterable, Sendable {
     case pendingSees, nobodySees, permissionNoneSees, readOnlyWrites, siblingsAreCovered, childrenOnlyAreCovered
     case movedInIsOut, movedOutIsIn, zoneWideNeedsRoot, creatingNeedsNoParent, rootCanBeDeleted, parentsCanBeDeleted
     case unseenDeletionFails, writersChangeShare, administratorsChangeNothing, onlyOwnersEnd, blockedMayJoin
-    case strangersMayJoin, nobodyMayRejoin
+    case strangersMayJoin, nobodyMayRejoin, nobodyLeavesNothing
 }
 
 /// What a person may do in a small world.
@@ -47,6 +47,8 @@ struct SmallOracle: Sendable {
 
     func outcome(_ attempt: SmallTry) -> Outcome {
         if attempt == .joinAgain { return joining }
+        // P-13: a place without any permission can be given up too.
+        if attempt == .leave, world.status == .accepted, !sees, fault != .nobodyLeavesNothing { return .done }
         guard sees else { return .refused(.zoneNotFound) }
         switch attempt {
         case .record(let action, let position): return outcome(action, position)
@@ -91,7 +93,7 @@ struct SmallOracle: Sendable {
     /// What the URL leads to after `leave` was tried (M-04, M-05, M-06, P-05, X-18).
     private var joining: Outcome {
         if isOwner { return .refused(.unknownItem) }
-        let isParticipant = !sees && (world.status == .pending || world.status == .accepted)
+        let isParticipant = !sees && world.status == .pending
         let isOpen = world.publicPermission != .none && fault != .nobodyMayRejoin || fault == .strangersMayJoin
         let isBlocked = world.status == .blocked && fault != .blockedMayJoin
         return isParticipant || isOpen && !isBlocked ? .done : .refused(.unknownItem)
