@@ -86,7 +86,7 @@ extension GuestFeed {
         } else {
             // What was seen may have been deleted, and its name taken by a record of another type.
             let before = try history.deletedType(name, at: progress.base) ?? type
-            guard try wasSeen(name, isShare: before == SchemaNames.shareType, below) else { return }
+            guard try wasSeen(name, isShare: before == ShareContent.recordType, below) else { return }
             // What was moved tells of itself, everything else is told by what lies above it: once, whatever is written
             // meanwhile, for both follow from the two moments alone.
             guard try isMoved(name) == (reason != .covered) else { return }
