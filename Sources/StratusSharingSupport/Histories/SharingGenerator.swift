@@ -79,35 +79,67 @@ package struct SharingGenerator {
             let share = shareName(zone, isBlind)
             return .accept(user: invited(share, zone, isBlind), zone: zone, share: share)
         case 62..<67: return .delete(user: user(zone, isBlind), zone: zone, name: shareName(zone, isBlind))
-        case 67..<83: return .join(joiningStep(zone, isBlind))
+        case 67..<85: return joiningStep(zone, isBlind)
         default: return rarerStep(zone, isBlind)
         }
     }
 
-    /// Requests for access, and other ways in than an invitation by e-mail.
-    private mutating func joiningStep(_ zone: Int, _ isBlind: Bool) -> JoiningStep {
-        let share = shareName(zone, isBlind)
-        let content = oracle.zones[zone]?.shares[share]
-        let permission = random.element(of: [Permission.readWrite, .readOnly, .none])
+    /// Requests for access, and other ways in than an invitation by e-mail. What has begun in a share is mostly gone on
+    /// with.
+    private mutating func joiningStep(_ zone: Int, _ isBlind: Bool) -> SharingStep {
+        let shares = oracle.zones[zone]?.shares ?? [:]
+        let begun = shares.filter { !$0.value.requesters.isEmpty || !$0.value.blocked.isEmpty }.keys.sorted()
+        let share = begun.isEmpty || random.isOne(in: 4) ? shareName(zone, isBlind) : random.element(of: begun)
         let keeper = keeper(zone, isBlind)
-        func step(_ user: Int, _ deed: JoiningStep.Deed) -> JoiningStep {
-            JoiningStep(user: user, zone: zone, share: share, deed)
+        func step(_ user: Int, _ deed: JoiningStep.Deed) -> SharingStep {
+            .join(JoiningStep(user: user, zone: zone, share: share, deed))
+        }
+        let permission = random.element(of: [Permission.readWrite, .readOnly, .none])
+        let content = shares[share]
+        if let blocked = chosen(content?.blocked), random.isOne(in: 2) {
+            switch random.below(5) {
+            case 0: return step(blocked, .ask)
+            case 1: return .accept(user: blocked, zone: zone, share: share)
+            case 2: return .publish(user: keeper, zone: zone, share: share, .readOnly)
+            case 3: return step(keeper, .inviteByRecord(blocked, permission))
+            default: return step(keeper, .unblock(blocked))
+            }
+        }
+        if let asking = chosen(content?.requesters), random.isOne(in: 2) {
+            switch random.below(5) {
+            case 0: return step(keeper, .approve(asking, permission))
+            case 1: return step(keeper, .deny(asking))
+            default: return step(keeper, .block(asking))
+            }
         }
         // Few shares take requests by themselves.
         if content?.allowsRequests == false, random.isOne(in: 3) { return step(keeper, .allowRequests(true)) }
-        let asking = chosen(content?.requesters) ?? other(zone)
-        switch random.below(16) {
-        case 0: return step(keeper, .allowRequests(random.isOne(in: 2)))
-        case 1..<4 where asksForAccess: return step(random.below(SharingHistory.userCount), .ask)
-        case 4, 5: return step(keeper, .approve(asking, permission))
-        case 6: return step(keeper, .deny(asking))
-        case 7, 8: return step(keeper, .block(asking))
-        case 9: return step(keeper, .unblock(chosen(content?.blocked) ?? other(zone)))
-        case 10, 11: return step(keeper, .inviteByRecord(other(zone), permission))
-        case 1..<4, 12: return step(keeper, .inviteOnce(url: steps.count, permission))
-        case 13, 14: return step(random.below(SharingHistory.userCount), .acceptOnce(url: oneTimeURL(share)))
-        default: return step(keeper, .revoke(url: oneTimeURL(share)))
+        return firstStep(share, zone, keeper, permission)
+    }
+
+    /// A step by which somebody asks, is invited, or comes in by a URL of their own.
+    private mutating func firstStep(
+        _ share: String, _ zone: Int, _ keeper: Int, _ permission: Permission
+    ) -> SharingStep {
+        let members = oracle.zones[zone]?.shares[share]?.members ?? []
+        let strangers = (0..<SharingHistory.userCount).filter { user in !members.contains { $0.user == user } }
+        let anybody = random.below(SharingHistory.userCount)
+        let stranger = random.isOne(in: 3) ? anybody : chosen(strangers) ?? anybody
+        let deed: JoiningStep.Deed
+        switch random.below(12) {
+        case 0: deed = .allowRequests(random.isOne(in: 2))
+        case 1..<5 where asksForAccess:
+            return .join(JoiningStep(user: stranger, zone: zone, share: share, .ask))
+        case 5: deed = .inviteByRecord(other(zone), permission)
+        case 6: deed = .unblock(other(zone))
+        case 7: deed = .revoke(url: oneTimeURL(share, zone))
+        case 8, 9, 10:
+            let user = random.isOne(in: 3) ? invited(share, zone, false) : stranger
+            let deed = JoiningStep.Deed.acceptOnce(url: oneTimeURL(share, zone))
+            return .join(JoiningStep(user: user, zone: zone, share: share, deed))
+        default: deed = .inviteOnce(url: steps.count, permission)
         }
+        return .join(JoiningStep(user: keeper, zone: zone, share: share, deed))
     }
 
     private mutating func chosen(_ people: [Int]?) -> Int? {
@@ -115,10 +147,11 @@ package struct SharingGenerator {
         return random.element(of: people)
     }
 
-    /// A one-time URL of a share, if there is one.
-    private mutating func oneTimeURL(_ share: String) -> Int {
-        let own = oracle.oneTimeURLs.filter { $0.value == share }.keys.sorted()
-        let all = own.isEmpty ? oracle.oneTimeURLs.keys.sorted() : own
+    /// A one-time URL of a share, or of another one of its zone, so that nothing happens elsewhere than a step says.
+    private mutating func oneTimeURL(_ share: String, _ zone: Int) -> Int {
+        let inZone = oracle.oneTimeURLs.filter { $0.value.zone == zone }
+        let own = inZone.filter { $0.value.share == share }.keys.sorted()
+        let all = own.isEmpty ? inZone.keys.sorted() : own
         return all.isEmpty ? steps.count : random.element(of: all)
     }
 
@@ -203,7 +236,7 @@ package struct SharingGenerator {
     }
 
     private mutating func invited(_ share: String, _ zone: Int, _ isBlind: Bool) -> Int {
-        let pending = oracle.zones[zone]?.shares[share]?.members.filter { !$0.hasAccepted }.map(\.user) ?? []
+        let pending = oracle.zones[zone]?.shares[share]?.members.filter { !$0.hasAccepted }.compactMap(\.user) ?? []
         if !pending.isEmpty, !isBlind { return random.element(of: pending) }
         return random.below(SharingHistory.userCount)
     }

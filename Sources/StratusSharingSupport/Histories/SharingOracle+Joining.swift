@@ -104,7 +104,7 @@ extension SharingOracle {
                 OracleMember(user: nil, role: .privateUser, permission: permission, way: .oneTime(url)))
             return .done
         }
-        if answers == .done { oneTimeURLs[url] = share }
+        if answers == .done { oneTimeURLs[url] = (zone, share) }
         return answers
     }
 

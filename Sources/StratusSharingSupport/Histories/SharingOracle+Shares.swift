@@ -117,9 +117,11 @@ extension SharingOracle {
                 if oracle.fault != .invitedGoOnAsking { content.requesters.removeAll { $0 == other } }
                 return .done
             }
-            // C-16: somebody who is there is changed. P-17: not by another address; but of whoever has accepted the user
-            // record is known, and they are the same by it.
-            let isKnown = way == present.way || way == .userRecord && present.hasAccepted
+            // C-16: somebody who is there is changed. P-17: not by another way, unless both ways lead to their user record,
+            // to which an address of a suspended account does not.
+            let isNamed = present.hasAccepted || present.way == .userRecord
+            let isFound = way == .userRecord || !oracle.suspended.contains(other)
+            let isKnown = way == present.way || isNamed && isFound
             guard isKnown || oracle.fault == .twoWaysIn else { return .refused(.participantAlreadyInvited) }
             content.change(other) { member in
                 member.role = role

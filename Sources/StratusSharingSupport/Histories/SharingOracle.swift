@@ -86,8 +86,8 @@ package struct SharingOracle: Sendable {
     package var suspended: Set<Int> = []
     /// The URL that a share had last, by zone and name.
     package var urls: [Int: [String: OracleURL]] = [:]
-    /// The share of every one-time URL that anybody has heard of.
-    package var oneTimeURLs: [Int: String] = [:]
+    /// The zone and the share of every one-time URL that anybody has heard of.
+    package var oneTimeURLs: [Int: (zone: Int, share: String)] = [:]
     private var births = 0
 
     package init(fault: SharingFault? = nil) { self.fault = fault }

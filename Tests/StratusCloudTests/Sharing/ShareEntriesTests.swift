@@ -53,7 +53,7 @@ struct ShareEntriesTests {
         let found = content.accepted
         #expect(Set(found.keys) == ["_bob", "_carol", "_erin"])
         #expect(found["_bob"] == AcceptedPart(role: .administrator, permission: .readOnly, participant: "p-_bob"))
-        #expect(found["_erin"]?.permission == .readOnly)
+        #expect(found["_erin"]?.access.permission == .readOnly)
         #expect(found["_carol"]?.access.isAdmitted == false && found["_erin"]?.access.isAdmitted == true)
     }
 

@@ -90,9 +90,9 @@ struct SharingCheckerTests {
     func wrongRule(fault: SharingFault) async throws {
         // Which histories tell the two apart can be told without a store.
         func differs(_ history: SharingHistory) -> Bool { Self.differs(history, fault) }
-        let candidates = (1...400 as ClosedRange<UInt64>).lazy
+        let candidates = (1...1_000 as ClosedRange<UInt64>).lazy
             .map { SharingGenerator.history(seed: $0, stepCount: 60) }.filter(differs)
-        let history = try #require(candidates.first, "no history of 400 shows the fault")
+        let history = try #require(candidates.first, "no history of 1,000 shows the fault")
         let shortest = SharingHistory(
             steps: try await StepShrinker.shortest(history.steps) { differs(SharingHistory(steps: $0)) })
         #expect(shortest.steps.count <= 12, "\(shortest)")
