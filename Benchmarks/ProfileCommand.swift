@@ -109,7 +109,7 @@ struct ProfileCommand: ParsableCommand {
     private func profilePermissions(_ stratus: StratusSide, _ data: MainZoneData) throws {
         let server = try ServerSide(stratus)
         let guest = try server.guest("participant")
-        let root = data.zone.names[data.subtreeTop]
+        let root = data.zone.record(data.subtreeTop)
         let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
         try server.accept(try server.share(root, in: zone, with: [guest]), by: guest)
         let names = (0..<500).map { data.zone.names[data.subtreeTop + $0] }

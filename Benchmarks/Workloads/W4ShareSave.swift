@@ -11,7 +11,7 @@ enum ShareSaveWorkload: Workload {
     static let name = "W4"
     static let title = "save a share on a root with descendants"
     /// Reads and entries that do not depend on the depth.
-    private static let constantCount = 48.0
+    private static let constantCount = 24.0
 
     static func run(_ run: BenchmarkRun) throws {
         let server = try run.server()

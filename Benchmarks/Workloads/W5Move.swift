@@ -11,7 +11,7 @@ enum MoveWorkload: Workload {
     static let name = "W5"
     static let title = "re-parent the top of a subtree that holds a share"
     /// Entries that do not depend on the depth.
-    private static let constantCount = 32.0
+    private static let constantCount = 24.0
     private static let zoneName = "moves"
 
     static func run(_ run: BenchmarkRun) throws {
