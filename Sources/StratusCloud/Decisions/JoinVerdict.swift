@@ -106,25 +106,25 @@ enum JoinVerdict: Hashable, Sendable {
         case .outsider: throw Self.notFound
         case .invited, .open: break
         }
-        guard var place = participant(in: content, guest: guest, id: id, date: date) else { return content }
+        guard var participant = self.participant(in: content, guest: guest, id: id, date: date) else { return content }
         var content = content
         // A public share has no private users (P-06).
-        if content.publicPermission != .none, place.role == .privateUser {
-            place.role = .publicUser
-            place.permission = content.publicPermission
+        if content.publicPermission != .none, participant.role == .privateUser {
+            participant.role = .publicUser
+            participant.permission = content.publicPermission
         }
-        place.status = .accepted
-        place.user = guest.user
+        participant.status = .accepted
+        participant.user = guest.user
         // No person takes part twice, and nobody who takes part asks for it.
-        content.participants.removeAll { $0.id != place.id && guest.isInvited(by: $0) }
+        content.participants.removeAll { $0.id != participant.id && guest.isInvited(by: $0) }
         content.requesters.removeAll { $0.user == guest.user }
-        if let index = content.participants.firstIndex(where: { $0.id == place.id }) {
-            content.participants[index] = place
+        if let index = content.participants.firstIndex(where: { $0.id == participant.id }) {
+            content.participants[index] = participant
             return content
         }
         let count = content.participants.count { $0.role != .owner }
         guard count < limit else { throw Self.tooMany(limit: limit) }
-        content.participants.append(place)
+        content.participants.append(participant)
         return content
     }
 

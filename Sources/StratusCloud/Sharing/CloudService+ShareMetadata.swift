@@ -38,22 +38,22 @@ extension CloudService {
         // Nobody keeps the entry of somebody who may join: its name is never told.
         let nobody = ParticipantID("")
         guard
-            let place = found.verdict.participant(
+            let participant = found.verdict.participant(
                 in: found.content, guest: found.guest, id: nobody, date: found.stored.system.modified.date)
         else { throw JoinVerdict.notFound }
         let viewer = found.guest.user
-        let own = place.id == nobody ? nil : place.id
+        let own = participant.id == nobody ? nil : participant.id
         let view = ShareView(
             found.content, zone: found.zone, viewer: viewer, own: own, urlBase: options.shareURLBase)
         let people = try SharePeople(in: view, accountDirectory, reader)
         var share = ClientRecord(found.stored, zone: found.zone, viewer: viewer)
         share.sharing = view.share(people)
-        let permission = found.content.permission(of: place)
+        let access = SharedAccess(role: participant.role, permission: found.content.permission(of: participant))
         return ClientShareMetadata(
             url: url, container: found.place.container, share: share,
-            rootRecord: request.wantsRootRecord && SharedAccess(role: place.role, permission: permission).isAdmitted
+            rootRecord: request.wantsRootRecord && access.isAdmitted
                 ? try root(of: found, keys: request.rootDesiredKeys, in: reader) : nil,
-            role: place.role, status: place.status, permission: permission, owner: view.owner(people))
+            role: access.role, status: participant.status, permission: access.permission, owner: view.owner(people))
     }
 
     /// The root, which can be read before the share is accepted (M-02); nil for a share of a whole zone.
