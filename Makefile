@@ -35,6 +35,10 @@ bootstrap: ## Installs the Debian packages a build needs
 build: bootstrap ## Builds the command-line tool, optimised
 	swift build -c release --product stratus
 
+.PHONY: manual
+manual: build ## Writes the tool's manual page, and its completions for bash, zsh and fish, into .build/manual
+	scripts/manual
+
 .PHONY: demo
 demo: build ## Imports a real file tree (TREE=/usr/share) and shows what the engine does with it
 	scripts/demo

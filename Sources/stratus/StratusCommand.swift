@@ -8,11 +8,7 @@ struct StratusCommand: ParsableCommand {
         commandName: "stratus",
         abstract: "Looks into a Stratus store and works on it.",
         discussion: """
-            Records: a record is named by a path of names, as in /share/doc/README, which is where it lies now, or by its \
-            record name, as in share/doc/README, which it keeps wherever it is moved. name:TEXT is always a record name.
-
-            Databases: zones lie in the private database of an account, --account, in a container, --container; import-tree \
-            makes the account where there is none. A program of your own finds them by the same two names.
+            Addresses: 'stratus help addresses' says how people, databases, zones and records are named.
 
             JSON: with --json every line of standard output is one JSON object with keys that do not change; the help of \
             a verb lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} \
@@ -24,17 +20,37 @@ struct StratusCommand: ParsableCommand {
             cache that is on the store's file system; where none is, tables are copied. Nothing is written into the \
             store's directory. Verbs that write name the process that has the store.
 
-            Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and             says with --dry-run what it would do.
+            Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and \
+            says with --dry-run what it would do.
 
             Exit codes:
             \(ExitStatus.allCases.map { "  \($0.rawValue)  \($0.meaning)" }.joined(separator: "\n"))
 
             Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
             """,
-        subcommands: [
-            ImportTree.self, Tree.self, List.self, Get.self, Path.self, Query.self, Move.self, Remove.self,
-            ShareRoot.self, Shares.self, Explain.self, Zones.self, Verify.self, Rebuild.self,
-            Stats.self, Keys.self, Compact.self, Backup.self, RepairLosingDamagedData.self, Demo.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Stores:",
+                subcommands: [
+                    Init.self, Stats.self, Verify.self, Rebuild.self, RepairLosingDamagedData.self, Migrate.self,
+                    Reset.self, Compact.self, Keys.self, Backup.self, Restore.self, Export.self, Import.self,
+                ]),
+            CommandGroup(
+                name: "People and places:",
+                subcommands: [Accounts.self, Containers.self, Databases.self, Zones.self, Schema.self]),
+            CommandGroup(
+                name: "Records:",
+                subcommands: [
+                    List.self, Tree.self, Get.self, Path.self, Children.self, Query.self, Put.self, Move.self,
+                    Remove.self, ImportTree.self,
+                ]),
+            CommandGroup(
+                name: "Sharing:",
+                subcommands: [
+                    Share.self, Participants.self, Invite.self, Accept.self, Who.self, Explain.self, Audit.self,
+                ]),
+            CommandGroup(name: "Changes:", subcommands: [Changes.self, Subscriptions.self]),
+            CommandGroup(name: "More:", subcommands: [Addresses.self, Bench.self, Demo.self]),
         ])
 
     /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.

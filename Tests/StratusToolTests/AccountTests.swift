@@ -22,7 +22,7 @@ struct AccountTests {
     @Test("an import makes the account it is for, and every verb finds its zones, and no other's")
     func accounts() async throws {
         #expect(try await run("ls /tree --account other").status == 3)
-        #expect(try await run("import-tree tree --as theirs --account other").status == 0)
+        #expect(try await run("import-tree tree --top theirs --account other").status == 0)
         #expect(try await run("ls / --account other --json").objects().map { $0["record"] as? String } == ["theirs"])
         #expect(try await run("ls / --json").objects().map { $0["record"] as? String } == ["tree"])
         #expect(try await run("ls / --container another").status == 3)
@@ -39,7 +39,7 @@ struct AccountTests {
 
     @Test("what is marked, moved, replaced and deleted below the face is counted with what the owner holds")
     func usage() async throws {
-        #expect(try await run("share-root set /tree/d --share a-share-with-a-long-name").status == 0)
+        #expect(try await run("share create /tree/d --share a-share-with-a-long-name").status == 0)
         #expect(try await run("move /tree/a/b --under /tree/d").status == 0)
         #expect(try await run("rm /tree/a -r --force").status == 0)
         let before = try usageReport()
@@ -61,7 +61,7 @@ struct AccountTests {
 
     @Test("a file that has become a folder keeps its record, of another type")
     func replacement() async throws {
-        #expect(try await run("share-root set /tree/d/two --share s").status == 0)
+        #expect(try await run("share create /tree/d/two --share s").status == 0)
         let made = try await ToolRun.shell(
             "rm tree/d/two && mkdir tree/d/two && touch tree/d/two/inside", in: directory)
         try #require(made.status == 0)

@@ -42,11 +42,17 @@ struct ErrorTests {
     @Test("every verb's help has an example and its JSON keys")
     func examples() async throws {
         let verbs = [
-            "import-tree", "tree", "ls", "get", "path", "move", "rm", "share-root set", "share-root clear", "verify",
-            "rebuild", "stats", "keys", "compact", "backup", "repair-losing-damaged-data", "zones list", "zones create",
-            "zones delete",
-            "zones purge",
-            "demo",
+            "accounts create", "accounts delete", "accounts handles", "accounts list", "accounts resume",
+            "accounts suspend", "accept", "audit", "backup", "bench", "changes", "children", "compact", "containers",
+            "databases",
+            "demo", "explain", "export", "get", "import", "import-tree", "init", "invite", "keys", "ls", "migrate",
+            "move",
+            "participants change", "participants leave", "participants list", "participants remove", "path", "put",
+            "query",
+            "rebuild", "repair-losing-damaged-data", "reset", "restore", "rm", "schema export", "schema import",
+            "schema show", "share create", "share list", "share permission", "share show", "share stop", "stats",
+            "subscriptions devices", "subscriptions list", "subscriptions outbox", "tree", "verify", "who",
+            "zones create", "zones delete", "zones list", "zones purge",
         ]
         for verb in verbs {
             let help = try await run("\(verb) --help").output

@@ -75,7 +75,7 @@ struct ImportTests {
     @Test("what was moved and shared in the store stays so")
     func storeChangesStay() async throws {
         try await directory.importTree()
-        _ = try await ToolRun.stratus("share-root", "set", "/tree/d", "--store", "store", "--share", "s", in: directory)
+        _ = try await ToolRun.stratus("share", "create", "/tree/d", "--store", "store", "--share", "s", in: directory)
         _ = try await ToolRun.stratus("move", "/tree/a/b", "--under", "/tree/d", "--store", "store", in: directory)
         _ = try await ToolRun.shell("touch -d 2001-01-01 tree/d tree/a/b", in: directory)
         let report = try await importTree()
@@ -171,12 +171,12 @@ struct ImportTests {
         try #require(made.status == 0)
         let refused = try await ToolRun.stratus("import-tree", "elsewhere/tree", "--store", "store", in: directory)
         #expect(refused.status == 1)
-        #expect(refused.errors.contains("--as"))
+        #expect(refused.errors.contains("--top"))
         let moved = try await ToolRun.stratus(
             "import-tree", "elsewhere/tree", "--store", "store", "--moved", "--json", in: directory)
         #expect(count(try moved.object(), "created") == 0)
         let beside = try await ToolRun.stratus(
-            "import-tree", "elsewhere/tree", "--store", "store", "--as", "other", "--json", in: directory)
+            "import-tree", "elsewhere/tree", "--store", "store", "--top", "other", "--json", in: directory)
         #expect(count(try beside.object(), "created") == 9)
     }
 }

@@ -88,7 +88,7 @@ struct LiveTests {
         #expect(note.first?.contains(" UTC, held by process \(ProcessInfo.processInfo.processIdentifier) (") == true)
         for verb in [
             "rm /top -r --force", "move counter --under /", "zones create --zone z", "zones delete --force",
-            "zones purge", "compact", "rebuild", "import-tree scratch", "share-root set /top",
+            "zones purge", "compact", "rebuild", "import-tree scratch", "share create /top",
         ] {
             let run = try await shell("\"$TOOL\" \(verb) --store store --json")
             #expect(run.status == 4, "stratus \(verb): \(run.output)")

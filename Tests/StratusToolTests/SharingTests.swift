@@ -18,35 +18,35 @@ struct SharingTests {
 
     @Test("a share is listed and shown with those who take part, by its name or by any record in it")
     func showing() async throws {
-        #expect(try await run("share-root set /tree/a --share s").status == 0)
-        let listed = try await run("shares --json").objects()
+        #expect(try await run("share create /tree/a --share s").status == 0)
+        let listed = try await run("share --json").objects()
         #expect(listed.map { $0["share"] as? String } == ["s"])
         #expect(listed.first?["root"] as? String == "tree/a")
         #expect(listed.first?["participants"] as? Int == 1)
         for record in ["name:s", "/tree/a", "/tree/a/b/c/deep"] {
-            let shown = try await run("shares show \(record) --json").object()
+            let shown = try await run("share show \(record) --json").object()
             #expect(shown["share"] as? String == "s")
             let participants = try #require(shown["participants"] as? [[String: Any]])
             #expect(participants.map { $0["role"] as? String } == ["owner"])
         }
-        #expect(try await run("shares show /tree/d").status == 3)
-        #expect(try await run("share-root clear /tree/a").status == 0)
-        #expect(try await run("shares --json").objects().isEmpty)
-        let events = try await run("shares events --json").objects()
+        #expect(try await run("share show /tree/d").status == 3)
+        #expect(try await run("share stop /tree/a --force").status == 0)
+        #expect(try await run("share --json").objects().isEmpty)
+        let events = try await run("audit --json").objects()
         #expect(events.map { $0["event"] as? String } == ["shared", "stopped"])
         #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
     }
 
     @Test("the URL of a share is shown where it is asked for, and its secret nowhere else")
     func secrets() async throws {
-        #expect(try await run("share-root set /tree/a --share s").status == 0)
-        let shown = try await run("shares show name:s --url --json").object()
+        #expect(try await run("share create /tree/a --share s").status == 0)
+        let shown = try await run("share show name:s --url --json").object()
         let url = try #require(shown["url"] as? String)
         let secret = try #require(url.split(separator: "/").last.map(String.init))
         #expect(secret.count == 22)
         let digits = try hexadecimal(secret)
         for line in [
-            "shares", "shares show name:s", "shares show name:s --json", "shares events --json", "get name:s",
+            "share", "share show name:s", "share show name:s --json", "audit --json", "get name:s",
             "get name:s --json", "keys", "keys --json", "tree /", "ls / --json", "path name:s", "verify",
         ] {
             let text = try await run(line).output
@@ -62,14 +62,14 @@ struct SharingTests {
 
     @Test("explain says why somebody may do what they may, and refuses to be asked about nobody")
     func explaining() async throws {
-        #expect(try await run("share-root set /tree/a --share s").status == 0)
-        let own = try await run("explain /tree/a/one --for local --json").object()
+        #expect(try await run("share create /tree/a --share s").status == 0)
+        let own = try await run("explain /tree/a/one --as local --json").object()
         #expect(own["relation"] as? String == "owner")
         #expect((own["verdict"] as? [String: Any])?["mayDelete"] as? Bool == true)
-        let other = try await run("explain /tree/a/one --for-user _nobody")
+        let other = try await run("explain /tree/a/one --as user:_nobody")
         #expect(other.status == 0)
         #expect(other.lines.last?.contains("may do nothing with it") == true)
-        #expect(try await run("explain /tree/a/one --for nobody").status == 3)
+        #expect(try await run("explain /tree/a/one --as nobody").status == 3)
         #expect(try await run("explain /tree/a/one").status == 2)
     }
 }

@@ -85,7 +85,7 @@ struct VerbTests {
     @Test("path shows the chain and the share")
     func path() async throws {
         #expect(try await run("path /tree/a/one").lines == ["tree", "  a", "    one", "in no share"])
-        #expect(try await run("share-root set /tree/a --share s").status == 0)
+        #expect(try await run("share create /tree/a --share s").status == 0)
         let shared = try await run("path tree/a/one")
         #expect(shared.lines.last == "in share s, whose root is tree/a")
         let chain = try #require(try await run("path /tree/a/one --json").object()["chain"] as? [[String: Any]])
@@ -94,26 +94,26 @@ struct VerbTests {
 
     @Test("a second share root is refused above, below and at the same place, with the reason")
     func secondRoot() async throws {
-        #expect(try await run("share-root set /tree/a --share s").status == 0)
+        #expect(try await run("share create /tree/a --share s").status == 0)
         for (record, rule) in [("/tree", "SH-07"), ("/tree/a/b", "SH-07"), ("/tree/a", "SH-08")] {
-            let people = try await run("share-root set \(record) --share t")
+            let people = try await run("share create \(record) --share t")
             #expect(people.status == 1)
             #expect(people.errors.contains("the record tree/a is the root of the share s"))
-            let error = try await run("share-root set \(record) --share t --json").error()
+            let error = try await run("share create \(record) --share t --json").error()
             let refusal = try #require((error["refusals"] as? [[String: Any]])?.first)
             #expect(refusal["reason"] as? String == "alreadyShared")
             #expect(refusal["rule"] as? String == rule)
             #expect(refusal["root"] as? String == "tree/a")
             #expect(refusal["share"] as? String == "s")
         }
-        #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == "s")
-        #expect(try await run("share-root set /tree --share t").status == 0)
+        #expect(try await run("share stop /tree/a --force --json").object()["share"] as? String == "s")
+        #expect(try await run("share create /tree --share t").status == 0)
     }
 
     @Test("a share is whole: verification finds nothing, before, while and after it is there, and no secret is shown")
     func wholeShare() async throws {
         for share in ["s", "t"] {
-            #expect(try await run("share-root set /tree/a --share \(share)").status == 0)
+            #expect(try await run("share create /tree/a --share \(share)").status == 0)
             #expect(try await run("verify").status == 0)
             let fields = try #require(try await run("get \(share) --json").object()["fields"] as? [String: Any])
             let content = try #require(fields["___sharing"] as? [String: Any])
@@ -123,11 +123,11 @@ struct VerbTests {
             #expect(try await run("get \(share)").output.contains(text))
             let keys = try await run("keys")
             #expect(keys.output.contains("global / shareURLs / x'") && keys.output.contains("shareTokens"))
-            #expect(try await run("share-root clear /tree/a --json").object()["share"] as? String == share)
+            #expect(try await run("share stop /tree/a --force --json").object()["share"] as? String == share)
             #expect(try await run("verify").status == 0)
             #expect(try await run("get \(share)").status == 3)
         }
-        let taken = try await run("share-root set /tree/a --share tree/d")
+        let taken = try await run("share create /tree/a --share tree/d")
         #expect(taken.status == 1 && taken.errors.contains("tree/d: A record keeps its type"))
     }
 

@@ -38,6 +38,15 @@ extension AccountDirectory {
         return account
     }
 
+    /// Takes over an account as it was in another store. One that is there stays as it is.
+    ///
+    /// Returns whether it was taken over. Throws as `create`.
+    func adopt(_ account: Account, in transaction: RecordTransaction) throws -> Bool {
+        guard try self.account(account.id, in: transaction) == nil else { return false }
+        try write(account, replacing: nil, in: transaction)
+        return true
+    }
+
     /// Changes an account. Handles are normalised after `change`; the identifier and the user name never change.
     ///
     /// Throws as `create`, and `CloudError` with `unknownItem` when there is no such account.

@@ -122,7 +122,7 @@ extension MutationPlanner {
 
     /// The date of a save is later than that of the one before, even within one tick of the clock.
     private func systemFields(_ draft: Draft) -> SystemFields {
-        var modified = request.stamp
+        var modified = request.modifications[draft.name] ?? request.stamp
         if let before = draft.oldLive?.header.system.modified.date, modified.date <= before {
             modified.date = Date(timeIntervalSinceReferenceDate: before.timeIntervalSinceReferenceDate.nextUp)
         }

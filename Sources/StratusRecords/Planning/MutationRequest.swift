@@ -29,6 +29,9 @@ package struct MutationRequest: Sendable {
     package var tagSalt: UInt32
     /// When and by whom records that are new to the store were created, where that was before this request.
     package var creations: [RecordName: Stamp] = [:]
+    /// When and by whom records were changed last, where that is not the request's stamp: of records that are carried over
+    /// from another store.
+    package var modifications: [RecordName: Stamp] = [:]
     /// Whether the plan is to say in which share each saved record will lie: a walk up for each of them.
     package var asksForMemberships = false
     /// The indexes that the saved records' types are to have. What the zone has besides is kept up too.

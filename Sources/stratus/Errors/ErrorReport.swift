@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusKit
 import StratusLayout
 import StratusModel
@@ -32,6 +33,10 @@ struct ErrorReport {
             items = error.errors
         case let error as CKError:
             self.init(cloudError: error)
+        case let error as CloudError:
+            let code = CKError.Code(rawValue: error.code.rawValue).map { "\($0)" } ?? "failed"
+            self.init(
+                code: code, message: error.message, fields: error.fields, cause: error.cause, exit: Self.exit(code))
         case let error as StratusError:
             self.init(
                 code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
@@ -91,7 +96,7 @@ struct ErrorReport {
 
     private static func exit(_ code: String) -> ExitStatus {
         switch code {
-        case "unknownZone", "unknownRecord", "zoneNotFound", "unknownItem": .notFound
+        case "unknownZone", "unknownRecord", "zoneNotFound", "unknownItem", "unknownShare", "unknownAccount": .notFound
         case "held", "notAStore", "newerFormat", "notPermitted": .notOpened
         case "corruption": .corruption
         default: .failure

@@ -5,6 +5,7 @@
 //   3. Save what differs as any program does that knows CloudKit alone: 400 records to an operation, which is one durable
 //      commit. While one is under way the next is prepared.
 //   4. Look which stored records have no file any more; delete them if that was asked for.
+//   5. Fill the indexes for queries that the schema has come to want.
 //
 // Invariants: a record that is already as it should be is not written. A run that was killed is taken up by the next one:
 // it finds what was saved unchanged. What somebody did in the store stays: records moved there keep their place, marked
@@ -66,6 +67,7 @@ struct TreeImporter {
         report.createdCount += tally.counts.created
         report.changedCount += tally.counts.changed
         try lookForGone()
+        try session.finishIndexes()
     }
 
     /// A walker over the directory.
@@ -94,7 +96,7 @@ struct TreeImporter {
         if case .string(let text)? = origin { fields["importedFrom"] = text }
         throw ToolError(
             .refused,
-            "The zone already has another tree of this name: import under another name with --as, into another --zone, "
+            "The zone already has another tree of this name: import under another name with --top, into another --zone, "
                 + "or say with --moved that it is the same tree in a new place.", fields)
     }
 

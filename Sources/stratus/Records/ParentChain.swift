@@ -5,16 +5,16 @@ import StratusModel
 import StratusRecords
 
 struct ParentChain {
-    /// From the record without parent down to the record itself.
+    /// From the record without parent, or the highest one that is seen, down to the record itself.
     let records: [(name: RecordName, label: String)]
     let membership: ShareMembership?
 
     /// Reads the chain of an existing record.
     ///
     /// Throws `unknownRecord` when it does not exist, `hierarchyTooDeep` and `corruption`.
-    init(of name: RecordName, _ zone: ZoneReader) throws {
+    init(of name: RecordName, _ zone: ZoneReader, _ sight: Sight = .all) throws {
         membership = try zone.shareMembership(of: name)
-        let ancestors = try zone.ancestors(of: name) ?? []
+        let ancestors = try (zone.ancestors(of: name) ?? []).filter { try sight.sees($0) }
         records = try ([name] + ancestors).reversed().map { name in
             (name, try zone.record(name, fields: .only([TreeField.name]))?.record.label ?? name.text)
         }

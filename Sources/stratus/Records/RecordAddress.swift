@@ -3,6 +3,7 @@
 //   /share/doc/README   a path: the names from a record without parent down to the record, as the store has it now
 //   /                   the records without parent
 //   name:/odd           the record name that follows, whatever it is
+//   db://…              a record with its database and zone; see `PlaceAddress`
 //   anything else       a record name
 
 import ArgumentParser
@@ -22,10 +23,19 @@ struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
 
     let text: String
     let form: Form
+    /// The zone, where the address names one.
+    let place: PlaceAddress?
 
     init?(argument: String) {
         guard !argument.isEmpty else { return nil }
         text = argument
+        if argument.hasPrefix(PlaceAddress.prefix) {
+            guard let read = PlaceAddress.read(argument), read.place.zone != nil else { return nil }
+            place = read.place
+            form = read.name.map { .recordName(RecordName($0)) } ?? .path(read.path)
+            return
+        }
+        place = nil
         if argument.hasPrefix(Self.namePrefix) {
             let name = argument.dropFirst(Self.namePrefix.count)
             guard !name.isEmpty else { return nil }
@@ -39,8 +49,11 @@ struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
 
     init(path: String) {
         text = path
+        place = nil
         form = .path(path.split(separator: "/").map(String.init))
     }
+
+    var defaultValueDescription: String { text }
 
     /// Whether it means the place above all records without parent.
     var isTop: Bool { form == .path([]) }

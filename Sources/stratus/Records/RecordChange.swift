@@ -45,15 +45,17 @@ enum RecordChange {
     ///
     /// Throws `interrupted` between two commits where the verb was asked to stop.
     static func deleteSubtree(
-        _ root: RecordName, in zone: ZoneID, _ session: StoreSession, progress: (Int) -> Void = { _ in }
+        _ root: RecordName, in zone: ZoneID, _ session: StoreSession, delete: (([RecordName]) throws -> Void)? = nil,
+        progress: (Int) -> Void = { _ in }
     ) throws -> Int {
+        let delete = delete ?? { try session.delete($0, in: zone) }
         var deleted = 0
         while true {
             let names = try session.read(zone) { try leaves(below: root, $0) }
             if names.isEmpty { return deleted }
             for start in stride(from: 0, to: names.count, by: deletionCommitRecordCount) {
                 let commit = names[start..<min(start + deletionCommitRecordCount, names.count)]
-                try session.delete(Array(commit), in: zone)
+                try delete(Array(commit))
                 deleted += commit.count
                 progress(deleted)
                 try Interruption.safePoint()

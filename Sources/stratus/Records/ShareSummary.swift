@@ -21,7 +21,7 @@ struct ShareSummary {
         var lines = ["share \(VisibleText.of(name.text)) \(subject), public permission \(content.publicPermission)"]
         for participant in content.participants {
             lines.append(
-                "  \(Self.person(participant.user, participant.handle)): \(participant.role), "
+                "  \(Self.person(participant.user, participant.invitedHandle)): \(participant.role), "
                     + "\(participant.permission), \(participant.status) since \(Quantities.date(participant.added))")
         }
         lines += content.requesters.map { "  \(Self.person($0.user, $0.handle)): asks for access" }
@@ -39,7 +39,7 @@ struct ShareSummary {
                 content.participants.map {
                     .object([
                         "id": .string($0.id.text), "user": JSONValue($0.user?.text),
-                        "handle": JSONValue($0.handle?.text), "role": .string("\($0.role)"),
+                        "handle": JSONValue($0.invitedHandle?.text), "role": .string("\($0.role)"),
                         "permission": .string("\($0.permission)"), "status": .string("\($0.status)"),
                         "added": Quantities.timestamp($0.added),
                     ])
@@ -88,12 +88,5 @@ struct ShareSummary {
         case (nil, let handle?): VisibleText.of(handle.text)
         case (nil, nil): "whoever uses a one-time URL"
         }
-    }
-}
-
-extension ShareParticipant {
-    /// The address by which the participant was invited.
-    fileprivate var handle: Handle? {
-        if case .handle(let handle)? = invitation { handle } else { nil }
     }
 }

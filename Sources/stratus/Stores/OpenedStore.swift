@@ -37,8 +37,7 @@ struct OpenedStore {
     }
 
     private static func direct(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
-        let wantsFace = opening == .existingAsClient || opening == .readingAsClient
-        guard opening == .creatingAsClient || (wantsFace && holdsStore(path)) else {
+        guard opening == .creatingAsClient || (opening.wantsFace && holdsStore(path)) else {
             let files = try StoreFiles.open(path, isReading: opening.isReading)
             return OpenedStore(engine: files.engine, files: files, stratus: nil)
         }
@@ -55,7 +54,7 @@ struct OpenedStore {
     private static func copy(
         _ path: String, _ opening: StoreSession.Opening, _ holder: StoreFiles.Holder?
     ) throws -> OpenedStore {
-        var (copy, opened) = try LiveCopy.make(of: path, withAssets: opening == .readingAssets) {
+        var (copy, opened) = try LiveCopy.make(of: path, withAssets: opening.wantsAssets) {
             try direct($0, opening)
         }
         opened.copy = copy
@@ -79,12 +78,12 @@ struct OpenedStore {
     }
 
     /// Whether LevelDB has its file there. Opening says what is wrong where it has not; the face would make a store.
-    private static func holdsStore(_ path: String) -> Bool {
+    static func holdsStore(_ path: String) -> Bool {
         (try? FileSystem.facts(of: Array("\(path)/CURRENT".utf8))) != nil
     }
 
     /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.
-    private static func openStratus(_ path: String) throws -> Stratus {
+    static func openStratus(_ path: String) throws -> Stratus {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil
         options.logger = nil

@@ -87,6 +87,12 @@ struct ShareClient {
 
     // MARK: The participant's part
 
+    /// The person's own zones.
+    func privateZones() throws -> [CKRecordZone.ID] {
+        let database = container.privateCloudDatabase
+        return try Answer.wait { try await database.allRecordZones().map(\.zoneID) }
+    }
+
     /// The zones that others share with the person.
     func sharedZones() throws -> [CKRecordZone.ID] {
         let database = container.sharedCloudDatabase

@@ -11,26 +11,53 @@ struct StoreArguments: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The container that the database belongs to.", valueName: "name"))
     var container = "iCloud.default"
 
-    @Option(name: .long, help: ArgumentHelp("The account whose private database it is.", valueName: "external id"))
-    var account = "local"
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The person whose private database it is ('stratus help addresses').", valueName: "person"))
+    var account = PersonAddress("local")
 
     @Option(name: .long, help: ArgumentHelp("The same by the owner's user name.", valueName: "name"))
     var owner: String?
+
+    @Flag(name: .customLong("public"), help: "The public database of the container, which has one zone.")
+    var isPublic = false
+
+    @Option(name: .customLong("in"), help: ArgumentHelp("The database or zone, by its address.", valueName: "address"))
+    var place: PlaceAddress?
 
     @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")
     var json = false
 
     /// The database that the verb works in.
-    var database: DatabaseChoice { DatabaseChoice(container: container, account: account, owner: owner) }
+    var database: DatabaseChoice {
+        guard let place else {
+            return DatabaseChoice(container: container, account: account, owner: owner, isPublic: isPublic, zone: nil)
+        }
+        return DatabaseChoice(
+            container: place.container, account: place.owner ?? account, owner: nil, isPublic: place.owner == nil,
+            zone: place.zone)
+    }
+
+    /// The same where an address names another place.
+    func at(_ place: PlaceAddress?) -> StoreArguments {
+        guard let place else { return self }
+        var copy = self
+        copy.place = place
+        return copy
+    }
 }
 
 /// Which zone of the database.
 struct ZoneArguments: ParsableArguments {
+    /// The zone that every database has.
+    static let defaultZone = "_defaultZone"
+
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
     var zone = "files"
 
     func validate() throws {
         // L-08: only the system's zones begin with an underscore.
+        if zone == Self.defaultZone { return }
         let isWellFormed = (1...255).contains(zone.utf8.count) && zone.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
         guard isWellFormed, !zone.hasPrefix("_") else {
             throw ValidationError(

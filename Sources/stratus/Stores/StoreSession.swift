@@ -24,6 +24,8 @@ final class StoreSession {
         case readingAssets
         /// To be read, with the face above the engine where the database's owner has an account.
         case readingAsClient
+        /// The same with the contents of assets.
+        case readingAssetsAsClient
         /// To be written, with the engine alone; the store is there.
         case existing
         /// The same with the face above the engine where the database's owner has an account.
@@ -31,15 +33,17 @@ final class StoreSession {
         /// With the face above the engine; store and account are made where there are none.
         case creatingAsClient
 
-        var isReading: Bool { [.reading, .readingAssets, .readingAsClient].contains(self) }
+        var isReading: Bool { [.reading, .readingAssets, .readingAsClient, .readingAssetsAsClient].contains(self) }
+        var wantsAssets: Bool { [.readingAssets, .readingAssetsAsClient].contains(self) }
+        var wantsFace: Bool { [.existingAsClient, .readingAsClient, .readingAssetsAsClient].contains(self) }
     }
 
     let path: String
     let engine: RecordEngine
-    private let choice: DatabaseChoice
+    let choice: DatabaseChoice
     private let opened: OpenedStore
     /// The owner of the database, if the store knows them.
-    private var account: StratusModel.Account?
+    private(set) var account: StratusModel.Account?
 
     /// Opens the store at `path`.
     ///
@@ -52,8 +56,10 @@ final class StoreSession {
         opened = try OpenedStore.open(path, opening)
         engine = opened.engine
         do {
-            if opening == .creatingAsClient, choice.owner == nil {
-                _ = try stratus?.account(externalID: choice.account, createIfMissing: .init())
+            if opening == .creatingAsClient, choice.owner == nil, let id = choice.account.newExternalID,
+                try engine.read({ try choice.findOwner(in: $0) }) == nil
+            {
+                _ = try stratus?.account(externalID: id, createIfMissing: .init())
             }
             account = try engine.read { try choice.findOwner(in: $0) }
         } catch {
@@ -82,7 +88,7 @@ final class StoreSession {
     }
 
     var statistics: StoreStatistics { opened.files.statistics }
-    private var stratus: Stratus? { opened.stratus }
+    var stratus: Stratus? { opened.stratus }
 
     /// The files of assets, to be looked at: nothing is taken in and nothing removed. Of a store that another process holds
     /// they are there where it was opened with them.
@@ -102,15 +108,16 @@ final class StoreSession {
         get throws { try choice.database(of: account) }
     }
 
-    func zone(_ arguments: ZoneArguments) throws -> ZoneID { try zone(ZoneName(arguments.zone)) }
+    func zone(_ arguments: ZoneArguments) throws -> ZoneID {
+        try zone(ZoneName(choice.zone ?? (choice.isPublic ? ZoneArguments.defaultZone : arguments.zone)))
+    }
 
     func zone(_ name: ZoneName) throws -> ZoneID { ZoneID(database: try database, name: name) }
 
     /// The zone as a client has it; nil where the store was opened without the face, or for an owner without account.
     func client(of zone: ZoneID) throws -> ZoneClient? {
         guard let stratus, let account, let found = try stratus.account(id: account.id.text) else { return nil }
-        let container = stratus.container(zone.database.container.text, signedInAs: found)
-        return ZoneClient(container.privateCloudDatabase, zone: zone.name)
+        return ZoneClient(stratus.container(zone.database.container.text, signedInAs: found), zone, as: account)
     }
 
     /// The same for what only clients do.
@@ -119,18 +126,6 @@ final class StoreSession {
     func existingClient(of zone: ZoneID) throws -> ZoneClient {
         guard let client = try client(of: zone) else { throw choice.noAccount }
         return client
-    }
-
-    /// How the owner's query is answered.
-    ///
-    /// Throws `notFound` where the database's owner has no account.
-    func explainQuery(_ query: CKQuery, in zone: ZoneID, limit: Int) throws -> Stratus.QueryExplanation {
-        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else {
-            throw choice.noAccount
-        }
-        return try stratus.explainQuery(
-            query, inZoneWith: CKRecordZone.ID(zoneName: zone.name.text), inContainer: zone.database.container.text,
-            as: found, resultsLimit: limit)
     }
 
     // MARK: People

@@ -9,14 +9,24 @@ final class ZoneClient {
     /// Items of one request (L-01).
     static let requestItemCount = 400
 
-    private let database: CKDatabase
-    private let zoneID: CKRecordZone.ID
+    let database: CKDatabase
+    let zoneID: CKRecordZone.ID
     /// The request that is under way while the next one is prepared.
     private var underWay: SentRequest?
 
-    init(_ database: CKDatabase, zone: ZoneName) {
-        self.database = database
-        zoneID = CKRecordZone.ID(zoneName: zone.text)
+    /// A zone as a person has it: in the public database, in their own, or in what others share with them.
+    init(_ container: CKContainer, _ zone: ZoneID, as person: StratusModel.Account) {
+        switch zone.database.owner {
+        case nil:
+            database = container.publicCloudDatabase
+            zoneID = CKRecordZone.ID(zoneName: zone.name.text)
+        case person.userName?:
+            database = container.privateCloudDatabase
+            zoneID = CKRecordZone.ID(zoneName: zone.name.text)
+        case let owner?:
+            database = container.sharedCloudDatabase
+            zoneID = CKRecordZone.ID(zoneName: zone.name.text, ownerName: owner.text)
+        }
     }
 
     func recordID(_ name: RecordName) -> CKRecord.ID { CKRecord.ID(recordName: name.text, zoneID: zoneID) }
@@ -102,26 +112,40 @@ final class ZoneClient {
         try finish(send(deleting: names.map(recordID)))
     }
 
-    /// Puts a record under another, if nobody changes it meanwhile.
+    /// Puts a record under another or under none, if nobody changes it meanwhile. Returns the parent it had.
     ///
     /// Throws as `finish`.
-    func move(_ name: RecordName, under parent: RecordName) throws {
+    @discardableResult
+    func move(_ name: RecordName, under parent: RecordName?) throws -> RecordName? {
         try finish()
         let record = try fetch(name)
-        record.setParent(recordID(parent))
+        let old = record.parent.map { RecordName($0.recordID.recordName) }
+        if let parent { record.setParent(recordID(parent)) } else { record.parent = nil }
         try finish(send(saving: [record], policy: .ifServerRecordUnchanged))
+        return old
     }
 
-    private func fetch(_ name: RecordName) throws -> CKRecord {
+    /// Saves one record, if nobody has changed it since it was fetched.
+    ///
+    /// Throws as `finish`.
+    func put(_ record: CKRecord) throws {
+        try finish()
+        try finish(send(saving: [record]))
+    }
+
+    /// A record as the person sees it.
+    ///
+    /// Throws `ItemsRefused` with `unknownItem` where there is none, or none that they see.
+    func fetch(_ name: RecordName) throws -> CKRecord {
         let operation = CKFetchRecordsOperation(recordIDs: [recordID(name)])
         let outcome = Outcome()
         let fetched = Mutex<CKRecord?>(nil)
-        operation.perRecordResultBlock = { _, result in
-            outcome.note(result)
+        operation.perRecordResultBlock = { id, result in
+            outcome.note(result, id)
             fetched.withLock { $0 = try? result.get() }
         }
         operation.fetchRecordsResultBlock = { result in
-            outcome.note(result)
+            outcome.note(unlessPartial: result)
             outcome.end()
         }
         database.add(operation)
@@ -192,6 +216,12 @@ private final class Outcome: Sendable {
     func note<Success>(_ result: Result<Success, any Error>) {
         guard case .failure(let error) = result else { return }
         state.withLock { $0.failure = $0.failure ?? error }
+    }
+
+    /// That some items failed is told by them.
+    func note<Success>(unlessPartial result: Result<Success, any Error>) {
+        if case .failure(let error as CKError) = result, error.code == .partialFailure { return }
+        note(result)
     }
 
     /// An item that failed only because others did tells nothing.

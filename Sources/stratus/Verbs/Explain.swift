@@ -15,30 +15,23 @@ struct Explain: ParsableCommand {
             "relation","participant":{"id","role","permission","status"},"verdict":{"mayRead","mayChange","mayDelete",\
             "mayCreateBelow"},"reasons":[…]}
 
-            Example: stratus explain /share/doc/README --for user-17 --store ./store
+            Example: stratus explain /share/doc/README --as user-17 --store ./store
             """)
 
     @Argument(help: RecordAddress.help)
     var record: RecordAddress
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("The account that is asked about.", valueName: "external id"))
-    var person: String?
-
-    @Option(help: ArgumentHelp("The same by user name.", valueName: "name"))
-    var forUser: String?
+    @Option(
+        name: [.customLong("as"), .customLong("for")],
+        help: ArgumentHelp("The person who is asked about; user:NAME also for nobody's name.", valueName: "person"))
+    var person: PersonAddress
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
-    func validate() throws {
-        guard (person == nil) != (forUser == nil) else {
-            throw ValidationError("Say about whom: either --for or --for-user.")
-        }
-    }
-
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let explanation = try StoreSession.with(store, .readingAsClient) { session in
+        let explanation = try StoreSession.with(store.at(record.place), .readingAsClient) { session in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record) }
             return try session.service.explainAccess(to: name, in: zone, for: user(in: session))
@@ -49,12 +42,9 @@ struct Explain: ParsableCommand {
     }
 
     private func user(in session: StoreSession) throws -> UserName {
-        if let forUser { return UserName(forUser) }
-        guard let account = try session.service.account(externalID: person ?? "") else {
-            throw ToolError(
-                .notFound, "The store has no such account: check the identifier.", ["account": person ?? ""])
-        }
-        return account.userName
+        // Also somebody who has no account may be asked about.
+        if case .userName(let name) = person.form { return name }
+        return try session.person(person).userName
     }
 }
 

@@ -21,12 +21,15 @@ struct Get: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let stored = try StoreSession.with(store, .reading) { session in
-            try session.read(session.zone(zone)) { zone in
-                let name = try zone.resolve(record)
+        let stored = try StoreSession.with(store.at(record.place), acting.opening) { session in
+            let id = try session.zone(zone)
+            let sight = try session.sight(of: id, acting)
+            return try session.read(id) { zone in
+                let name = try zone.resolve(record, sight)
                 guard let stored = try zone.record(name) else {
                     throw RecordsError(
                         .corruption, "The record has a place in the hierarchy but is not there: verify the store.",

@@ -35,7 +35,7 @@ struct ImportTree: ParsableCommand {
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
-    @Option(name: .customLong("as"), help: ArgumentHelp("Name the top record otherwise.", valueName: "name"))
+    @Option(name: .customLong("top"), help: ArgumentHelp("Name the top record otherwise.", valueName: "name"))
     var topName: String?
 
     @Option(help: ArgumentHelp("Hash files up to this size; 0 hashes none.", valueName: "bytes"))
@@ -54,7 +54,7 @@ struct ImportTree: ParsableCommand {
         if directory.isEmpty { throw ValidationError("The directory has no name: use '.' for the current one.") }
         if hashLimit < 0 { throw ValidationError("--hash-limit is below zero: use 0 to hash no file.") }
         if let topName, topName.isEmpty || topName.contains("/") {
-            throw ValidationError("--as takes one name without '/'.")
+            throw ValidationError("--top takes one name without '/'.")
         }
     }
 

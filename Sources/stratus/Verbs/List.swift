@@ -10,7 +10,7 @@ struct List: ParsableCommand {
         commandName: "ls",
         abstract: "Lists the records directly below a record.",
         discussion: """
-            '/' lists the records that have no parent; finding them looks at every record of the zone.
+            '/' lists the records that have no parent; finding them looks at every record of the zone. With --as it lists             what the person sees: of another's zone the roots of what is shared.
 
             --json: one line a record: {"record","name","type","parent","share","hasChildren","size","modified","target"}
 
@@ -25,13 +25,15 @@ struct List: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .reading) { session in
-            try session.read(session.zone(zone)) { zone in
-                let parent = record.isTop ? nil : try zone.resolve(record)
-                try zone.visitChildrenOrTops(of: parent) { child in
+        try StoreSession.with(store.at(record.place), acting.opening) { session in
+            let id = try session.zone(zone)
+            let sight = try session.sight(of: id, acting)
+            try session.read(id) { zone in
+                try zone.visitSeen(below: record, sight) { child in
                     guard let line = try RecordLine(child, zone) else { return .next }
                     let label = names ? VisibleText.of(child.name.text) : line.label(console)
                     try console.line(line.columns(console) + label)

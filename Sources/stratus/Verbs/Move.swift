@@ -24,16 +24,20 @@ struct Move: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existing) { session in
+        try StoreSession.with(store.at(record.place), acting.writing) { session in
             let zone = try session.zone(zone)
             let (name, parent) = try session.read(zone) { zone in
                 (try zone.resolve(record), under.isTop ? nil : try zone.resolve(under))
             }
             let (old, cost) = try StepCost.measuring(session) {
-                try RecordChange.move(name, under: parent, in: zone, session)
+                guard acting.person != nil else {
+                    return try RecordChange.move(name, under: parent, in: zone, session)
+                }
+                return try session.client(of: zone, acting).move(name, under: parent)
             }
             let from = old.map { VisibleText.of($0.text) } ?? "/"
             let to = parent.map { VisibleText.of($0.text) } ?? "/"

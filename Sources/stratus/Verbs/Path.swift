@@ -19,11 +19,14 @@ struct Path: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let chain = try StoreSession.with(store, .reading) { session in
-            try session.read(session.zone(zone)) { zone in try ParentChain(of: zone.resolve(record), zone) }
+        let chain = try StoreSession.with(store.at(record.place), acting.opening) { session in
+            let id = try session.zone(zone)
+            let sight = try session.sight(of: id, acting)
+            return try session.read(id) { zone in try ParentChain(of: zone.resolve(record, sight), zone, sight) }
         }
         for line in chain.lines(console) { try console.line(line) }
         try console.object(chain.object)

@@ -43,6 +43,7 @@ struct Query: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func validate() throws {
         guard limit >= 0 else { throw ValidationError("--limit is a number of records, or 0 for all of them.") }
@@ -56,9 +57,9 @@ struct Query: ParsableCommand {
         try StoreSession.with(store, .readingAsClient) { session in
             let zone = try session.zone(zone)
             if explain {
-                try show(session.explainQuery(query, in: zone, limit: limit), console)
+                try show(session.explainQuery(query, in: zone, acting, limit: limit), console)
             } else {
-                try session.existingClient(of: zone).visitResults(of: query, limit: limit) { name in
+                try session.client(of: zone, acting).visitResults(of: query, limit: limit) { name in
                     try show(name, in: zone, session, console)
                 }
             }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import StratusModel
 import StratusRecords
 
 struct Rebuild: ParsableCommand {
@@ -23,21 +24,22 @@ struct Rebuild: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         let incarnation = UUID()
-        let (report, cost) = try StoreSession.with(store, .existing) { session in
+        let (name, report, cost) = try StoreSession.with(store, .existing) { session in
+            let id = try session.zone(zone)
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {
-                try session.engine.rebuild(session.zone(zone), incarnation: incarnation) {
+                try session.engine.rebuild(id, incarnation: incarnation) {
                     progress.update($0.recordsChecked)
                 }
             }.cost
-            return (try session.engine.verify { progress.update($0.recordsChecked) }, cost)
+            return (id.name.text, try session.engine.verify { progress.update($0.recordsChecked) }, cost)
         }
-        try console.line("rebuilt the indexes of zone \(VisibleText.of(zone.zone)): \(cost.summary)")
+        try console.line("rebuilt the indexes of zone \(VisibleText.of(name)): \(cost.summary)")
         for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
         try console.line("verify: \(report.summary)")
         try console.object([
-            "zone": .string(zone.zone), "clean": .boolean(report.isClean), "records": JSONValue(report.recordsChecked),
+            "zone": .string(name), "clean": .boolean(report.isClean), "records": JSONValue(report.recordsChecked),
             "missing": JSONValue(report.missingCount), "dangling": JSONValue(report.danglingCount),
             "wrongCounts": JSONValue(report.wrongCount), "cost": .object(cost.object),
         ])

@@ -26,10 +26,11 @@ struct Remove: ParsableCommand {
     @OptionGroup var deed: DeedArguments
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record) }
             let count = deed.force && !deed.dryRun ? 0 : try recordCount(name, zone, session)
@@ -39,10 +40,15 @@ struct Remove: ParsableCommand {
             Interruption.stopAtSafePoints()
             let progress = Progress("deleting", total: nil, on: console)
             let (deleted, cost) = try StepCost.measuring(session) {
-                if recursive {
-                    return try RecordChange.deleteSubtree(name, in: zone, session, progress: progress.update)
+                let client = acting.person == nil ? nil : try session.client(of: zone, acting)
+                func delete(_ names: [RecordName]) throws {
+                    if let client { try client.delete(names) } else { try session.delete(names, in: zone) }
                 }
-                try session.delete([name], in: zone)
+                if recursive {
+                    return try RecordChange.deleteSubtree(
+                        name, in: zone, session, delete: delete, progress: progress.update)
+                }
+                try delete([name])
                 return 1
             }
             progress.finish()

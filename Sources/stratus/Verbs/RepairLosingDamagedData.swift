@@ -20,7 +20,8 @@ struct RepairLosingDamagedData: ParsableCommand {
             --json: {"destination","unmended":[{"zone","error"}]}, then the line of 'stratus verify'.
 
             Example: stratus repair-losing-damaged-data ./salvaged --store ./store
-            """)
+            """,
+        aliases: ["repair"])
 
     @Argument(help: "The directory to make.")
     var destination: String

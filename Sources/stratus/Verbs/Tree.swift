@@ -25,6 +25,7 @@ struct Tree: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func validate() throws {
         if let depth, depth < 0 { throw ValidationError("--depth is below zero.") }
@@ -32,26 +33,30 @@ struct Tree: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .reading) { session in
-            try session.read(session.zone(zone)) { zone in
+        try StoreSession.with(store.at(record.place), acting.opening) { session in
+            let id = try session.zone(zone)
+            let sight = try session.sight(of: id, acting)
+            try session.read(id) { zone in
                 if record.isTop {
-                    try zone.visitChildrenOrTops(of: nil) { top in
-                        try show(top.name, hasChildren: top.hasChildren, zone, console)
+                    try zone.visitSeen(below: record, sight) { top in
+                        try show(top, zone, sight, console)
                         return .next
                     }
                 } else {
-                    let name = try zone.resolve(record)
-                    try show(name, hasChildren: zone.node(name)?.hasChildren ?? false, zone, console)
+                    let name = try zone.resolve(record, sight)
+                    let hasChildren = try zone.node(name)?.hasChildren ?? false
+                    try show(Child(name: name, hasChildren: hasChildren), zone, sight, console)
                 }
             }
         }
         try console.flush()
     }
 
-    private func show(_ root: RecordName, hasChildren: Bool, _ zone: ZoneReader, _ console: Console) throws {
-        try show(Child(name: root, hasChildren: hasChildren), level: 0, zone, console)
+    private func show(_ root: Child, _ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
+        try show(root, level: 0, zone, console)
         if depth == 0 { return }
-        try zone.visitSubtree(below: root) { child, level in
+        try zone.visitSubtree(below: root.name) { child, level in
+            guard try sight.sees(child.name) else { return .skipChildren }
             try show(child, level: level, zone, console)
             return depth.map { level >= $0 } == true ? .skipChildren : .next
         }

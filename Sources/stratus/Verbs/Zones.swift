@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -18,27 +19,35 @@ struct Zones: ParsableCommand {
             commandName: "list",
             abstract: "Lists the zones of the database.",
             discussion: """
-                --json: one line a zone: {"zone","records","sequence","horizon","created","identity"}
+                With --as the zones that the person has or that others share with them, in all databases of the container.
+
+                --json: one line a zone: {"zone","address","records","sequence","horizon","created","identity"}; with --as \
+                {"zone","owner"}, where owner is null for the person's own.
 
                 Example: stratus zones list --store ./store
                 """)
 
         @OptionGroup var store: StoreArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, acting.opening) { session in
+                if acting.person != nil { return try tell(session.container(acting), console) }
                 let database = try session.database
                 try session.engine.read { reader in
+                    let owner = try session.owner(of: database, in: reader)
                     for listing in try reader.zones(in: database) {
                         let id = ZoneID(database: database, name: listing.name)
                         let header = try reader.existingZone(id).header()
                         let created = listing.entry.created.date
+                        let address = PlaceAddress(database, ownedBy: owner, zone: listing.name).text
                         try console.line(
                             "\(VisibleText.of(listing.name.text))  \(Quantities.count(header.recordCount, "record")), "
                                 + "sequence \(Quantities.count(header.sequence)), made \(Quantities.date(created))")
                         try console.object([
-                            "zone": .string(listing.name.text), "records": JSONValue(header.recordCount),
+                            "zone": .string(listing.name.text), "address": .string(address),
+                            "records": JSONValue(header.recordCount),
                             "sequence": JSONValue(header.sequence), "horizon": JSONValue(header.horizon),
                             "created": Quantities.timestamp(created),
                             "identity": .string(header.identity.uuidString),
@@ -47,6 +56,15 @@ struct Zones: ParsableCommand {
                 }
             }
             try console.flush()
+        }
+
+        private func tell(_ container: CKContainer, _ console: Console) throws {
+            let client = ShareClient(container)
+            for zone in try client.privateZones() + client.sharedZones() {
+                let owner = zone.ownerName == CKCurrentUserDefaultName ? nil : zone.ownerName
+                try console.line(VisibleText.of(zone.zoneName) + (owner.map { "  of \(VisibleText.of($0))" } ?? ""))
+                try console.object(["zone": .string(zone.zoneName), "owner": JSONValue(owner)])
+            }
         }
     }
 
@@ -67,9 +85,12 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let isNew = try StoreSession.with(store, .creatingAsClient) { try $0.createZone($0.zone(zone)) }
-            try console.line("zone \(zone.zone) \(isNew ? "made" : "exists")")
-            try console.object(["zone": .string(zone.zone), "created": .boolean(isNew)])
+            let (name, isNew) = try StoreSession.with(store, .creatingAsClient) { session in
+                let id = try session.zone(zone)
+                return (id.name.text, try session.createZone(id))
+            }
+            try console.line("zone \(VisibleText.of(name)) \(isNew ? "made" : "exists")")
+            try console.object(["zone": .string(name), "created": .boolean(isNew)])
             try console.flush()
         }
     }
@@ -93,7 +114,7 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let progress = try StoreSession.with(store, .existingAsClient) { session -> PurgeProgress? in
+            let done = try StoreSession.with(store, .existingAsClient) { session -> (String, PurgeProgress)? in
                 let zone = try session.zone(zone)
                 let count = try session.read(zone) { try $0.header().recordCount }
                 let what = "delete zone \(zone.name.text) with its \(Quantities.count(count, "record"))"
@@ -102,12 +123,13 @@ struct Zones: ParsableCommand {
                 guard try session.deleteZone(zone) else {
                     throw try session.engine.read { try session.noZone(zone, $0) }
                 }
-                return try Zones.purge(session, console)
+                return (zone.name.text, try Zones.purge(session, console))
             }
-            guard let progress else { return }
-            try console.line("zone \(zone.zone) deleted; \(Quantities.count(progress.entriesDeleted)) entries removed")
+            guard let (name, progress) = done else { return }
+            try console.line(
+                "zone \(VisibleText.of(name)) deleted; \(Quantities.count(progress.entriesDeleted)) entries removed")
             try console.object([
-                "zone": .string(zone.zone), "deleted": true, "entriesRemoved": JSONValue(progress.entriesDeleted),
+                "zone": .string(name), "deleted": true, "entriesRemoved": JSONValue(progress.entriesDeleted),
             ])
             try console.flush()
         }

@@ -7,6 +7,8 @@ enum RepositoryRule {
     private static let hosts: Set = [
         "github.com", "www.swift.org", "swift.org", "docs.swift.org", "www.apache.org", "developer.apple.com",
         "www.icloud.com", "www.sqlite.org", "www.w3.org",
+        // No host: the address of a database begins with its container, as in db://iCloud.default/public.
+        "icloud.default",
     ]
     private static let exampleSuffixes = ["example", "example.com", "example.org", "example.net", "test", "invalid"]
 

@@ -1,0 +1,186 @@
+// Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
+// contents that several records hold.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct TransferCounts: Hashable {
+    var accounts = 0
+    var zones = 0
+    var records = 0
+    var contents = 0
+
+    var object: JSONObject {
+        [
+            "accounts": JSONValue(accounts), "zones": JSONValue(zones), "records": JSONValue(records),
+            "contents": JSONValue(contents),
+        ]
+    }
+
+    var text: String {
+        [
+            Quantities.count(accounts, "account"), Quantities.count(zones, "zone"), Quantities.count(records, "record"),
+            Quantities.count(contents, "content"),
+        ].joined(separator: ", ")
+    }
+}
+
+struct StoreExporter {
+    /// Bytes of a content in one line.
+    private static let partByteCount = 48 << 10
+
+    private let service: CloudService
+    private let secrets: Bool
+    private let write: (JSONObject) throws -> Void
+    private let progress: (Int) -> Void
+    private(set) var counts = TransferCounts()
+    /// Contents that were written and that further records hold.
+    private var written: Set<[UInt8]> = []
+
+    init(
+        _ service: CloudService, secrets: Bool, progress: @escaping (Int) -> Void,
+        _ write: @escaping (JSONObject) throws -> Void
+    ) {
+        (self.service, self.secrets, self.progress, self.write) = (service, secrets, progress, write)
+    }
+
+    mutating func run() throws {
+        try service.engine.read { try export($0) }
+    }
+
+    private mutating func export(_ reader: RecordReader) throws {
+        try write(TransferLine.head(secrets: secrets))
+        try exportPeople(reader)
+        try exportSchemas(reader)
+        for (database, _) in try reader.databases() {
+            for listing in try reader.zones(in: database) {
+                try export(ZoneID(database: database, name: listing.name), listing.entry, reader)
+            }
+        }
+        try exportSubscriptions(reader)
+        try write(["end": .object(counts.object)])
+    }
+
+    // MARK: People and containers
+
+    private mutating func exportPeople(_ reader: RecordReader) throws {
+        var last: AccountID?
+        repeat {
+            let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
+            for account in page.accounts {
+                try write(["account": .object(TransferLine.object(of: account))])
+                counts.accounts += 1
+            }
+            last = page.next
+        } while last != nil
+        try reader.store.scan(GlobalKeys.devices.keyRange) { key, _ in
+            let (account, name) = try GlobalKeys.readDeviceKey(key)
+            try write(["device": .object(["account": .string(account.text), "name": .string(name)])])
+            return .next
+        }
+    }
+
+    private func exportSchemas(_ reader: RecordReader) throws {
+        var containers: [ContainerName] = []
+        try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
+            let container = try GlobalKeys.readSchemaKey(key).container
+            if containers.last != container { containers.append(container) }
+            return .next
+        }
+        for container in containers {
+            let text = try service.exportSchema(of: container)
+            try write(["schema": .object(["container": .string(container.text), "text": .string(text)])])
+        }
+    }
+
+    private func exportSubscriptions(_ reader: RecordReader) throws {
+        try reader.store.scan(GlobalKeys.subscriptions.keyRange) { key, value in
+            let parts = try GlobalKeys.readSubscriptionKey(key)
+            let bytes = Data([UInt8](copying: value))
+            try write([
+                "subscription": .object([
+                    "container": .string(parts.container.text), "user": .string(parts.user.text),
+                    "database": JSONValue(Int(parts.database)), "id": .string(parts.id),
+                    "entry": .string(bytes.base64EncodedString()),
+                ])
+            ])
+            return .next
+        }
+    }
+
+    // MARK: Zones
+
+    private mutating func export(_ id: ZoneID, _ entry: ZoneEntry, _ reader: RecordReader) throws {
+        let zone = try reader.existingZone(id)
+        let scope = try service.encryptionScope(of: id, in: reader)
+        try write([
+            "zone": .object([
+                "container": .string(id.database.container.text), "scope": .string("\(id.database.scope)"),
+                "owner": JSONValue(id.database.owner?.text), "name": .string(id.name.text),
+                "created": FieldJSON.seconds(entry.created.date), "creator": .string(entry.created.user.text),
+                "encryptionScope": .string("\(scope)"),
+            ])
+        ])
+        counts.zones += 1
+        try zone.visitChildrenOrTops(of: nil) { top in
+            try export(top.name, zone)
+            guard top.hasChildren else { return .next }
+            try zone.visitSubtree(below: top.name) { child, _ in
+                try export(child.name, zone)
+                return .next
+            }
+            return .next
+        }
+    }
+
+    private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {
+        guard let stored = try zone.record(name) else {
+            throw RecordsError(
+                .corruption, "The record has a place in the hierarchy but is not there: verify the store.",
+                ["record": name.text])
+        }
+        for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
+            try export(asset, zone)
+        }
+        try write(["record": .object(try TransferLine.object(of: stored, secrets: secrets))])
+        counts.records += 1
+        progress(counts.records)
+    }
+
+    /// A content, unless it was written before for the same owner.
+    private mutating func export(_ asset: AssetDescriptor, _ zone: ZoneReader) throws {
+        let owner = CloudService.assetOwner(of: zone.id.database)
+        let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
+        let holders = try zone.store.withValue(forKey: key) { try AssetEntry(decoding: $0).count } ?? 0
+        if holders > 1, !written.insert(key).inserted { return }
+        let digest = Hex.text(asset.digest)
+        guard let path = service.contentPath(of: asset, owner: owner), let file = FileHandle(forReadingAtPath: path)
+        else { throw Self.missing(digest) }
+        defer { try? file.close() }
+        var rest = asset.byteCount
+        var part = 0
+        repeat {
+            let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
+            guard !data.isEmpty || rest == 0 else { throw Self.missing(digest) }
+            rest -= Int64(data.count)
+            try write([
+                "asset": .object([
+                    "owner": .string(owner.text), "digest": .string(digest), "byteCount": .integer(asset.byteCount),
+                    "part": JSONValue(part), "data": .string(data.base64EncodedString()),
+                ])
+            ])
+            part += 1
+        } while rest > 0
+        counts.contents += 1
+    }
+
+    private static func missing(_ digest: String) -> RecordsError {
+        RecordsError(
+            .corruption, "The content of an asset is missing or cut: verify the store, or restore a backup.",
+            ["digest": digest])
+    }
+}

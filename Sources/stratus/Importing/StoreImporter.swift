@@ -1,0 +1,212 @@
+// Makes a store what the lines of an export say. Records are written in commits of a few hundred; what is there already is
+// left as it is, so that an interrupted import is taken up by beginning anew.
+//
+// Invariant: a record is written after the contents that it holds have been taken in, which is after their last part.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+struct StoreImporter {
+    private static let commitRecordCount = 200
+    /// Bytes of lines that one commit takes at most, but for a single record.
+    private static let commitByteCount = 2 << 20
+
+    private let session: StoreSession
+    private let service: CloudService
+    /// Where contents are put together.
+    private let directory: URL
+    private let progress: (Int) -> Void
+    private(set) var counts = TransferCounts()
+    /// What was there already.
+    private(set) var knownRecordCount = 0
+    private var zone: ZoneID?
+    private var pending: [StoredRecord] = []
+    private var pendingByteCount = 0
+    /// Contents of the pending records, and of the record that comes next: leased until their commit is made.
+    private var taken: [UserName: [AssetDescriptor]] = [:]
+    private var arrived: [UserName: [AssetDescriptor]] = [:]
+    private var content: ArrivingContent?
+
+    /// Throws `refused` where the store holds anything, unless an import is taken up again.
+    init(_ session: StoreSession, resumes: Bool, progress: @escaping (Int) -> Void) throws {
+        self.session = session
+        self.progress = progress
+        service = try session.service
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-import-\(UUID().uuidString)")
+        let isEmpty = try session.engine.read { reader in
+            try reader.databases().isEmpty
+                && AccountDirectory().accounts(after: nil, limit: 1, in: reader).accounts.isEmpty
+        }
+        guard isEmpty || resumes else {
+            throw ToolError(
+                .refused,
+                "The store holds something already: import into an empty one, or say --resume to take up an "
+                    + "import that was interrupted.", ["store": session.path])
+        }
+    }
+
+    /// Reads everything.
+    ///
+    /// Throws `damaged` for lines that no export has written, and where the end is missing.
+    mutating func run(_ reader: inout LineReader) throws {
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: directory) }
+        var isEnded = false
+        while let line = try reader.next() {
+            if line.isEmpty { continue }
+            let (kind, object) = try Self.parsed(line, reader.lineNumber)
+            guard !isEnded else { throw object.wrong("behind the end") }
+            if reader.lineNumber == 1 {
+                guard kind == "stratusExport" else { throw object.wrong("stratusExport") }
+                continue
+            }
+            if kind == "end" {
+                try flush()
+                guard try object.integer("records") == Int64(counts.records) else { throw object.wrong("records") }
+                isEnded = true
+            } else {
+                try take(kind, object, byteCount: line.count)
+            }
+        }
+        guard isEnded else {
+            throw ToolError(
+                .damaged, "The export has no end: it was cut, or its writing was interrupted. Export it anew.",
+                ["lines": "\(reader.lineNumber)"])
+        }
+        try session.finishIndexes()
+    }
+
+    private static func parsed(_ line: Data, _ number: Int) throws -> (kind: String, object: TransferObject) {
+        let any = try? JSONSerialization.jsonObject(with: line)
+        guard let members = any as? [String: Any] else {
+            throw TransferObject(members: [:], line: number, kind: "line").wrong("JSON object")
+        }
+        if let version = members["stratusExport"] {
+            let head = TransferObject(members: members, line: number, kind: "stratusExport")
+            guard (version as? NSNumber)?.intValue == TransferLine.version else { throw head.wrong("stratusExport") }
+            return ("stratusExport", head)
+        }
+        guard members.count == 1, let (kind, value) = members.first, let object = value as? [String: Any] else {
+            throw TransferObject(members: members, line: number, kind: "line").wrong("one member")
+        }
+        return (kind, TransferObject(members: object, line: number, kind: kind))
+    }
+
+    private mutating func take(_ kind: String, _ object: TransferObject, byteCount: Int) throws {
+        switch kind {
+        case "record":
+            let record = try TransferLine.record(object) { try Self.require(service.makeShareToken()) }
+            if pending.count >= Self.commitRecordCount || pendingByteCount + byteCount > Self.commitByteCount {
+                try flush()
+            }
+            pending.append(record)
+            taken.merge(arrived, uniquingKeysWith: +)
+            arrived.removeAll()
+            pendingByteCount += byteCount
+        case "asset": try takeContent(object)
+        case "zone":
+            try flush()
+            try takeZone(object)
+        case "account":
+            _ = try service.adoptAccount(TransferLine.account(object))
+            counts.accounts += 1
+        case "device":
+            try service.registerDevice(
+                DeviceAddress(account: AccountID(object.string("account")), name: object.string("name")))
+        case "schema":
+            try service.importSchema(object.string("text"), into: ContainerName(object.string("container")))
+        case "subscription":
+            try flush()
+            let parts = SubscriptionKeyParts(
+                container: ContainerName(try object.string("container")), user: UserName(try object.string("user")),
+                database: UInt8(clamping: try object.integer("database")), id: try object.string("id"))
+            try service.adoptSubscription(parts, object.bytes("entry"))
+        default: break
+        }
+    }
+
+    private mutating func takeZone(_ object: TransferObject) throws {
+        let database = DatabaseID(
+            container: ContainerName(try object.string("container")),
+            owner: object.optionalString("owner").map { UserName($0) },
+            scope: try object.word("scope", among: DatabaseScope.allCases))
+        let id = ZoneID(database: database, name: ZoneName(try object.string("name")))
+        let created = Stamp(date: try object.date("created"), user: UserName(try object.string("creator")))
+        _ = try service.adoptZone(
+            id, created: created,
+            encryptionScope: object.word("encryptionScope", among: ZoneEncryptionScope.allCases))
+        zone = id
+        counts.zones += 1
+    }
+
+    /// Writes the records that have gathered.
+    private mutating func flush() throws {
+        guard !pending.isEmpty else { return }
+        guard let zone else {
+            throw ToolError(.damaged, "A record comes before its zone: export it anew.")
+        }
+        let new = try service.adoptRecords(pending, in: zone)
+        knownRecordCount += pending.count - new
+        counts.records += pending.count
+        pending.removeAll(keepingCapacity: true)
+        pendingByteCount = 0
+        for (owner, assets) in taken { service.assets?.release(assets, owner: owner) }
+        taken.removeAll()
+        progress(counts.records)
+        try Interruption.safePoint()
+    }
+
+    // MARK: Contents
+
+    private struct ArrivingContent {
+        let file: URL
+        let handle: FileHandle
+        let digest: [UInt8]
+        var part: Int64 = 0
+        var rest: Int64
+    }
+
+    private mutating func takeContent(_ object: TransferObject) throws {
+        let digest = Hex.bytes(try object.string("digest")) ?? []
+        let (part, data) = (try object.integer("part"), try object.bytes("data"))
+        if part == 0 { content = try begin(digest, byteCount: object.integer("byteCount")) }
+        guard var arriving = content, arriving.digest == digest, arriving.part == part,
+            Int64(data.count) <= arriving.rest
+        else { throw object.wrong("part") }
+        try arriving.handle.write(contentsOf: Data(data))
+        arriving.rest -= Int64(data.count)
+        arriving.part += 1
+        content = arriving
+        guard arriving.rest == 0 else { return }
+        content = nil
+        try arriving.handle.close()
+        defer { try? FileManager.default.removeItem(at: arriving.file) }
+        let owner = UserName(try object.string("owner"))
+        guard let assets = service.assets else { throw object.wrong("assets") }
+        let descriptor = try assets.takeIn(path: arriving.file.path, owner: owner)
+        guard descriptor.digest == digest else { throw object.wrong("digest") }
+        arrived[owner, default: []].append(descriptor)
+        counts.contents += 1
+    }
+
+    private func begin(_ digest: [UInt8], byteCount: Int64) throws -> ArrivingContent {
+        let file = directory.appendingPathComponent("content")
+        guard FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        else {
+            throw ToolError(
+                .refused, "A content cannot be put together in the temporary directory: make room there.",
+                ["directory": directory.path])
+        }
+        return ArrivingContent(
+            file: file, handle: try FileHandle(forWritingTo: file), digest: digest, rest: byteCount)
+    }
+
+    private static func require(_ token: ShareToken?) throws -> ShareToken {
+        guard let token else { throw ToolError(.refused, "The system gives no random numbers.") }
+        return token
+    }
+}

@@ -1,0 +1,180 @@
+// The lines of an exported store, one JSON object each:
+//
+//   {"stratusExport":1,"secrets":BOOL}                                    first
+//   {"account":{…}}  {"device":{…}}  {"schema":{"container","text"}}      people, then containers
+//   {"zone":{…}}                                                          then what lies in it, parents before children:
+//     {"asset":{"owner","digest","byteCount","part","data"}}                a content, in parts, before the first record
+//     {"record":{…}}                                                        that holds it
+//   {"subscription":{…}}
+//   {"end":{"accounts","zones","records","contents"}}                     last
+//
+// Dates are seconds since 2001-01-01 UTC; numbers of many digits are texts. Names never change meaning; a reader ignores
+// what it does not know.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+
+enum TransferLine {
+    static let version = 1
+
+    static func head(secrets: Bool) -> JSONObject {
+        ["stratusExport": JSONValue(version), "secrets": .boolean(secrets)]
+    }
+
+    // MARK: Accounts
+
+    static func object(of account: StratusModel.Account) -> JSONObject {
+        let handles = account.handles.sorted { $0.text < $1.text }.map { object(of: $0) }
+        let name = account.name
+        var parts: JSONObject = [:]
+        parts.add("prefix", unlessNil: name.prefix.map { .string($0) })
+        parts.add("given", unlessNil: name.given.map { .string($0) })
+        parts.add("middle", unlessNil: name.middle.map { .string($0) })
+        parts.add("family", unlessNil: name.family.map { .string($0) })
+        parts.add("suffix", unlessNil: name.suffix.map { .string($0) })
+        parts.add("nickname", unlessNil: name.nickname.map { .string($0) })
+        return [
+            "id": .string(account.id.text), "externalID": JSONValue(account.externalID),
+            "user": .string(account.userName.text), "handles": .array(handles), "name": .object(parts),
+            "standing": .string("\(account.standing)"), "discoverable": .boolean(account.isDiscoverable),
+            "quota": account.quotaByteCount.map { .integer($0) } ?? .null,
+            "created": FieldJSON.seconds(account.created),
+        ]
+    }
+
+    static func account(_ object: TransferObject) throws -> StratusModel.Account {
+        let name = try object.object("name")
+        return try StratusModel.Account(
+            id: AccountID(object.string("id")), externalID: object.optionalString("externalID"),
+            userName: UserName(object.string("user")), handles: Set(object.objects("handles").map { try handle($0) }),
+            name: PersonName(
+                prefix: name.optionalString("prefix"), given: name.optionalString("given"),
+                middle: name.optionalString("middle"), family: name.optionalString("family"),
+                suffix: name.optionalString("suffix"), nickname: name.optionalString("nickname")),
+            standing: object.word("standing", among: AccountStanding.allCases),
+            isDiscoverable: object.boolean("discoverable"), quotaByteCount: object.optionalInteger("quota"),
+            created: object.date("created"))
+    }
+
+    private static func object(of handle: Handle) -> JSONValue {
+        switch handle {
+        case .email(let text): .object(["email": .string(text)])
+        case .phone(let text): .object(["phone": .string(text)])
+        }
+    }
+
+    static func handle(_ object: TransferObject) throws -> Handle {
+        if let email = object.optionalString("email") { return .email(email) }
+        return .phone(try object.string("phone"))
+    }
+
+    // MARK: Records
+
+    static func object(of stored: StoredRecord, secrets: Bool) throws -> JSONObject {
+        let (record, system) = (stored.record, stored.system)
+        var fields: JSONObject = [:]
+        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) where key != ShareContent.fieldKey {
+            var object = FieldJSON.object(of: field.value)
+            if field.isEncrypted { object.add("encrypted", true) }
+            fields.add(key.text, .object(object))
+        }
+        var object: JSONObject = ["name": .string(record.name.text), "type": .string(record.type.text)]
+        object.add("parent", unlessNil: record.parent.map { .string($0.text) })
+        object.add("share", unlessNil: record.share.map { .string($0.text) })
+        object.add("created", FieldJSON.seconds(system.created.date))
+        object.add("creator", .string(system.created.user.text))
+        object.add("modified", FieldJSON.seconds(system.modified.date))
+        object.add("modifier", .string(system.modified.user.text))
+        object.add("fields", .object(fields))
+        if let content = try record.shareContent() {
+            object.add("sharing", .object(TransferShare.object(of: content, secrets: secrets)))
+        }
+        return object
+    }
+
+    static func record(_ object: TransferObject, _ newToken: () throws -> ShareToken) throws -> StoredRecord {
+        var fields: RecordFields = [:]
+        for (key, any) in try object.object("fields").members {
+            guard let value = FieldJSON.value(of: any) else { throw object.wrong("fields/\(key)") }
+            let isEncrypted = (any as? [String: Any])?["encrypted"] as? Bool ?? false
+            fields[FieldKey(key)] = Field(value, isEncrypted: isEncrypted)
+        }
+        var record = Record(
+            name: RecordName(try object.string("name")), type: RecordType(try object.string("type")),
+            parent: object.optionalString("parent").map { RecordName($0) },
+            share: object.optionalString("share").map { RecordName($0) }, fields: fields)
+        if let sharing = object.optionalObject("sharing") {
+            record = record.with(try TransferShare.content(sharing, newToken))
+        }
+        return StoredRecord(
+            record: record,
+            system: SystemFields(
+                changeSequence: 0, tagSalt: 0,
+                created: Stamp(date: try object.date("created"), user: UserName(try object.string("creator"))),
+                modified: Stamp(date: try object.date("modified"), user: UserName(try object.string("modifier")))))
+    }
+}
+
+/// One JSON object of a line that is read.
+struct TransferObject {
+    let members: [String: Any]
+    let line: Int
+    let kind: String
+
+    func wrong(_ key: String) -> ToolError {
+        ToolError(
+            .damaged, "A line of the export is not what an export writes: export it anew.",
+            ["line": "\(line)", "kind": kind, "key": key])
+    }
+
+    func string(_ key: String) throws -> String {
+        guard let text = members[key] as? String else { throw wrong(key) }
+        return text
+    }
+
+    func optionalString(_ key: String) -> String? { members[key] as? String }
+
+    func integer(_ key: String) throws -> Int64 {
+        guard let number = optionalInteger(key) else { throw wrong(key) }
+        return number
+    }
+
+    func optionalInteger(_ key: String) -> Int64? { (members[key] as? NSNumber)?.int64Value }
+
+    func boolean(_ key: String) throws -> Bool {
+        guard let value = members[key] as? Bool else { throw wrong(key) }
+        return value
+    }
+
+    func date(_ key: String) throws -> Date {
+        guard let date = FieldJSON.date(of: members[key]) else { throw wrong(key) }
+        return date
+    }
+
+    func bytes(_ key: String) throws -> [UInt8] {
+        guard let data = Data(base64Encoded: try string(key)) else { throw wrong(key) }
+        return [UInt8](data)
+    }
+
+    func word<Value>(_ key: String, among values: [Value]) throws -> Value {
+        let text = try string(key)
+        guard let value = values.first(where: { "\($0)" == text }) else { throw wrong(key) }
+        return value
+    }
+
+    func optionalObject(_ key: String) -> TransferObject? {
+        (members[key] as? [String: Any]).map { TransferObject(members: $0, line: line, kind: kind) }
+    }
+
+    func object(_ key: String) throws -> TransferObject {
+        guard let object = optionalObject(key) else { throw wrong(key) }
+        return object
+    }
+
+    func objects(_ key: String) throws -> [TransferObject] {
+        guard let all = members[key] as? [[String: Any]] else { throw wrong(key) }
+        return all.map { TransferObject(members: $0, line: line, kind: kind) }
+    }
+}

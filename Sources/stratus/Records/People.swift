@@ -1,0 +1,40 @@
+// What people are called: by the host's identifier where they have one, else by their user name or an address.
+
+import StratusCloud
+import StratusModel
+import StratusRecords
+
+struct People {
+    let reader: RecordReader
+
+    func account(_ user: UserName?) throws -> StratusModel.Account? {
+        try user.flatMap { try AccountDirectory().account(userName: $0, in: reader) }
+    }
+
+    /// For people.
+    func title(of user: UserName?, _ participant: ShareParticipant? = nil) throws -> String {
+        let handle = participant?.invitedHandle.map { " <\($0.text)>" } ?? ""
+        if let externalID = try account(user)?.externalID { return VisibleText.of(externalID + handle) }
+        if let user { return VisibleText.of("user:\(user.text)\(handle)") }
+        if let handle = participant?.invitedHandle { return VisibleText.of(handle.text) }
+        return "whoever uses a one-time URL"
+    }
+
+    /// `{"user","externalID","handle","as","permission"}`
+    func object(
+        of user: UserName?, _ participant: ShareParticipant?, role: String, permission: String
+    ) throws -> JSONObject {
+        [
+            "user": JSONValue(user?.text), "externalID": JSONValue(try account(user)?.externalID),
+            "handle": JSONValue(participant?.invitedHandle?.text), "as": .string(role),
+            "permission": .string(permission),
+        ]
+    }
+}
+
+extension ShareParticipant {
+    /// The address by which the participant was invited.
+    var invitedHandle: Handle? {
+        if case .handle(let handle)? = invitation { handle } else { nil }
+    }
+}

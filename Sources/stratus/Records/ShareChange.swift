@@ -1,0 +1,124 @@
+// A change of a share as a person makes it, and what the share is like then.
+
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusRecords
+
+struct ShareChange {
+    typealias Change = @Sendable (Stratus, CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
+
+    private let record: RecordAddress
+    private let store: StoreArguments
+    private let zone: ZoneArguments
+    private let acting: ActingArguments
+    private let secret: URLArguments
+
+    init(
+        _ record: RecordAddress, _ store: StoreArguments, _ zone: ZoneArguments, _ acting: ActingArguments,
+        _ secret: URLArguments
+    ) {
+        (self.record, self.store, self.zone) = (record, store, zone)
+        (self.acting, self.secret) = (acting, secret)
+    }
+
+    /// Finds the share that the record is or is in, changes it, and shows it. With `creating` it is made where there is
+    /// none; `people` are handed on as they are looked up.
+    func run(
+        creating: Bool = false, looking people: [PersonAddress] = [], byAllNames: Bool = false,
+        _ change: @escaping Change
+    ) throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            let id = try session.zone(zone)
+            let lookups = try people.flatMap { person in
+                byAllNames ? try session.lookups(person) : [try session.lookup(person)]
+            }
+            let name = try share(in: id, creating: creating, session)
+            let shareID = try session.client(of: id, acting).recordID(name)
+            let (host, container) = (try session.host, try session.container(acting))
+            try Answer.wait { try await change(host, shareID, container, lookups) }
+            guard let content = try session.read(id, { try $0.record(name)?.record.shareContent() }) else {
+                // Whoever has left a share may have ended it.
+                return try console.line("the share \(VisibleText.of(name.text)) is no more")
+            }
+            try ShareSummary(name, content, url: secret.url(of: content)).show(console)
+        }
+        try console.flush()
+    }
+
+    /// The same for one participant, who is found by any of their names.
+    func run(
+        naming person: PersonAddress,
+        _ edit: @escaping @Sendable (CKShare, CKShare.Participant) -> Void
+    ) throws {
+        try run(looking: [person], byAllNames: true) { _, shareID, container, lookups in
+            let isOwn = shareID.zoneID.ownerName == CKCurrentUserDefaultName
+            let database = isOwn ? container.privateCloudDatabase : container.sharedCloudDatabase
+            guard let share = try await database.record(for: shareID) as? CKShare else {
+                throw ToolError(.notFound, "There is no such share.", ["share": shareID.recordName])
+            }
+            let own = try await container.userRecordID().recordName
+            let found = share.participants.first { participant in
+                lookups.contains { Self.isSame($0, participant.userIdentity, own: own) }
+            }
+            guard let found else {
+                throw ToolError(.notFound, "The person takes no part in the share.", ["person": person.text])
+            }
+            edit(share, found)
+            try await database.save(share)
+        }
+    }
+
+    private static func isSame(_ lookup: CKUserIdentity.LookupInfo, _ identity: CKUserIdentity, own: String) -> Bool {
+        if let wanted = lookup.userRecordID?.recordName, let name = identity.userRecordID?.recordName {
+            return wanted == (name == CKCurrentUserDefaultName ? own : name)
+        }
+        guard let known = identity.lookupInfo else { return false }
+        if let email = lookup.emailAddress { return known.emailAddress == email }
+        if let phone = lookup.phoneNumber { return known.phoneNumber == phone }
+        return false
+    }
+
+    private func share(in zone: ZoneID, creating: Bool, _ session: StoreSession) throws -> RecordName {
+        do {
+            return try session.read(zone) { zone in try zone.share(of: zone.resolve(record)).name }
+        } catch let error as ToolError where error.code == .notFound && creating {
+            // Throws again where it is the record that is not there.
+            let name = try session.read(zone) { try $0.resolve(record) }
+            let root = try session.client(of: zone, acting).recordID(name)
+            return RecordName(try ShareClient(session.container(acting)).share(root, named: nil).recordID.recordName)
+        }
+    }
+}
+
+extension StoreSession {
+    /// A person as they are looked up: by their account where they have one, else by an address.
+    ///
+    /// Throws `notFound` for somebody without account who is not named by an address.
+    fileprivate func lookup(_ person: PersonAddress) throws -> CKUserIdentity.LookupInfo {
+        guard let first = try lookups(person).first else { throw person.notFound }
+        return first
+    }
+
+    /// Every way in which the person may stand in a share: by the address that was given, by their user record.
+    fileprivate func lookups(_ person: PersonAddress) throws -> [CKUserIdentity.LookupInfo] {
+        var lookups: [CKUserIdentity.LookupInfo] = []
+        switch person.handle?.normalized {
+        case .email(let address)?: lookups.append(CKUserIdentity.LookupInfo(emailAddress: address))
+        case .phone(let number)?: lookups.append(CKUserIdentity.LookupInfo(phoneNumber: number))
+        case nil: break
+        }
+        if let account = try engine.read({ try person.account(in: $0) }) {
+            lookups.append(CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: account.userName.text)))
+        }
+        return lookups
+    }
+}
+
+extension ShareSummary {
+    func show(_ console: Console) throws {
+        for line in lines { try console.line(line) }
+        try console.object(object)
+    }
+}

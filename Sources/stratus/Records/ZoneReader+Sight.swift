@@ -1,0 +1,31 @@
+// Records by their addresses, as somebody sees them.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+extension ZoneReader {
+    /// The record that an address leads to, where it is seen.
+    ///
+    /// Throws as `resolve`, and `notFound` where it is not seen.
+    func resolve(_ address: RecordAddress, _ sight: Sight) throws -> RecordName {
+        let name = try resolve(address)
+        try sight.require(name)
+        return name
+    }
+
+    /// Visits what is seen directly below an address. Below '/' that is what lies under nothing that is seen: records
+    /// without parent, and the roots of what others share.
+    func visitSeen(below address: RecordAddress, _ sight: Sight, _ visit: (Child) throws -> ScanStep) throws {
+        let parent = address.isTop ? nil : try resolve(address, sight)
+        try visitChildrenOrTops(of: parent) { try sight.sees($0.name) ? try visit($0) : .next }
+        guard parent == nil, !sight.isWhole else { return }
+        try store.scan(keys.shareRoots.keyRange) { key, _ in
+            let root = try keys.readShareRootKey(key)
+            guard let node = try node(root), let above = node.parent else { return .next }
+            guard try sight.sees(root), try !sight.sees(above) else { return .next }
+            return try visit(Child(name: root, hasChildren: node.hasChildren))
+        }
+    }
+}

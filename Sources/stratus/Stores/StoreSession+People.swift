@@ -1,0 +1,109 @@
+// People of an opened store: who they are, what they see, and the store as they have it.
+
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusRecords
+
+extension StoreSession {
+    /// The store with the calls of hosts.
+    ///
+    /// Throws where it was opened with the engine alone.
+    var host: Stratus {
+        get throws {
+            guard let stratus else { throw choice.noAccount }
+            return stratus
+        }
+    }
+
+    /// The account of a person.
+    ///
+    /// Throws `notFound` where there is none.
+    func person(_ address: PersonAddress) throws -> StratusModel.Account {
+        guard let account = try engine.read({ try address.account(in: $0) }) else { throw address.notFound }
+        return account
+    }
+
+    /// The same as hosts have it.
+    func hostAccount(_ address: PersonAddress) throws -> Stratus.Account {
+        let id = try person(address).id
+        guard let account = try host.account(id: id.text) else { throw address.notFound }
+        return account
+    }
+
+    /// Who acts: the person, or the database's owner.
+    ///
+    /// Throws `notFound` where they have no account.
+    func actor(_ acting: ActingArguments) throws -> StratusModel.Account {
+        if let person = acting.person { return try self.person(person) }
+        guard let account else { throw choice.noAccount }
+        return account
+    }
+
+    /// The container of who acts.
+    func container(_ acting: ActingArguments) throws -> CKContainer {
+        let actor = try actor(acting)
+        guard let account = try host.account(id: actor.id.text) else { throw choice.noAccount }
+        return try host.container(database.container.text, signedInAs: account)
+    }
+
+    /// The zone as who acts has it.
+    func client(of zone: ZoneID, _ acting: ActingArguments) throws -> ZoneClient {
+        try ZoneClient(container(acting), zone, as: actor(acting))
+    }
+
+    /// How a query of who acts is answered.
+    func explainQuery(
+        _ query: CKQuery, in zone: ZoneID, _ acting: ActingArguments, limit: Int
+    ) throws -> Stratus.QueryExplanation {
+        let (actor, client) = (try actor(acting), try client(of: zone, acting))
+        return try host.explainQuery(
+            query, inZoneWith: client.zoneID, of: client.database.databaseScope,
+            inContainer: zone.database.container.text, as: host.account(id: actor.id.text), resultsLimit: limit)
+    }
+
+    /// What who acts sees of the zone.
+    func sight(of zone: ZoneID, _ acting: ActingArguments) throws -> Sight {
+        guard let person = acting.person else { return .all }
+        return Sight(service: try service, zone: zone, user: try self.person(person).userName)
+    }
+
+    /// Fills and clears indexes until all are what their schemas want.
+    func finishIndexes() throws {
+        try service.buildIndexes(UpkeepPace(pause: { Waiting.aLittle() }))
+    }
+
+    /// The account of a database's owner; nil for the public one, and where they have none.
+    func owner(of database: DatabaseID, in reader: RecordReader) throws -> StratusModel.Account? {
+        guard let owner = database.owner else { return nil }
+        return try AccountDirectory().account(userName: owner, in: reader)
+    }
+}
+
+/// What somebody sees of a zone.
+struct Sight {
+    static let all = Sight(asked: nil)
+
+    private let asked: (service: CloudService, zone: ZoneID, user: UserName)?
+
+    private init(asked: (service: CloudService, zone: ZoneID, user: UserName)?) { self.asked = asked }
+
+    init(service: CloudService, zone: ZoneID, user: UserName) { asked = (service, zone, user) }
+
+    /// Whether everything is seen that is there.
+    var isWhole: Bool { asked == nil }
+
+    func sees(_ name: RecordName) throws -> Bool {
+        guard let asked else { return true }
+        return try asked.service.permissions(for: [name], in: asked.zone, of: asked.user)
+            .first?.contains(.read) ?? false
+    }
+
+    /// Throws `notFound` where the record is not seen.
+    func require(_ name: RecordName) throws {
+        guard try !sees(name) else { return }
+        throw ToolError(
+            .notFound, "The person sees no such record: 'stratus explain' says why.",
+            ["record": name.text, "user": asked?.user.text ?? ""])
+    }
+}

@@ -1,0 +1,54 @@
+// stratus accept: a share is accepted by its URL, as a tap on it does.
+
+import ArgumentParser
+import Foundation
+import StratusKit
+import StratusModel
+
+struct Accept: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Accepts a share by its URL for a person.",
+        discussion: """
+            The URL is a secret that other users of this machine may see among the arguments: with '-' it is read from \
+            standard input.
+
+            --json: {"user","share","root","owner","container","zone","role","permission","status"}
+
+            Example: echo "$URL" | stratus accept - --as bob@example.com --store ./store
+            """)
+
+    @Argument(help: ArgumentHelp("The share's URL, or '-' to read it from standard input.", valueName: "url"))
+    var url: String
+
+    @Option(name: .customLong("as"), help: PersonAddress.help)
+    var person: PersonAddress
+
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let text = url == "-" ? readLine(strippingNewline: true) ?? "" : url
+        guard let url = URL(string: text), url.scheme != nil else {
+            throw ToolError(.usage, "This is no URL: 'stratus share show --url' shows a share's.")
+        }
+        try StoreSession.with(store, .existingAsClient) { session in
+            let account = try session.hostAccount(person)
+            let told = try session.host.open(url, as: account)
+            let share = told.share.recordID
+            let role = ShareWords.text(told.participantRole)
+            let permission = ShareWords.text(told.participantPermission)
+            try console.line(
+                "\(VisibleText.of(person.text)) takes part in share \(VisibleText.of(share.recordName)) as \(role), "
+                    + permission)
+            try console.object([
+                "user": .string(account.userRecordName), "share": .string(share.recordName),
+                "root": JSONValue(told.hierarchicalRootRecordID?.recordName),
+                "owner": JSONValue(told.ownerIdentity.userRecordID?.recordName),
+                "container": .string(told.containerIdentifier), "zone": .string(share.zoneID.zoneName),
+                "role": .string(role), "permission": .string(permission),
+                "status": .string(ShareWords.text(told.participantStatus)),
+            ])
+        }
+        try console.flush()
+    }
+}

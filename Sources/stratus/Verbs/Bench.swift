@@ -1,0 +1,104 @@
+// stratus bench: how fast a store is on this machine and disk, by a few everyday requests.
+
+import ArgumentParser
+import Foundation
+import StratusKit
+import StratusModel
+import StratusRecords
+
+struct Bench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measures everyday requests on a store of its own, which is removed afterwards.",
+        discussion: """
+            One client, one request after another, through CloudKit's calls. Name a --directory on the disk that is to be \
+            measured. 'make bench' compares with other stores, and with more clients.
+
+            --json: one line a step: {"step","items","itemsPerSecond","cost":{…}}
+
+            Example: stratus bench --records 20000 --directory /var/tmp
+            """)
+
+    @Option(help: ArgumentHelp("How many records to work with.", valueName: "count"))
+    var records = 10_000
+
+    @Option(help: ArgumentHelp("Where to make the store; else in the temporary directory.", valueName: "path"))
+    var directory: String?
+
+    @Flag(help: "Answer with JSON: one object a line.")
+    var json = false
+
+    func validate() throws {
+        guard (1...10_000_000).contains(records) else { throw ValidationError("--records takes 1 to 10000000.") }
+    }
+
+    func run() throws {
+        let console = Console(usesJSON: json)
+        let base = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+        let path = base.appendingPathComponent("stratus-bench-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let choice = DatabaseChoice(
+            container: "iCloud.bench", account: PersonAddress("bench"), owner: nil, isPublic: false, zone: nil)
+        let session = try StoreSession(at: path, choice, .creatingAsClient)
+        defer { session.close() }
+        let zone = try session.zone("bench")
+        try session.createZone(zone)
+        try run(try session.existingClient(of: zone), session, console)
+        try console.flush()
+    }
+
+    private func run(_ client: ZoneClient, _ session: StoreSession, _ console: Console) throws {
+        let names = (0..<records).map { RecordName("record-\($0)") }
+        let some = stride(from: 0, to: records, by: max(1, records / 1_000)).map { names[$0] }
+        try step("save, 400 a request", records, session, console) {
+            let tally = SaveTally()
+            for start in stride(from: 0, to: records, by: ZoneClient.requestItemCount) {
+                let batch = (start..<min(start + ZoneClient.requestItemCount, records)).map { number in
+                    let record = CKRecord(recordType: "Item", recordID: client.recordID(names[number]))
+                    record["number"] = Int64(number)
+                    record["title"] = "The title of item \(number)"
+                    return record
+                }
+                try client.save(batch, tally)
+            }
+            try client.finish()
+        }
+        try session.finishIndexes()
+        try step("save, one a request", some.count, session, console) {
+            for name in some {
+                let record = CKRecord(recordType: "Item", recordID: client.recordID(RecordName("\(name.text)-more")))
+                record["number"] = Int64(-1)
+                try client.put(record)
+            }
+        }
+        try step("fetch, one a request", some.count, session, console) {
+            for name in some { _ = try client.fetch(name) }
+        }
+        try step("query by a number", some.count, session, console) {
+            for number in stride(from: 0, to: records, by: max(1, records / 1_000)) {
+                let predicate = NSPredicate(format: "number == \(number)", argumentArray: [])
+                let query = CKQuery(recordType: "Item", predicate: predicate)
+                try client.visitResults(of: query, limit: 1) { _ in }
+            }
+        }
+        try step("delete, 400 a request", records, session, console) {
+            for start in stride(from: 0, to: records, by: ZoneClient.requestItemCount) {
+                try client.delete(Array(names[start..<min(start + ZoneClient.requestItemCount, records)]))
+            }
+        }
+    }
+
+    private func step(
+        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: () throws -> Void
+    ) throws {
+        let (_, cost) = try StepCost.measuring(session, body)
+        let rate = Double(count) / max(0.000_001, Quantities.seconds(cost.duration))
+        try console.line(
+            "\(title): \(Quantities.count(Int(rate)))/s  (\(Quantities.count(count)) in "
+                + "\(Quantities.duration(cost.duration)), \(Quantities.count(cost.commits, "commit")))")
+        try console.object([
+            "step": .string(title), "items": JSONValue(count), "itemsPerSecond": .number(rate.rounded()),
+            "cost": .object(cost.object),
+        ])
+        try console.flush()
+    }
+}

@@ -1,0 +1,159 @@
+// stratus changes: what has changed in a zone or a database since a token, as somebody is told.
+
+import ArgumentParser
+import FoundationEssentials
+import StratusCloud
+import StratusModel
+
+struct Changes: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists what has changed in a zone, or in all zones, since a token.",
+        discussion: """
+            The feed is the one that the person's apps are told; without --as the owner's. The token of the last line is for \
+            --since of the next time; one that the store refuses has expired: begin without it. --zones lists zones \
+            instead of records. --follow looks again and again until it is interrupted, and lets the store go between.
+
+            --json: one line a change: {"change","record","zone","owner","type","parent","share","changeTag","modified"} \
+            where change is saved or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}.
+
+            Example: stratus changes --zone files --as bob@example.com --store ./store
+            """)
+
+    @Option(help: ArgumentHelp("Only what has changed since.", valueName: "token"))
+    var since: String?
+
+    @Flag(help: "List the zones of the database that have changed.")
+    var zones = false
+
+    @Flag(help: "Go on with what changes from now on.")
+    var follow = false
+
+    @Option(help: ArgumentHelp("How long to wait between two looks.", valueName: "seconds"))
+    var interval = 1.0
+
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
+
+    func validate() throws {
+        guard since.map({ Data(base64Encoded: $0) != nil }) ?? true else {
+            throw ValidationError("--since takes a token as 'stratus changes' tells it.")
+        }
+        guard (0.05...3_600).contains(interval) else {
+            throw ValidationError("--interval takes 0.05 to 3600 seconds.")
+        }
+    }
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        var token = since.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+        while true {
+            let (count, next) = try StoreSession.with(store, .readingAsClient) { session in
+                try pages(since: token, session, console)
+            }
+            if !follow || count > 0 || token == nil {
+                let text = Data(next).base64EncodedString()
+                try console.line(console.styled("\(Quantities.count(count, "change")), token \(text)", .dim))
+                try console.object(["token": .string(text), "changes": JSONValue(count)])
+            }
+            try console.flush()
+            token = next
+            if !follow { return }
+            Waiting.seconds(interval)
+        }
+    }
+
+    /// Tells everything up to now. Returns how much it was, and where it ends.
+    private func pages(
+        since token: [UInt8]?, _ session: StoreSession, _ console: Console
+    ) throws -> (count: Int, token: [UInt8]) {
+        let feed = try Feed(session, session.zone(zone), session.actor(acting))
+        var (count, token, isMoreComing) = (0, token, true)
+        while isMoreComing {
+            if zones {
+                let page = try feed.zones(since: token)
+                for zone in page.changed { try tell(zone, reason: nil, console) }
+                for gone in page.deleted { try tell(gone.zone, reason: "\(gone.reason)", console) }
+                count += page.changed.count + page.deleted.count
+                (token, isMoreComing) = (page.token, page.isMoreComing)
+            } else {
+                let page = try feed.records(since: token)
+                for record in page.changed { try tell(record, console) }
+                for gone in page.deleted { try tell(gone, console) }
+                count += page.changed.count + page.deleted.count
+                (token, isMoreComing) = (page.token, page.isMoreComing)
+            }
+            try console.flush()
+        }
+        return (count, token ?? [])
+    }
+
+    private func tell(_ zone: ZoneAddress, reason: String?, _ console: Console) throws {
+        let change = reason == nil ? "saved" : "deleted"
+        try console.line("\(change)  \(VisibleText.of(zone.zoneName))\(reason.map { "  \($0)" } ?? "")")
+        try console.object([
+            "change": .string(change), "zone": .string(zone.zoneName), "owner": .string(zone.ownerName),
+            "reason": JSONValue(reason),
+        ])
+    }
+
+    private func tell(_ record: ClientRecord, _ console: Console) throws {
+        let name = VisibleText.of(record.address.recordName)
+        let date = Quantities.date(record.modificationDate)
+        try console.line("saved    \(date)  \(VisibleText.of(record.type))  \(name)")
+        try console.object([
+            "change": "saved", "record": .string(record.address.recordName),
+            "zone": .string(record.address.zone.zoneName), "owner": .string(record.address.zone.ownerName),
+            "type": .string(record.type), "parent": JSONValue(record.parent?.target.recordName),
+            "share": JSONValue(record.share?.target.recordName), "changeTag": .string(record.changeTag),
+            "modified": Quantities.timestamp(record.modificationDate),
+        ])
+    }
+
+    private func tell(_ gone: RecordDeletion, _ console: Console) throws {
+        try console.line(
+            console.styled("deleted", .red)
+                + "                       \(VisibleText.of(gone.type))  \(VisibleText.of(gone.address.recordName))")
+        try console.object([
+            "change": "deleted", "record": .string(gone.address.recordName),
+            "zone": .string(gone.address.zone.zoneName), "owner": .string(gone.address.zone.ownerName),
+            "type": .string(gone.type),
+        ])
+    }
+}
+
+/// The feeds of a person.
+private struct Feed {
+    private static let pageCount = 200
+
+    private let service: CloudService
+    private let caller: Caller
+    private let database: DatabaseSelector
+    private let zone: ZoneAddress
+
+    init(_ session: StoreSession, _ zone: ZoneID, _ actor: StratusModel.Account) throws {
+        service = try session.service
+        caller = Caller(container: zone.database.container, account: actor.id)
+        switch zone.database.owner {
+        case nil:
+            database = .public
+            self.zone = ZoneAddress(zoneName: zone.name.text)
+        case actor.userName?:
+            database = .private
+            self.zone = ZoneAddress(zoneName: zone.name.text)
+        case let owner?:
+            database = .shared
+            self.zone = ZoneAddress(zoneName: zone.name.text, ownerName: owner.text)
+        }
+    }
+
+    func zones(since token: [UInt8]?) throws -> FetchDatabaseChangesResponse {
+        let request = FetchDatabaseChangesRequest(token: token, limit: Self.pageCount)
+        return try service.fetchDatabaseChanges(request, as: caller, in: database)
+    }
+
+    func records(since token: [UInt8]?) throws -> FetchZoneChangesResponse {
+        let request = FetchZoneChangesRequest(zone: zone, token: token, limit: Self.pageCount, desiredKeys: [])
+        return try service.fetchZoneChanges(request, as: caller, in: database)
+    }
+}

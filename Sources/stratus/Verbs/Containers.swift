@@ -1,0 +1,66 @@
+// stratus containers: the containers of a store, and what is in them.
+
+import ArgumentParser
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct Containers: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists the containers of a store.",
+        discussion: """
+            A container is there as soon as it has a database or a schema.
+
+            --json: one line a container: {"container","databases","zones","records","types"}
+
+            Example: stratus containers --store ./store
+            """)
+
+    private struct Tally {
+        var databases = 0
+        var zones = 0
+        var records: UInt64 = 0
+        var types = 0
+    }
+
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let tallies = try StoreSession.with(store, .reading) { session in
+            try session.engine.read { try Self.tallies($0) }
+        }
+        for (container, tally) in tallies.sorted(by: { $0.key < $1.key }) {
+            try console.line(
+                "\(VisibleText.of(container.text))  \(Quantities.count(tally.databases, "database")), "
+                    + "\(Quantities.count(tally.zones, "zone")), \(Quantities.count(tally.records, "record")), "
+                    + "\(Quantities.count(tally.types, "record type"))")
+            try console.object([
+                "container": .string(container.text), "databases": JSONValue(tally.databases),
+                "zones": JSONValue(tally.zones), "records": JSONValue(tally.records), "types": JSONValue(tally.types),
+            ])
+        }
+        try console.flush()
+    }
+
+    private static func tallies(_ reader: RecordReader) throws -> [ContainerName: Tally] {
+        var tallies: [ContainerName: Tally] = [:]
+        for (id, _) in try reader.databases() {
+            var tally = tallies[id.container] ?? Tally()
+            tally.databases += 1
+            for listing in try reader.zones(in: id) {
+                tally.zones += 1
+                let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
+                tally.records += header.recordCount
+            }
+            tallies[id.container] = tally
+        }
+        try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
+            let parts = try GlobalKeys.readSchemaKey(key)
+            tallies[parts.container, default: Tally()].types += parts.type == nil ? 0 : 1
+            return .next
+        }
+        return tallies
+    }
+}

@@ -1,0 +1,120 @@
+// stratus export: a whole store as lines of JSON.
+
+import ArgumentParser
+import Foundation
+import StratusModel
+
+struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Writes a whole store as lines of JSON, assets included, for 'stratus import'.",
+        discussion: """
+            Accounts, devices, schemas, zones, records with their dates and authors, shares with those who take part, \
+            contents of assets (base 64, in parts of 48 KiB) and subscriptions, in an order that depends on nothing else: \
+            what was imported from an export exports to the same bytes.
+
+            Left out, because it is the history of this store and no other's: change tags, change tokens and deletions, the \
+            trail of shares, notifications that wait, long-lived operations. Secrets of share URLs are left out too, and an \
+            import draws new ones, unless --secrets asks for them: keep such a file as you keep the store.
+
+            --json: {"file","secrets","accounts","zones","records","contents","milliseconds"}, on standard error where the \
+            export goes to standard output.
+
+            Example: stratus export ./store.jsonl --store ./store
+            """)
+
+    @Argument(help: ArgumentHelp("The file to make, or '-' for standard output.", valueName: "file"))
+    var file: String
+
+    @Flag(help: "Write the secrets of share URLs too, so that URLs that people have go on working.")
+    var secrets = false
+
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let clock = ContinuousClock()
+        let started = clock.now
+        let output = try LineWriter(path: file)
+        if file != "-" { Interruption.beforeEnd { [file] in try? FileManager.default.removeItem(atPath: file) } }
+        let counts: TransferCounts
+        do {
+            counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
+                let progress = Progress("exporting", total: nil, on: console)
+                defer { progress.finish() }
+                var exporter = StoreExporter(try session.service, secrets: secrets, progress: progress.update) {
+                    try output.write(JSONValue.object($0).text)
+                }
+                try exporter.run()
+                try output.finish()
+                return exporter.counts
+            }
+        } catch {
+            output.discard()
+            throw error
+        }
+        var object: JSONObject = ["file": .string(file), "secrets": .boolean(secrets)]
+        for (key, value) in counts.object.members { object.add(key, value) }
+        object.add("milliseconds", Quantities.milliseconds(clock.now - started))
+        if file == "-" {
+            console.note(store.json ? JSONValue.object(object).text : "exported \(counts.text)")
+        } else {
+            try console.line("exported \(counts.text) to \(VisibleText.of(file))")
+            try console.object(object)
+        }
+        try console.flush()
+    }
+}
+
+/// Writes lines to a file of its own, or to standard output.
+final class LineWriter {
+    private static let bufferByteCount = 256 << 10
+
+    private let path: String
+    private let file: FileHandle
+    private var buffer = Data()
+
+    /// Throws `refused` where the file is there already or cannot be made.
+    init(path: String) throws {
+        self.path = path
+        if path == "-" {
+            file = .standardOutput
+            return
+        }
+        try TextFile.create(path, "")
+        // What is exported is for its owner alone to read.
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    }
+
+    func write(_ line: String) throws {
+        buffer.append(contentsOf: line.utf8)
+        buffer.append(UInt8(ascii: "\n"))
+        if buffer.count >= Self.bufferByteCount { try flush() }
+    }
+
+    /// Everything is on the disk when this returns.
+    func finish() throws {
+        try flush()
+        guard path != "-" else { return }
+        try file.synchronize()
+        try file.close()
+    }
+
+    /// Takes an unfinished file away.
+    func discard() {
+        guard path != "-" else { return }
+        try? file.close()
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    private func flush() throws {
+        do {
+            try file.write(contentsOf: buffer)
+        } catch {
+            throw ToolError(
+                .outputFailed, "The output cannot be written: send it where there is room.",
+                ["file": path, "reason": error.localizedDescription])
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}

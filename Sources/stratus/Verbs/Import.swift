@@ -1,0 +1,50 @@
+// stratus import: a store of lines that 'stratus export' has written.
+
+import ArgumentParser
+import Foundation
+import StratusModel
+
+struct Import: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Makes a store of what 'stratus export' has written.",
+        discussion: """
+            The store must be empty, or not there. An import that was interrupted is taken up by the same with --resume: \
+            what is there already stays as it is. Nobody is notified of anything.
+
+            --json: {"store","accounts","zones","records","contents","known","milliseconds"}; known is how many records \
+            were there already.
+
+            Example: stratus import ./store.jsonl --store ./another-store
+            """)
+
+    @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"))
+    var file: String
+
+    @Flag(help: "Take up an import that was interrupted.")
+    var resume = false
+
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let clock = ContinuousClock()
+        let started = clock.now
+        var reader = try LineReader(path: file)
+        Interruption.stopAtSafePoints()
+        _ = try StoreSession.make(at: store.store, account: nil)
+        try StoreSession.with(store, .existingAsClient) { session in
+            let progress = Progress("importing", total: nil, on: console)
+            var importer = try StoreImporter(session, resumes: resume, progress: progress.update)
+            try importer.run(&reader)
+            progress.finish()
+            let counts = importer.counts
+            try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
+            var object: JSONObject = ["store": .string(store.store)]
+            for (key, value) in counts.object.members { object.add(key, value) }
+            object.add("known", JSONValue(importer.knownRecordCount))
+            object.add("milliseconds", Quantities.milliseconds(clock.now - started))
+            try console.object(object)
+        }
+        try console.flush()
+    }
+}

@@ -1,0 +1,166 @@
+// stratus participants: who takes part in a share, with what rights; they are changed and removed.
+
+import ArgumentParser
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusRecords
+
+struct Participants: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists, changes and removes those who take part in a share.",
+        discussion: "Example: stratus participants /share/doc --store ./store",
+        subcommands: [ListParticipants.self, ChangeParticipant.self, RemoveParticipant.self, LeaveShare.self],
+        defaultSubcommand: ListParticipants.self)
+
+    private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record that is in it."
+
+    struct ListParticipants: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "Lists those who take part in a share, the owner first.",
+            discussion: """
+                --json: one line a participant: {"id","user","externalID","handle","as","permission","status","added"}
+
+                Example: stratus participants list /share/doc --store ./store
+                """)
+
+        @Argument(help: Participants.shareHelp)
+        var record: RecordAddress
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store.at(record.place), .reading) { session in
+                let id = try session.zone(zone)
+                try session.engine.read { reader in
+                    let zone = try reader.existingZone(id)
+                    let content = try zone.share(of: zone.resolve(record)).content
+                    let people = People(reader: reader)
+                    for one in content.participants { try show(one, people, console) }
+                }
+            }
+            try console.flush()
+        }
+
+        private func show(_ one: ShareParticipant, _ people: People, _ console: Console) throws {
+            try console.line(
+                "\(try people.title(of: one.user, one))  \(one.role), \(one.permission), \(one.status) "
+                    + "since \(Quantities.date(one.added))")
+            var object: JSONObject = ["id": .string(one.id.text)]
+            let rest = try people.object(of: one.user, one, role: "\(one.role)", permission: "\(one.permission)")
+            for (key, value) in rest.members { object.add(key, value) }
+            object.add("status", .string("\(one.status)"))
+            object.add("added", Quantities.timestamp(one.added))
+            try console.object(object)
+        }
+    }
+
+    struct ChangeParticipant: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "change",
+            abstract: "Changes what a participant may do.",
+            discussion: """
+                --json: as 'stratus share show'.
+
+                Example: stratus participants change /share/doc bob@example.com --permission readOnly --store ./store
+                """)
+
+        @Argument(help: Participants.shareHelp)
+        var record: RecordAddress
+
+        @Argument(help: PersonAddress.help)
+        var person: PersonAddress
+
+        @Option(help: "none, readOnly or readWrite.")
+        var permission: PermissionChoice?
+
+        @Option(help: "privateUser, or administrator for those who may invite others.")
+        var role: RoleChoice?
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func validate() throws {
+            guard permission != nil || role != nil else { throw ValidationError("Say --permission or --role.") }
+        }
+
+        func run() throws {
+            let (permission, role) = (self.permission?.permission, self.role?.role)
+            try ShareChange(record, store, zone, acting, .silent).run(naming: person) { share, participant in
+                _ = share
+                if let permission { participant.permission = permission }
+                if let role { participant.role = role }
+            }
+        }
+    }
+
+    struct RemoveParticipant: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove",
+            abstract: "Takes a person out of a share.",
+            discussion: """
+                --json: as 'stratus share show'; with --dry-run {"dryRun","would",…}
+
+                Example: stratus participants remove /share/doc bob@example.com --force --store ./store
+                """)
+
+        @Argument(help: Participants.shareHelp)
+        var record: RecordAddress
+
+        @Argument(help: PersonAddress.help)
+        var person: PersonAddress
+
+        @OptionGroup var deed: DeedArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
+            guard try deed.mayDo("remove \(person.text) from the share of \(record.text)", details, console) else {
+                return
+            }
+            try ShareChange(record, store, zone, acting, .silent).run(naming: person) { share, participant in
+                share.removeParticipant(participant)
+            }
+        }
+    }
+
+    struct LeaveShare: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "leave",
+            abstract: "Leaves a share for a person who takes part in it.",
+            discussion: """
+                --json: as 'stratus share show'; with --dry-run {"dryRun","would",…}
+
+                Example: stratus participants leave /share/doc --as bob@example.com --force --store ./store
+                """)
+
+        @Argument(help: Participants.shareHelp)
+        var record: RecordAddress
+
+        @OptionGroup var deed: DeedArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func validate() throws {
+            guard acting.person != nil else { throw ValidationError("Say who leaves with --as.") }
+        }
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            let person = acting.person?.text ?? ""
+            let details: JSONObject = ["record": .string(record.text), "person": .string(person)]
+            guard try deed.mayDo("leave the share of \(record.text) for \(person)", details, console) else { return }
+            try ShareChange(record, store, zone, acting, .silent).run { _, shareID, container, _ in
+                try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// stratus put: a record is saved, with the fields that are given.
+
+import ArgumentParser
+import Foundation
+import StratusKit
+import StratusModel
+import StratusRecords
+
+struct Put: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Saves a record: makes it, or changes the fields that are given.",
+        discussion: """
+            Fields: \(FieldAssignment.help). A file for --fields holds one JSON object, \
+            {KEY:{"type","value"}}, with dates in seconds since 2001-01-01 UTC and bytes in base 64; lists are \
+            {"type":"list","value":[{"type","value"}]}. What is not named stays as it is.
+
+            --json: {"record","created","changeTag","cost":{…}}
+
+            Example: stratus put note-1 --type Note --set title=Groceries --set count:int64=3 --store ./store
+            """)
+
+    @Argument(help: RecordAddress.help)
+    var record: RecordAddress
+
+    @Option(help: "The record type, where the record is new.")
+    var type: String?
+
+    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("A field; may be given again.", valueName: "field"))
+    var set: [String] = []
+
+    @Option(help: ArgumentHelp("A field to set under encryption; may be given again.", valueName: "field"))
+    var setEncrypted: [String] = []
+
+    @Option(help: ArgumentHelp("A field to take away; may be given again.", valueName: "key"))
+    var unset: [String] = []
+
+    @Option(help: ArgumentHelp("A file of fields, or '-' for standard input.", valueName: "file"))
+    var fields: String?
+
+    @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
+    var under: RecordAddress?
+
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        let assignments = try set.map { try FieldAssignment($0) }
+        let encrypted = try setEncrypted.map { try FieldAssignment($0) }
+        let given = try fields.map { try Self.fields(in: $0) } ?? [:]
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            let zone = try session.zone(zone)
+            let client = try session.client(of: zone, acting)
+            let name = try self.name(in: zone, session)
+            let (record, isNew) = try self.record(name, client)
+            for (key, value) in given { record.setObject(try value.clientValue(in: client), forKey: key) }
+            for one in assignments { record.setObject(try Self.value(of: one, client), forKey: one.key) }
+            for one in encrypted { record.encryptedValues.setObject(try Self.value(of: one, client), forKey: one.key) }
+            for key in unset { record.setObject(nil, forKey: key) }
+            if let under {
+                let parent = under.isTop ? nil : try session.read(zone) { try $0.resolve(under) }
+                if let parent { record.setParent(client.recordID(parent)) } else { record.parent = nil }
+            }
+            let (_, cost) = try StepCost.measuring(session) { try client.put(record) }
+            try console.line("\(isNew ? "made" : "saved") \(VisibleText.of(name.text))")
+            try console.line(cost.summary)
+            try console.object([
+                "record": .string(name.text), "created": .boolean(isNew),
+                "changeTag": JSONValue(record.recordChangeTag), "cost": .object(cost.object),
+            ])
+        }
+        try console.flush()
+    }
+
+    /// A new record is named by its name; a path leads to one that is there.
+    private func name(in zone: ZoneID, _ session: StoreSession) throws -> RecordName {
+        if case .recordName(let name) = record.form { return name }
+        return try session.read(zone) { try $0.resolve(record) }
+    }
+
+    private func record(_ name: RecordName, _ client: ZoneClient) throws -> (CKRecord, isNew: Bool) {
+        do {
+            let record = try client.fetch(name)
+            if let type, type != record.recordType {
+                throw ToolError(
+                    .refused,
+                    "The record is of another type, which it keeps: leave --type out, or name another record.",
+                    ["record": name.text, "type": record.recordType])
+            }
+            return (record, false)
+        } catch let error as ItemsRefused where error.errors.values.allSatisfy({ $0.code == .unknownItem }) {
+            guard let type else {
+                throw ToolError(
+                    .notFound, "There is no such record, and no --type says what to make.", ["record": name.text])
+            }
+            return (CKRecord(recordType: type, recordID: client.recordID(name)), true)
+        }
+    }
+
+    private static func value(of one: FieldAssignment, _ client: ZoneClient) throws -> any CKRecordValue {
+        if let path = one.assetPath { return CKAsset(fileURL: URL(fileURLWithPath: path)) }
+        return try one.value.clientValue(in: client)
+    }
+
+    private static func fields(in file: String) throws -> [String: FieldValue] {
+        let text = try TextFile.contents(of: file)
+        let parsed = try? JSONSerialization.jsonObject(with: Data(text.utf8))
+        guard let object = parsed as? [String: Any] else {
+            throw ToolError(.usage, "The file holds no JSON object of fields.", ["file": file])
+        }
+        return try Dictionary(
+            uniqueKeysWithValues: object.map { key, any in
+                guard let value = FieldJSON.value(of: any) else {
+                    throw ToolError(.usage, "A field is no {\"type\",\"value\"}.", ["file": file, "field": key])
+                }
+                return (key, value)
+            })
+    }
+}

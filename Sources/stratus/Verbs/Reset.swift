@@ -1,0 +1,63 @@
+// stratus reset: everything in a store is deleted.
+
+import ArgumentParser
+import StratusCloud
+import StratusKit
+import StratusLayout
+import StratusModel
+import StratusRecords
+
+struct Reset: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Empties a store: accounts, records and assets are gone.",
+        discussion: """
+            Change tokens and records of clients from before are refused afterwards.
+
+            --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
+
+            Example: stratus reset --dry-run --store ./store
+            """)
+
+    @OptionGroup var deed: DeedArguments
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store, .existingAsClient) { session in
+            let accounts = try Self.accountCount(session)
+            let (zones, records) = try session.engine.read { reader in
+                var (zones, records) = (0, UInt64(0))
+                for (id, _) in try reader.databases() {
+                    for listing in try reader.zones(in: id) {
+                        zones += 1
+                        records += try reader.existingZone(.init(database: id, name: listing.name)).header().recordCount
+                    }
+                }
+                return (zones, records)
+            }
+            let object: JSONObject = [
+                "path": .string(session.path), "accounts": JSONValue(accounts), "zones": JSONValue(zones),
+                "records": JSONValue(records),
+            ]
+            let what =
+                "\(Quantities.count(accounts, "account")), \(Quantities.count(zones, "zone")), "
+                + Quantities.count(records, "record")
+            guard try deed.mayDo("empty the store \(session.path): \(what)", object, console) else { return }
+            try session.host.reset()
+            try console.line("emptied \(VisibleText.of(session.path)): \(what)")
+            try console.object(object)
+        }
+        try console.flush()
+    }
+
+    private static func accountCount(_ session: StoreSession) throws -> Int {
+        var count = 0
+        var last: AccountID?
+        repeat {
+            let page = try session.service.accounts(after: last)
+            count += page.accounts.count
+            last = page.next
+        } while last != nil
+        return count
+    }
+}

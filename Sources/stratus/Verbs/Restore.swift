@@ -1,0 +1,49 @@
+// stratus restore: a store is made of a backup.
+
+import ArgumentParser
+import Foundation
+import StratusKit
+
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Makes a store of a backup, and verifies it.",
+        discussion: """
+            The backup is left as it is. The store appears only when it is complete and verified. There must be none at \
+            --store: move the old one aside, which keeps it until the new one is trusted. Change tokens of clients from \
+            before are refused, so that they fetch what they have anew.
+
+            --json: {"store","backup","entries","assets","operations","findings","milliseconds"}
+
+            Example: stratus restore ./store-copy --store ./store
+            """)
+
+    @Argument(help: ArgumentHelp("The directory that 'stratus backup' has made.", valueName: "backup"))
+    var backup: String
+
+    @OptionGroup var store: StoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        guard (try? FileSystem.facts(of: Array(store.store.utf8))) == nil else {
+            throw ToolError(
+                .refused, "There is something at the store's place: move it aside, or name another place.",
+                ["store": store.store])
+        }
+        let clock = ContinuousClock()
+        let started = clock.now
+        let figures = try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store))
+        let duration = clock.now - started
+        try console.line(
+            "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount)) entries and "
+                + "\(Quantities.count(figures.assetCount)) assets verified (\(Quantities.duration(duration)))")
+        for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
+        try console.object([
+            "store": .string(store.store), "backup": .string(backup), "entries": JSONValue(figures.entryCount),
+            "assets": JSONValue(figures.assetCount), "operations": JSONValue(figures.operationCount),
+            "findings": .array(figures.findings.map { .string($0) }),
+            "milliseconds": Quantities.milliseconds(duration),
+        ])
+        try console.flush()
+    }
+}

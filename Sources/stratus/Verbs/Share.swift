@@ -1,0 +1,223 @@
+// stratus share: shares are listed, shown, made, opened and stopped. URLs are secrets, and shown to those alone who ask for
+// them.
+
+import ArgumentParser
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusRecords
+
+struct Share: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows and changes shares.",
+        discussion: """
+            A record and everything below it are in its share. On a path from a record up to its top there is at most one \
+            root of a share: a second one above, below or at the same place is refused.
+
+            Example: stratus share create /share/doc --store ./store
+            """,
+        subcommands: [ListShares.self, ShowShare.self, CreateShare.self, SetPublicPermission.self, StopShare.self],
+        defaultSubcommand: ListShares.self)
+
+    struct ListShares: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "Lists the shares of a zone.",
+            discussion: """
+                With --as the shares that the person sees.
+
+                --json: one line a share: {"share","root","publicPermission","participants","pending"}; root is null for \
+                a share of the whole zone, and the owner is counted.
+
+                Example: stratus share list --zone files --store ./store
+                """)
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store, acting.opening) { session in
+                let id = try session.zone(zone)
+                let sight = try session.sight(of: id, acting)
+                try session.read(id) { zone in
+                    try zone.visitShares { name, content in
+                        guard try sight.sees(name) else { return }
+                        let pending = content.participants.count { $0.status == .pending }
+                        let subject = content.root.map { VisibleText.of($0.text) } ?? "the whole zone"
+                        try console.line(
+                            "\(VisibleText.of(name.text))  \(subject), "
+                                + "\(Quantities.count(content.participants.count, "participant")), \(pending) pending, "
+                                + "public permission \(content.publicPermission)")
+                        try console.object([
+                            "share": .string(name.text), "root": JSONValue(content.root?.text),
+                            "publicPermission": .string("\(content.publicPermission)"),
+                            "participants": JSONValue(content.participants.count), "pending": JSONValue(pending),
+                        ])
+                    }
+                }
+            }
+            try console.flush()
+        }
+    }
+
+    struct ShowShare: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show",
+            abstract: "Shows who takes part in a share.",
+            discussion: """
+                --json: {"share","root","publicPermission","allowsAccessRequests","participants":[{"id","user","handle",\
+                "role","permission","status","added"}],"requesters":[{"id","user","handle"}],"blocked":[…]}, and "url" \
+                with --url.
+
+                Example: stratus share show /share/doc --url --store ./store
+                """)
+
+        @Argument(help: "The share, by its record name, or a record that is in it.")
+        var record: RecordAddress
+
+        @OptionGroup var secret: URLArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store.at(record.place), .reading) { session in
+                let found = try session.read(session.zone(zone)) { zone in try zone.share(of: zone.resolve(record)) }
+                try ShareSummary(found.name, found.content, url: secret.url(of: found.content)).show(console)
+            }
+            try console.flush()
+        }
+    }
+
+    struct CreateShare: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "create",
+            abstract: "Makes a record the root of a share. Nobody is invited yet.",
+            discussion: """
+                --json: {"record","share","cost":{…}}, and "url" with --url.
+
+                Example: stratus share create /share/doc --share documents --store ./store
+                """)
+
+        @Argument(help: RecordAddress.help)
+        var record: RecordAddress
+
+        @Option(help: ArgumentHelp("The share's record name; else one is drawn.", valueName: "name"))
+        var share: String?
+
+        @OptionGroup var secret: URLArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+                let id = try session.zone(zone)
+                let name = try session.read(id) { try $0.resolve(record) }
+                let root = try session.client(of: id, acting).recordID(name)
+                let sharing = try ShareClient(session.container(acting))
+                let (made, cost) = try StepCost.measuring(session) { try sharing.share(root, named: self.share) }
+                let share = made.recordID.recordName
+                try console.line(
+                    "\(VisibleText.of(name.text)) is the root of share \(VisibleText.of(share))")
+                if secret.url, let url = made.url { try console.line(url.absoluteString) }
+                try console.line(cost.summary)
+                var object: JSONObject = [
+                    "record": .string(name.text), "share": .string(share), "cost": .object(cost.object),
+                ]
+                if secret.url { object.add("url", JSONValue(made.url?.absoluteString)) }
+                try console.object(object)
+            }
+            try console.flush()
+        }
+    }
+
+    struct SetPublicPermission: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "permission",
+            abstract: "Says what whoever has the URL of a share may do: none, readOnly or readWrite.",
+            discussion: """
+                With none only those who are invited take part, and those who came by the URL are removed.
+
+                --json: as 'stratus share show'.
+
+                Example: stratus share permission /share/doc readOnly --store ./store
+                """)
+
+        @Argument(help: "The share, by its record name, or a record that is in it.")
+        var record: RecordAddress
+
+        @Argument(help: "none, readOnly or readWrite.")
+        var permission: PermissionChoice
+
+        @OptionGroup var secret: URLArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let permission = self.permission.permission
+            try ShareChange(record, store, zone, acting, secret).run { host, shareID, container, _ in
+                try await host.setPublicPermission(permission, of: shareID, in: container)
+            }
+        }
+    }
+
+    struct StopShare: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "stop",
+            abstract: "Ends a share: everybody but the owner loses sight of its records.",
+            discussion: """
+                The records stay. --json: {"share","root","participants","cost":{…}}; with --dry-run {"dryRun","would",…}
+
+                Example: stratus share stop /share/doc --force --store ./store
+                """)
+
+        @Argument(help: "The share, by its record name, or its root.")
+        var record: RecordAddress
+
+        @OptionGroup var deed: DeedArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+                let id = try session.zone(zone)
+                let found = try session.read(id) { zone in
+                    let name = try zone.resolve(record)
+                    let found = try zone.share(of: name)
+                    try Self.require(name, found.content.root, found.name)
+                    return found
+                }
+                let others = found.content.participants.count - 1
+                var object: JSONObject = [
+                    "share": .string(found.name.text), "root": JSONValue(found.content.root?.text),
+                    "participants": JSONValue(others + 1),
+                ]
+                let what = "share \(found.name.text) with \(Quantities.count(others, "other participant"))"
+                guard try deed.mayDo("stop \(what)", object, console) else { return }
+                let client = try session.client(of: id, acting)
+                let (_, cost) = try StepCost.measuring(session) { try client.delete([found.name]) }
+                try console.line("stopped \(VisibleText.of(what))")
+                try console.line(cost.summary)
+                object.add("cost", .object(cost.object))
+                try console.object(object)
+            }
+            try console.flush()
+        }
+
+        /// A share is not ended by a record that merely lies in it.
+        private static func require(_ name: RecordName, _ root: RecordName?, _ share: RecordName) throws {
+            guard name != share, name != root else { return }
+            throw ToolError(
+                .refused, "The record is not the root of its share: name the share or its root.",
+                ["record": name.text, "share": share.text, "root": root?.text ?? "the whole zone"])
+        }
+    }
+}

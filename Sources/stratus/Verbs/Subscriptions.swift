@@ -1,0 +1,156 @@
+// stratus subscriptions: who has subscribed to what, their devices, and what waits to be told.
+
+import ArgumentParser
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct Subscriptions: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows who has subscribed to what, their devices, and what waits to be told.",
+        discussion: "Example: stratus subscriptions --store ./store",
+        subcommands: [ListSubscriptions.self, ListDevices.self, ListOutbox.self],
+        defaultSubcommand: ListSubscriptions.self)
+
+    struct ListSubscriptions: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "Lists the subscriptions of all people, or of one.",
+            discussion: """
+                --json: one line a subscription: {"container","user","externalID","database","subscription","kind","zone",\
+                "recordType","triggers","silent"}; kind is query, zone or database.
+
+                Example: stratus subscriptions list --as user-17 --store ./store
+                """)
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store, .reading) { session in
+                let user = try acting.person.map { try session.person($0).userName }
+                try session.engine.read { reader in
+                    let people = People(reader: reader)
+                    try reader.store.scan(GlobalKeys.subscriptions.keyRange) { key, value in
+                        let parts = try GlobalKeys.readSubscriptionKey(key)
+                        guard user.map({ $0 == parts.user }) ?? true else { return .next }
+                        try show(parts, SubscriptionEntry(decoding: value), people, console)
+                        return .next
+                    }
+                }
+            }
+            try console.flush()
+        }
+
+        private func show(
+            _ parts: SubscriptionKeyParts, _ entry: SubscriptionEntry, _ people: People, _ console: Console
+        ) throws {
+            let database = DatabaseSelector(rawValue: parts.database).map { "\($0)" } ?? "unknown"
+            let subject: (kind: String, zone: String?, type: String?, triggers: [String])
+            switch entry.subject {
+            case .query(let query):
+                subject = ("query", query.zone?.text, query.recordType.text, Self.words(of: query.triggers))
+            case .zone(let zone, let type): subject = ("zone", zone.text, type?.text, [])
+            case .database(let type): subject = ("database", nil, type?.text, [])
+            }
+            var line = "\(try people.title(of: parts.user))  \(VisibleText.of(parts.id))  \(subject.kind)"
+            if let zone = subject.zone { line += " \(VisibleText.of(zone))" }
+            if let type = subject.type { line += ", type \(VisibleText.of(type))" }
+            if !subject.triggers.isEmpty { line += ", on \(subject.triggers.joined(separator: ", "))" }
+            line += ", \(database) database of \(VisibleText.of(parts.container.text))"
+            try console.line(line + (entry.template == nil ? ", silent" : ""))
+            let externalID = try people.account(parts.user)?.externalID
+            try console.object([
+                "container": .string(parts.container.text), "user": .string(parts.user.text),
+                "externalID": JSONValue(externalID), "database": .string(database),
+                "subscription": .string(parts.id), "kind": .string(subject.kind), "zone": JSONValue(subject.zone),
+                "recordType": JSONValue(subject.type), "triggers": .array(subject.triggers.map { .string($0) }),
+                "silent": .boolean(entry.template == nil),
+            ])
+        }
+
+        private static func words(of triggers: UInt8) -> [String] {
+            let all: [(SubscriptionTriggers, String)] = [
+                (.creation, "creation"), (.update, "update"), (.deletion, "deletion"), (.once, "once"),
+            ]
+            return all.filter { SubscriptionTriggers(rawValue: UInt(triggers)).contains($0.0) }.map(\.1)
+        }
+    }
+
+    struct ListDevices: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "devices",
+            abstract: "Lists the devices of people, and how much waits for each.",
+            discussion: """
+                --json: one line a device: {"account","externalID","device","waiting","badge"}
+
+                Example: stratus subscriptions devices --store ./store
+                """)
+
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var acting: ActingArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store, .reading) { session in
+                let account = try acting.person.map { try session.person($0).id }
+                try session.engine.read { reader in
+                    let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.devices
+                    try reader.store.scan(range.keyRange) { key, value in
+                        let (id, name) = try GlobalKeys.readDeviceKey(key)
+                        let entry = try DeviceEntry(decoding: value)
+                        let owner = try AccountDirectory().account(id, in: reader)?.externalID
+                        try console.line(
+                            "\(VisibleText.of(owner ?? "account:\(id.text)"))  \(VisibleText.of(name))  "
+                                + "\(Quantities.count(entry.count)) waiting, badge \(entry.badge)")
+                        try console.object([
+                            "account": .string(id.text), "externalID": JSONValue(owner), "device": .string(name),
+                            "waiting": JSONValue(entry.count), "badge": JSONValue(entry.badge),
+                        ])
+                        return .next
+                    }
+                }
+            }
+            try console.flush()
+        }
+    }
+
+    struct ListOutbox: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "outbox",
+            abstract: "Lists what commits have left behind to be told, and nobody has delivered yet.",
+            discussion: """
+                A host that runs delivers it at once: what stays long says that none does.
+
+                --json: one line a commit: {"container","owner","zone","entry"}
+
+                Example: stratus subscriptions outbox --store ./store
+                """)
+
+        @OptionGroup var store: StoreArguments
+
+        func run() throws {
+            let console = Console(usesJSON: store.json)
+            try StoreSession.with(store, .reading) { session in
+                try session.engine.read { reader in
+                    try reader.store.scan(GlobalKeys.outbox.keyRange) { key, value in
+                        let entry = try OutboxEntry(decoding: value)
+                        let text = KeyDescription.text(of: key)
+                        try console.line(
+                            "\(VisibleText.of(entry.zone.text)) of \(VisibleText.of(entry.owner?.text ?? "public"))  "
+                                + VisibleText.of(text))
+                        try console.object([
+                            "container": .string(entry.container.text), "owner": JSONValue(entry.owner?.text),
+                            "zone": .string(entry.zone.text), "entry": .string(text),
+                        ])
+                        return .next
+                    }
+                }
+            }
+            try console.flush()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// stratus who: everybody who can see a record, and how.
+
+import ArgumentParser
+import StratusCloud
+import StratusModel
+import StratusRecords
+
+struct Who: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists everybody who can see a record, and how.",
+        discussion: """
+            Each of them is asked for as the server asks; 'stratus explain' says why. Who is invited sees nothing before \
+            they accept.
+
+            --json: {"record","share","root","publicPermission","viewers":[{"user","externalID","handle","as",\
+            "permission"}],"excluded":[…],"invited":[…],"everybody","everybodyWithAccount"}; as is owner, \
+            creator, administrator, privateUser or publicUser, and the last two are null outside public databases.
+
+            Example: stratus who /share/doc/README --store ./store
+            """)
+
+    @Argument(help: RecordAddress.help)
+    var record: RecordAddress
+
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store.at(record.place), .readingAsClient) { session in
+            let id = try session.zone(zone)
+            let name = try session.read(id) { try $0.resolve(record) }
+            let audience = try session.service.audience(of: name, in: id)
+            try session.engine.read { reader in
+                try tell(audience, of: name, id, People(reader: reader), console)
+            }
+        }
+        try console.flush()
+    }
+
+    private func tell(
+        _ audience: RecordAudience, of name: RecordName, _ zone: ZoneID, _ people: People, _ console: Console
+    ) throws {
+        let alone = zone.database.scope == .public ? "creator" : "owner"
+        for viewer in audience.viewers {
+            let role = viewer.participant.map { "\($0.role)" } ?? alone
+            let may = Self.text(viewer.permissions)
+            try console.line("\(try people.title(of: viewer.user, viewer.participant))  \(role), may \(may)")
+        }
+        for one in audience.excluded {
+            try console.line("\(try people.title(of: one.user, one))  takes part and may do nothing now")
+        }
+        for one in audience.invited {
+            try console.line("\(try people.title(of: one.user, one))  invited as \(one.role), has not accepted")
+        }
+        if zone.database.scope == .public {
+            try console.line(
+                "everybody may \(Self.text(audience.world)); "
+                    + "everybody with an account may \(Self.text(audience.anyUser))")
+        } else if let share = audience.share {
+            let subject = audience.root.map { "with the root \(VisibleText.of($0.text))" } ?? "of the whole zone"
+            try console.line("by the share \(VisibleText.of(share.text)) \(subject)")
+            if audience.publicPermission != .none {
+                try console.line("whoever has its URL may join with the permission \(audience.publicPermission)")
+            }
+        } else {
+            try console.line("it is in no share")
+        }
+        let object = try object(of: audience, name, alone: alone, people)
+        try console.object(object)
+    }
+
+    private func object(
+        of audience: RecordAudience, _ name: RecordName, alone: String, _ people: People
+    ) throws -> JSONObject {
+        func array(_ participants: [ShareParticipant]) throws -> JSONValue {
+            .array(
+                try participants.map {
+                    .object(try people.object(of: $0.user, $0, role: "\($0.role)", permission: "\($0.permission)"))
+                })
+        }
+        let isPublic = audience.world.union(audience.anyUser) != []
+        return [
+            "record": .string(name.text), "share": JSONValue(audience.share?.text),
+            "root": JSONValue(audience.root?.text), "publicPermission": .string("\(audience.publicPermission)"),
+            "viewers": .array(
+                try audience.viewers.map { viewer in
+                    .object(
+                        try people.object(
+                            of: viewer.user, viewer.participant, role: viewer.participant.map { "\($0.role)" } ?? alone,
+                            permission: viewer.permissions.contains(.write) ? "readWrite" : "readOnly"))
+                }),
+            "excluded": try array(audience.excluded), "invited": try array(audience.invited),
+            "everybody": isPublic ? .string(Self.text(audience.world)) : .null,
+            "everybodyWithAccount": isPublic ? .string(Self.text(audience.anyUser)) : .null,
+        ]
+    }
+
+    private static func text(_ permissions: RecordPermissions) -> String {
+        let words = [(RecordPermissions.read, "read"), (.create, "create"), (.write, "write")]
+        let granted = words.filter { permissions.contains($0.0) }.map(\.1)
+        return granted.isEmpty ? "do nothing" : granted.joined(separator: ", ")
+    }
+}

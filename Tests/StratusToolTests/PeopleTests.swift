@@ -1,0 +1,103 @@
+// Several people in one store: made, invited, seen through their eyes, sent away.
+
+import Foundation
+import Testing
+
+@Suite("verbs about people")
+struct PeopleTests {
+    let directory: TestDirectory
+
+    init() async throws {
+        directory = try TestDirectory()
+        try await directory.importTree()
+        let made = try await run("accounts create bob --email bob@example.com --name 'Bob Birch' --json").object()
+        try #require(made["externalID"] as? String == "bob")
+    }
+
+    private func run(_ line: String) async throws -> ToolRun {
+        try await ToolRun.shell("\"$TOOL\" \(line) --store store", in: directory)
+    }
+
+    private func names(_ line: String, _ key: String = "record") async throws -> [String] {
+        try await run("\(line) --json").objects().compactMap { $0[key] as? String }
+    }
+
+    private func viewers(of record: String) async throws -> [String] {
+        let audience = try await run("who \(record) --json").object()
+        return (audience["viewers"] as? [[String: Any]] ?? []).compactMap { $0["externalID"] as? String }
+    }
+
+    @Test("accounts are listed, changed, suspended, resumed, and deleted with all they own, if somebody says so")
+    func accounts() async throws {
+        #expect(try await Set(names("accounts", "externalID")) == ["local", "bob"])
+        let taken = try await run("accounts create carol --email BOB@example.com")
+        #expect(taken.status == 1 && taken.errors.contains("belongs to another account"))
+        let handles = try await run("accounts handles bob@example.com --add --phone '+49 30 1234567' --json").object()
+        #expect(handles["emails"] as? [String] == ["bob@example.com"])
+        #expect(handles["phoneNumbers"] as? [String] == ["+49301234567"])
+        for (verb, standing) in [("suspend", "suspended"), ("suspend --restricted", "restricted"), ("resume", "good")] {
+            #expect(try await run("accounts \(verb) +49301234567 --json").object()["standing"] as? String == standing)
+        }
+        let refused = try await run("accounts delete local")
+        #expect(refused.status == 1 && refused.errors.contains("--force"))
+        let told = try await run("accounts delete local --dry-run --json").object()
+        #expect(told["dryRun"] as? Bool == true)
+        #expect(try #require(told["freedBytes"] as? Int) > 0)
+        #expect(try await names("ls /tree") == ["tree/a", "tree/d"])
+        #expect(try await run("accounts delete id:local --force").status == 0)
+        #expect(try await names("accounts", "externalID") == ["bob"])
+        #expect(try await run("accounts suspend nobody").status == 3)
+    }
+
+    @Test("somebody is invited, accepts, and sees and may do what the share says; removed, they see nothing")
+    func sharing() async throws {
+        let invited = try await run("invite /tree/a bob@example.com --permission readWrite --json").object()
+        #expect(invited["url"] == nil)
+        #expect(try await viewers(of: "/tree/a/one") == ["local"])
+        let url = try #require(try await run("share show /tree/a --url --json").object()["url"] as? String)
+        #expect(try await run("ls / --as bob").output.isEmpty)
+        let accepted = try await ToolRun.shell(
+            "echo '\(url)' | \"$TOOL\" accept - --as bob --store store --json", in: directory)
+        #expect(try accepted.object()["role"] as? String == "privateUser")
+        #expect(try await viewers(of: "/tree/a/one") == ["local", "bob"])
+        #expect(try await viewers(of: "/tree/d/two") == ["local"])
+
+        #expect(try await names("ls / --as bob").last == "tree/a")
+        #expect(try await names("tree / --as bob@example.com").count == 6)
+        #expect(try await names("children / -r --as bob").suffix(2) == ["tree/a/b/c/deep", "tree/a/one"])
+        #expect(try await run("path /tree/a/one --as bob --json").object()["path"] as? String == "/a/one")
+        #expect(try await names("query File --sort name --as bob") == ["tree/a/b/c/deep", "tree/a/one"])
+        #expect(try await run("get /tree/d/two --as bob").status == 3)
+        #expect(try await names("zones list --as bob", "zone").last == "files")
+        #expect(try await names("share --as bob", "share").count == 1)
+
+        #expect(try await run("put tree/a/one --set note=hello --as bob").status == 0)
+        #expect(try await run("get /tree/a/one").output.contains("note = \"hello\""))
+        #expect(try await run("put tree/d/two --set note=hello --as bob").status == 3)
+        #expect(try await run("participants change /tree/a bob --permission readOnly").status == 0)
+        #expect(try await run("put tree/a/one --set note=bye --as bob").status == 1)
+        #expect(try await run("rm tree/a/one --as bob --force").status == 1)
+
+        #expect(try await run("participants remove /tree/a bob").status == 1)
+        #expect(try await run("participants remove /tree/a bob --force").status == 0)
+        #expect(try await viewers(of: "/tree/a/one") == ["local"])
+        let events = try await names("audit", "event")
+        #expect(events == ["shared", "invited", "joined", "permissionChanged", "removed"])
+        #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
+    }
+
+    @Test("an open share is joined by whoever has its URL, and left again")
+    func openShare() async throws {
+        #expect(try await run("share create /tree/d").status == 0)
+        let url = try #require(
+            try await run("share permission /tree/d readOnly --url --json").object()["url"] as? String)
+        let audience = try await run("who /tree/d --json").object()
+        #expect(audience["publicPermission"] as? String == "readOnly")
+        #expect(try await run("accept '\(url)' --as bob").status == 0)
+        let people = try await run("participants /tree/d --json").objects()
+        #expect(people.map { $0["as"] as? String } == ["owner", "publicUser"])
+        #expect(try await run("participants leave /tree/d --as bob --force").status == 0)
+        #expect(try await viewers(of: "/tree/d") == ["local"])
+        #expect(try await run("accept 'https://stratus.invalid/share/AAAAAAAAAAAAAAAAAAAAAA' --as bob").status == 3)
+    }
+}

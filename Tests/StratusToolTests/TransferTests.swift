@@ -1,0 +1,127 @@
+// Stores that are made, emptied, carried over and followed.
+
+import Foundation
+import Testing
+
+@Suite("verbs about whole stores")
+struct TransferTests {
+    let directory: TestDirectory
+
+    init() async throws { directory = try TestDirectory() }
+
+    private func shell(_ script: String) async throws -> ToolRun { try await ToolRun.shell(script, in: directory) }
+
+    private func run(_ line: String, store: String = "store") async throws -> ToolRun {
+        try await shell("\"$TOOL\" \(line) --store \(store)")
+    }
+
+    /// A store with two people, a share, a zone more, a schema, an asset, an encrypted field and a hostile name.
+    private func fill() async throws {
+        try await directory.importTree()
+        for line in [
+            "accounts create bob --email bob@example.com", "invite /tree/a bob@example.com",
+            "share create /tree/d", "share permission /tree/d readOnly", "zones create --zone notes",
+            "put note-1 --type Note --set 'title=a\"b' --set 'n:int64=7' --set 'd:double=0.1' --set place:location=1,2 "
+                + "--set when:date=2026-01-31T12:00:00Z --set-encrypted secret=x --set file:asset=tree/a/one --zone notes",
+            "put note-2 --type Note --under note-1 --set to:reference=note-1 --set copy:asset=tree/a/one --zone notes",
+            "put post --type Post --set text=hello --public", "put $'name:\\e[31mred' --type Note --zone notes",
+        ] {
+            let done = try await run(line)
+            try #require(done.status == 0, "\(line): \(done.errors)")
+        }
+    }
+
+    @Test("what was imported from an export exports to the same bytes, with secrets and without")
+    func roundTrip() async throws {
+        try await fill()
+        for (flag, name) in [("", "plain"), ("--secrets", "whole")] {
+            let exported = try await run("export \(name).1 \(flag) --json").object()
+            #expect(exported["records"] as? Int == 15 && exported["contents"] as? Int == 1)
+            let imported = try await run("import \(name).1 --json", store: name)
+            #expect(imported.status == 0, "\(imported.errors)")
+            #expect(try await run("export \(name).2 \(flag)", store: name).status == 0)
+            #expect(try await shell("cmp \(name).1 \(name).2").status == 0)
+            #expect(try await run("verify", store: name).lines.last?.hasSuffix("0 wrong counts") == true)
+        }
+        let urls = try await shell(
+            "for s in store plain whole; do \"$TOOL\" share show /tree/a --url --store $s | tail -1; done")
+        #expect(urls.lines.count == 3 && urls.lines[0] != urls.lines[1] && urls.lines[0] == urls.lines[2])
+        let found = try await run("query Note --where 'n == 7' --zone notes --json", store: "plain").objects()
+        #expect(found.map { $0["record"] as? String } == ["note-1"])
+        #expect(try await run("get note-1 --zone notes", store: "plain").output.contains("(encrypted)"))
+    }
+
+    @Test("an import refuses a store that holds something, takes up another one, and names a line that is none")
+    func interrupted() async throws {
+        try await fill()
+        #expect(try await run("export all").status == 0)
+        #expect(try await run("export all").status == 1)
+        _ = try await shell("head -20 all > part; sed 's/\"type\":\"Note\"/\"type\":3/' all > wrong")
+        let cut = try await run("import part", store: "two")
+        #expect(cut.status == 1 && cut.errors.contains("has no end"))
+        #expect(try await run("import all", store: "two").errors.contains("--resume"))
+        let resumed = try await run("import all --resume --json", store: "two").object()
+        #expect(try #require(resumed["known"] as? Int) > 0)
+        #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
+        #expect(try await run("verify", store: "two").status == 0)
+        let wrong = try await run("import wrong --json", store: "three").error()
+        #expect((wrong["fields"] as? [String: Any])?["key"] as? String == "type")
+    }
+
+    @Test("changes are told since a token, and zones likewise")
+    func changes() async throws {
+        try await directory.importTree()
+        let first = try await run("changes --json").objects()
+        #expect(first.count == 10)
+        let token = try #require(first.last?["token"] as? String)
+        #expect(try await run("rm /tree/d/two --force").status == 0)
+        #expect(try await run("put tree/a/one --set note=x").status == 0)
+        let next = try await run("changes --since \(token) --json").objects()
+        #expect(next.compactMap { $0["change"] as? String } == ["saved", "deleted"])
+        #expect(try await run("changes --zones --json").objects().first?["zone"] as? String == "files")
+        #expect(try await run("changes --since AAAA").status == 1)
+        #expect(try await run("changes --since '?'").status == 2)
+    }
+
+    @Test("databases, zones and records are named by whole addresses, and schemas go out and in again")
+    func addresses() async throws {
+        try await fill()
+        let databases = try await run("databases --json").objects().compactMap { $0["address"] as? String }
+        #expect(databases == ["db://iCloud.default/public", "db://iCloud.default/id:local"])
+        #expect(try await run("get 'db://iCloud.default/local/notes?note-1'").status == 0)
+        #expect(try await run("ls db://iCloud.default/local/files/tree --json").objects().count == 2)
+        #expect(try await run("zones --in db://iCloud.default/local --json").objects().count == 2)
+        #expect(try await run("query Post --in db://iCloud.default/public --json").objects().count == 1)
+        #expect(try await run("get 'db://iCloud.default/nobody/notes?note-1'").status == 3)
+        #expect(try await run("containers --json").object()["types"] as? Int == 6)
+        #expect(try await shell("\"$TOOL\" help addresses").output.contains("db://CONTAINER/PERSON/ZONE?NAME"))
+        let listed = try await run("children / --zone notes")
+        #expect(listed.output.contains("\\u{1b}[31mred") && !listed.output.contains("\u{1B}"))
+        let schema = try await shell(
+            "\"$TOOL\" schema export a.ckdb --store store && \"$TOOL\" init --store two && \"$TOOL\" schema import a.ckdb "
+                + "--store two && \"$TOOL\" schema export b.ckdb --store two && cmp a.ckdb b.ckdb")
+        #expect(schema.status == 0, "\(schema.errors)")
+        let wrong = try await shell("echo 'DEFINE NONSENSE' | \"$TOOL\" schema import - --store two")
+        #expect(wrong.status == 1 && wrong.errors.contains("line: 1"))
+    }
+
+    @Test("a store is made, restored from its backup, migrated, and emptied when somebody says so")
+    func lives() async throws {
+        #expect(try await run("init --create-account local --json").object()["created"] as? Bool == true)
+        #expect(try await run("init --json").object()["created"] as? Bool == false)
+        try await directory.makeTree()
+        #expect(try await run("import-tree tree").status == 0)
+        #expect(try await run("migrate --json").object()["commits"] as? Int == 0)
+        #expect(try await run("backup copy").status == 0)
+        #expect(try await run("reset").status == 1)
+        #expect(try await run("reset --dry-run").output.contains("9 records"))
+        #expect(try await run("reset --force --json").object()["records"] as? Int == 9)
+        #expect(try await run("accounts").output.isEmpty)
+        #expect(try await run("restore copy").status == 1)
+        #expect(try await run("restore copy", store: "three").status == 0)
+        #expect(try await run("ls /tree", store: "three").lines.count == 2)
+        #expect(try await run("subscriptions", store: "three").status == 0)
+        #expect(try await run("subscriptions devices", store: "three").status == 0)
+        #expect(try await run("subscriptions outbox", store: "three").output.isEmpty)
+    }
+}
