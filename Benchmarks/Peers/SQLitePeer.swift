@@ -7,7 +7,8 @@
 //     primary key, so that going down a tree never touches the table.
 //   - Recursive common table expressions for both directions of the hierarchy; `UNION ALL`, because a tree has no
 //     duplicates to look for.
-//   - The page cache may take as much as our block cache and ancestor cache together; the file is mapped into memory.
+//   - The page cache may take as much as our block cache, kept records and ancestor cache together; the file is mapped into
+//     memory.
 //   - Statements are prepared once for each connection and used again, arguments unchecked, rows raw; reads of one
 //     measurement run inside one transaction, as ours do.
 //
@@ -171,6 +172,13 @@ final class SQLitePeer: Sendable {
             return found
         }
 
+        /// The records of all rows, made as a page of ours is: what a caller gets to keep.
+        static func records(_ rows: RowCursor) throws -> [SQLiteRecord] {
+            var records: [SQLiteRecord] = []
+            while let row = try rows.next() { records.append(SQLiteRecord(row)) }
+            return records
+        }
+
         static func decode(_ row: Row) -> Int {
             let content: (String, String?, String?, Int) = (row[0], row[1], row[2], row[3])
             let stamp: (Double, Double, String) = (row[4], row[5], row[6])
@@ -190,6 +198,31 @@ final class SQLitePeer: Sendable {
             }
             return count
         }
+    }
+}
+
+/// A record as a reader of SQLite gives it to somebody.
+struct SQLiteRecord {
+    /// The columns that are read, in the order in which they are taken.
+    static let columns = "name, type, parent, share, change, created, modified, user, title, size, mode, digest"
+
+    let name: String
+    let type: String
+    let parent: String?
+    let share: String?
+    let change: Int
+    let created: Double
+    let modified: Double
+    let user: String
+    let title: String
+    let size: Int64
+    let mode: Int64
+    let digest: Data
+
+    init(_ row: Row) {
+        (name, type, parent, share) = (row[0], row[1], row[2], row[3])
+        (change, created, modified, user) = (row[4], row[5], row[6], row[7])
+        (title, size, mode, digest) = (row[8], row[9], row[10], row[11])
     }
 }
 

@@ -89,10 +89,18 @@ final class ServerSide {
                 request, as: caller ?? owner, in: caller == nil ? .private : .shared)
             reading.toldCount += page.changed.count + page.deleted.count
             reading.pageCount += 1
+            for record in page.changed { try Self.takeOut(record) }
             reading.token = page.token
             reading.isMoreComing = page.isMoreComing
         } while reading.isMoreComing
         return reading
+    }
+
+    /// Takes every value out of a record, as the peers do: fields are put into the client's words when they are asked for.
+    static func takeOut(_ record: ClientRecord) throws {
+        var byteCount = 0
+        for (key, field) in record.fields { byteCount += key.utf8.count + field.value.contentByteCount }
+        guard byteCount > 0 || record.fields.isEmpty else { throw PeerError("A record has fields without values.") }
     }
 
     /// A zone of the benchmarks as a guest names it.

@@ -11,7 +11,6 @@ import StratusStore
 final class StratusSide: Sendable {
     static let database = DatabaseID(container: "iCloud.com.example.benchmarks", owner: "_owner", scope: .private)
     static let mainZone = zone("main")
-    static let blockCacheByteCount = LevelDBOptions().blockCacheByteCount
 
     let store: LevelDBStore
     let engine: RecordEngine

@@ -26,11 +26,11 @@ enum QueryPageWorkload: Workload {
         let range = sizeRange(run.main.zone)
         try compare(
             run, server, requests[0],
-            "SELECT \(SQLitePeer.columns) FROM records WHERE zone = ?1 AND type = ?2 AND size BETWEEN ?3 AND ?4 LIMIT ?5",
+            "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 AND size BETWEEN ?3 AND ?4 LIMIT ?5",
             [SQLitePeer.mainZone, type, range.lowerBound, range.upperBound, resultCount])
         try compare(
             run, server, requests[1],
-            "SELECT \(SQLitePeer.columns) FROM records WHERE zone = ?1 AND type = ?2 ORDER BY size DESC LIMIT ?3",
+            "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 ORDER BY size DESC LIMIT ?3",
             [SQLitePeer.mainZone, type, resultCount])
     }
 
@@ -68,8 +68,9 @@ enum QueryPageWorkload: Workload {
     ) throws {
         let (subject, query) = asked
         func ask() throws {
-            let count = try server.service.query(query, as: server.owner, in: .private).records.count
-            guard count == resultCount else { throw PeerError("A query has \(count) results.") }
+            let page = try server.service.query(query, as: server.owner, in: .private).records
+            guard page.count == resultCount else { throw PeerError("A query has \(page.count) results.") }
+            for result in page { try ServerSide.takeOut(result.1.get()) }
         }
         try ask()
         let cost = try run.stratus.cost { try ask() }.cost
@@ -80,8 +81,10 @@ enum QueryPageWorkload: Workload {
                 { try Stopwatch.secondsEach(1) { try ask() } },
                 {
                     try Stopwatch.secondsEach(1) {
-                        let count = try run.sqlite.read { try $0.rows(sql, arguments) }
-                        guard count == resultCount else { throw PeerError("SQLite has \(count) results.") }
+                        let records = try run.sqlite.read { try $0.records(sql, arguments) }
+                        guard records.count == resultCount else {
+                            throw PeerError("SQLite has \(records.count) results.")
+                        }
                     }
                 },
             ])
@@ -113,9 +116,6 @@ enum QueryPageWorkload: Workload {
 }
 
 extension SQLitePeer {
-    /// The columns of a record, in the order in which rows are decoded.
-    static let columns = "type, parent, share, change, created, modified, user, title, size, mode, digest"
-
     /// The index that a careful user makes for these queries, and the statistics that the planner goes by.
     func makeSizeIndex() throws {
         try pool.write { database in
@@ -127,13 +127,10 @@ extension SQLitePeer {
 }
 
 extension SQLitePeer.Snapshot {
-    /// Reads the records that a statement selects; returns how many they are.
-    func rows(_ sql: String, _ arguments: StatementArguments) throws -> Int {
+    /// The records that a statement selects.
+    func records(_ sql: String, _ arguments: StatementArguments) throws -> [SQLiteRecord] {
         let statement = try database.cachedStatement(sql: sql)
         statement.setUncheckedArguments(arguments)
-        let rows = try Row.fetchCursor(statement)
-        var count = 0
-        while let row = try rows.next() { count += Self.decode(row) }
-        return count
+        return try Self.records(Row.fetchCursor(statement))
     }
 }

@@ -1,5 +1,6 @@
 // W2: fetch records by ID, at random, warm. All contestants fetch the same records whole, hundreds to one reading
-// transaction; ours and GRDB's are decoded, raw LevelDB's are only read.
+// transaction; ours and GRDB's are decoded, raw LevelDB's are only read. Beside it what fetching takes where nobody has
+// asked for the record before, so that it is not kept: the same for all, each record once.
 
 import Foundation
 import StratusLayout
@@ -14,7 +15,7 @@ enum FetchWorkload: Workload {
 
     static func run(_ run: BenchmarkRun) throws {
         try run.waitForRest()
-        let names = sample(run)
+        let names = sample(run, fetchCount)
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
         let rawKeys = names.map { keys.record($0) }
         let medians = try Stopwatch.medians(
@@ -38,12 +39,49 @@ enum FetchWorkload: Workload {
                 name, "warm, at random", times[0], "µs", against: "raw LevelDB", times[1], ratio: .ourShareOfTheirs,
                 .atMost(1.3)))
         try addCounts(run, names)
+        try addFirstTimes(run, keys)
     }
 
-    private static func sample(_ run: BenchmarkRun) -> [RecordName] {
-        var numbers = SeededNumbers(seed: 2)
+    private static func sample(_ run: BenchmarkRun, _ count: Int, seed: UInt64 = 2) -> [RecordName] {
+        var numbers = SeededNumbers(seed: seed)
         let zone = run.main.zone
-        return (0..<fetchCount).map { _ in zone.names[numbers.below(zone.count)] }
+        return (0..<count).map { _ in zone.names[numbers.below(zone.count)] }
+    }
+
+    /// Records that were not asked for before. Every contestant goes through the same ones.
+    private static func addFirstTimes(_ run: BenchmarkRun, _ keys: ZoneKeys) throws {
+        let batches = (0..<200).map { sample(run, fetchCount, seed: 1_000 + $0) }
+        let rawBatches = batches.map { $0.map { keys.record($0) } }
+        var positions = [0, 0, 0]
+        func next<Batch>(_ contestant: Int, _ batches: [Batch]) -> Batch {
+            positions[contestant] += 1
+            return batches[positions[contestant] % batches.count]
+        }
+        let medians = try Stopwatch.medians(
+            rounds: 9,
+            [
+                { try Stopwatch.secondsEach(fetchCount) { try fetch(run.stratus.engine, next(0, batches)) } },
+                {
+                    try Stopwatch.secondsEach(fetchCount) {
+                        for key in next(1, rawBatches) { _ = try run.raw.byteCount(of: key) }
+                    }
+                },
+                {
+                    try Stopwatch.secondsEach(fetchCount) {
+                        let names = next(2, batches)
+                        _ = try run.sqlite.read { try $0.fetch(names) }
+                    }
+                },
+            ]
+        ).map { $0 * 1e6 }
+        run.add(
+            Figure(
+                name, "for the first time", medians[0], "µs", against: "GRDB", medians[2], ratio: .theirsOverOurs,
+                .none))
+        run.add(
+            Figure(
+                name, "for the first time", medians[0], "µs", against: "raw LevelDB", medians[1],
+                ratio: .ourShareOfTheirs, .none))
     }
 
     static func fetch(_ engine: RecordEngine, _ names: [RecordName]) throws {

@@ -43,8 +43,10 @@ enum ZoneFeedWorkload: Workload {
                 { try Stopwatch.secondsEach(1) { try largest.read() } },
                 {
                     try Stopwatch.secondsEach(1) {
-                        let count = try run.sqlite.read { try $0.changes(after: change) }
-                        guard count == changeCount else { throw PeerError("SQLite has \(count) changes.") }
+                        let records = try run.sqlite.read { try $0.changes(after: change) }
+                        guard records.count == changeCount else {
+                            throw PeerError("SQLite has \(records.count) changes.")
+                        }
                     }
                 },
             ])
@@ -98,17 +100,11 @@ enum ZoneFeedWorkload: Workload {
 }
 
 extension SQLitePeer.Snapshot {
-    /// Reads every record that changed after `change`, in the order of changes; returns how many there are.
-    func changes(after change: Int, zone: Int = SQLitePeer.mainZone) throws -> Int {
+    /// Every record that changed after `change`, in the order of changes.
+    func changes(after change: Int, zone: Int = SQLitePeer.mainZone) throws -> [SQLiteRecord] {
         let statement = try database.cachedStatement(
-            sql: """
-                SELECT type, parent, share, change, created, modified, user, title, size, mode, digest
-                FROM records WHERE zone = ?1 AND change > ?2 ORDER BY change
-                """)
+            sql: "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND change > ?2 ORDER BY change")
         statement.setUncheckedArguments([zone, change])
-        let rows = try Row.fetchCursor(statement)
-        var count = 0
-        while let row = try rows.next() { count += Self.decode(row) }
-        return count
+        return try Self.records(Row.fetchCursor(statement))
     }
 }

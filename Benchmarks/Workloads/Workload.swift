@@ -45,7 +45,8 @@ final class BenchmarkRun {
         raw = try RawLevelDBPeer(path: folder + "/leveldb", like: options)
         sqlite = try SQLitePeer(
             path: folder + "/sqlite.db",
-            cacheByteCount: StratusSide.blockCacheByteCount + RecordEngineOptions().ancestorCacheByteCount)
+            cacheByteCount: options.blockCacheByteCount + options.keptByteCount
+                + RecordEngineOptions().ancestorCacheByteCount)
     }
 
     /// Waits until neither LevelDB compacts what was written before, so that readers are compared and not compactions:

@@ -21,7 +21,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         self.directory = directory
         self.database = database
         let first = PublishedSnapshot(version: 0, engine: EngineSnapshot(database))
-        gate = ReadGate(first)
+        gate = ReadGate(first, keptByteCount: options.keptByteCount)
         lane = WriteLane(database, first, gate, options)
     }
 

@@ -14,7 +14,7 @@ package struct Record: Hashable, Sendable {
 
     package init(
         name: RecordName, type: RecordType, parent: RecordName? = nil, share: RecordName? = nil,
-        fields: RecordFields = [:]
+        fields: RecordFields = RecordFields()
     ) {
         self.name = name
         self.type = type

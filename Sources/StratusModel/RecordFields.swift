@@ -7,9 +7,12 @@
 package struct RecordFields: Sendable {
     package typealias Element = (key: FieldKey, value: Field)
 
+    /// With no more fields than these a key is compared with one after the other.
+    private static let searchedCount = 8
+
     private var elements: [Entry]
 
-    private struct Entry: Hashable, Sendable {
+    fileprivate struct Entry: Hashable, Sendable {
         var key: FieldKey
         var value: Field
     }
@@ -25,6 +28,8 @@ package struct RecordFields: Sendable {
     /// key comes behind all others.
     package subscript(key: FieldKey) -> Field? {
         get {
+            // Equality of short keys takes a few instructions, their order many more.
+            guard elements.count > Self.searchedCount else { return elements.first { $0.key == key }?.value }
             let index = firstIndex(notBelow: key)
             guard index < elements.count, elements[index].key == key else { return nil }
             return elements[index].value
@@ -52,6 +57,21 @@ package struct RecordFields: Sendable {
         elements.append(Entry(key: key, value: field))
     }
 
+    /// The same fields, but for one.
+    package func without(_ key: FieldKey) -> RecordFields {
+        guard elements.contains(where: { $0.key == key }) else { return self }
+        var fields = self
+        fields[key] = nil
+        return fields
+    }
+
+    /// The fields under these keys.
+    package func only(_ keys: Set<FieldKey>) -> RecordFields {
+        var fields = RecordFields()
+        fields.elements = elements.filter { keys.contains($0.key) }
+        return fields
+    }
+
     private func firstIndex(notBelow key: FieldKey) -> Int {
         guard let last = elements.last, !(last.key < key) else { return elements.count }
         var (low, high) = (0, elements.count - 1)
@@ -64,6 +84,23 @@ package struct RecordFields: Sendable {
 }
 
 extension RecordFields: RandomAccessCollection {
+    /// Gives the fields in their order. A type of its own, because the general one calls the collection through its
+    /// witnesses from other modules.
+    package struct Iterator: IteratorProtocol {
+        fileprivate let elements: [Entry]
+        private var position = 0
+
+        fileprivate init(_ elements: [Entry]) { self.elements = elements }
+
+        package mutating func next() -> Element? {
+            guard position < elements.count else { return nil }
+            let entry = elements[position]
+            position += 1
+            return (entry.key, entry.value)
+        }
+    }
+
+    package func makeIterator() -> Iterator { Iterator(elements) }
     package var startIndex: Int { 0 }
     package var endIndex: Int { elements.count }
     package subscript(position: Int) -> Element { (elements[position].key, elements[position].value) }

@@ -6,6 +6,7 @@
 //   2. Transactions are serialisable. A body sees its own writes and is pure: a store may run it again.
 //   3. When `transact` returns or throws a body's error, everything the body read and wrote is durable.
 //   4. Nothing suspends inside a body. Calls block their thread, so callers never make them on the cooperative pool.
+//   5. What was made of a value may be kept beside it, and is never seen where the value is not.
 
 /// A number that grows with every published commit of one opened store. It is not stored.
 package typealias StoreVersion = UInt64
@@ -51,6 +52,14 @@ package protocol StoreReader: AnyObject {
 
     /// What this reader has cost so far.
     var cost: StoreCost { get }
+
+    /// What `keep` was given for the key, if this snapshot sees the very value it was made of; nil where nothing is kept.
+    /// Counts as a point read when there is something.
+    func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)?
+
+    /// Offers what was made of the value under `key`, for readers to come. It takes `byteCount` bytes. A store may keep it
+    /// until the key is written, or nothing at all; `make` is called where it does.
+    func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable)
 }
 
 /// A read-modify-write. Its reads see its own writes.
@@ -90,6 +99,9 @@ package protocol OrderedStore: AnyObject, Sendable {
 }
 
 extension StoreReader {
+    package func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? { nil }
+    package func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {}
+
     /// What `body` makes of the value, or nil when the key is absent.
     package func withValue<Result>(
         forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Result

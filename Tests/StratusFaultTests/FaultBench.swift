@@ -44,6 +44,7 @@ final class FaultBench: Sendable {
         var options = LevelDBOptions()
         options.compression = .none
         options.blockCacheByteCount = 0
+        options.keptByteCount = 0
         options.writeBufferByteCount = 64 << 10
         options.blockByteCount = 16 << 10
         return options

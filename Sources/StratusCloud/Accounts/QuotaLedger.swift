@@ -21,7 +21,7 @@ package enum QuotaLedger {
         var sum = recordOverheadByteCount
         sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
         sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
-        for (key, field) in record.fields where key != ShareContent.fieldKey {
+        for (key, field) in record.fields.without(ShareContent.fieldKey) {
             sum = sum.addingCapped(Int64(key.text.utf8.count)).addingCapped(byteCount(of: field.value))
         }
         return sum

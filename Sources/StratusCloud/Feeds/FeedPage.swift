@@ -25,6 +25,9 @@ struct FeedLimits: Sendable {
 /// the lists of a page have no order between them, so that what is said last is all that is said. An owner's feed names each
 /// record once anyway.
 struct FeedPage {
+    /// Records that there is room for from the beginning.
+    private static let roomCount = 128
+
     private let limits: FeedLimits
     private let zone: ZoneAddress
     private(set) var changed: [ClientRecord] = []
@@ -45,6 +48,7 @@ struct FeedPage {
         self.limits = limits
         self.zone = zone.address
         places = zone.isShared ? [:] : nil
+        changed.reserveCapacity(min(limits.count, Self.roomCount))
     }
 
     /// Whether nothing more is to be looked at for this page.
@@ -55,7 +59,7 @@ struct FeedPage {
 
     mutating func look() { lookCount += 1 }
 
-    mutating func add(_ record: ClientRecord, byteCount count: Int64) {
+    mutating func add(_ record: consuming ClientRecord, byteCount count: Int64) {
         if places != nil {
             let name = RecordName(record.address.recordName)
             withdraw(name)

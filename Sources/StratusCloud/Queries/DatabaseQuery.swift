@@ -31,8 +31,9 @@ struct DatabaseQuery {
     }
 
     private struct Found {
-        var zone: ResolvedZone
+        var view: RecordView
         var row: QueryRow
+        var zone: ResolvedZone { view.zone }
     }
 
     func page(after cursor: QueryCursor?, limit: Int) throws -> Page {
@@ -59,14 +60,15 @@ struct DatabaseQuery {
                 query, plan, zone, zoneReader, after: isFirst ? cursor?.position : nil,
                 QueryPageLimits(rowCount: limit + 1 - found.count, examinedCount: examinedCount), &page)
             let orderKey = plan.order.keys.first?.field.indexKey
-            for row in rows.rows {
-                if found.count == limit {
-                    try answer(found, to: &page)
-                    return page
-                }
-                found.append(Found(zone: zone, row: row))
-                (page.lastZone, page.order) = (zone.id.name, orderKey)
-                page.position = QueryPosition(values: row.values, name: .name(row.stored.record.name))
+            let view = view(of: zone)
+            let wanted = rows.rows.prefix(limit - found.count)
+            for row in wanted { found.append(Found(view: view, row: row)) }
+            if let last = wanted.last {
+                (page.lastZone, page.order, page.position) = (zone.id.name, orderKey, QueryPosition(last))
+            }
+            if wanted.count < rows.rows.count {
+                try answer(found, to: &page)
+                return page
             }
             if let stopped = rows.stopped {
                 (page.lastZone, page.order, page.position) = (zone.id.name, orderKey, stopped)
@@ -97,7 +99,8 @@ struct DatabaseQuery {
                 query, plan, zone, zoneReader, after: position(cursor, in: zone, order),
                 QueryPageLimits(rowCount: limit + 1, examinedCount: service.options.queryLookCount), &page)
             let isInOrder = found.isEmpty
-            found += rows.rows.map { Found(zone: zone, row: $0) }
+            let view = view(of: zone)
+            found += rows.rows.map { Found(view: view, row: $0) }
             if !isInOrder { found.sort { isBefore($0, $1, order) } }
             if found.count > limit + 1 { found.removeLast(found.count - limit - 1) }
             if let stopped = rows.stopped,
@@ -169,6 +172,10 @@ struct DatabaseQuery {
         return zoneReader
     }
 
+    private func view(of zone: ResolvedZone) -> RecordView {
+        RecordView(service: service, zone: zone, viewer: account, reader: reader)
+    }
+
     private func access(to zone: ResolvedZone) throws -> ZoneAccess {
         try ZoneAccess(service, to: zone, caller: account?.userName, in: reader)
     }
@@ -196,11 +203,11 @@ struct DatabaseQuery {
     }
 
     private func answer(_ found: [Found], to page: inout Page) throws {
+        page.records.reserveCapacity(found.count)
         for found in found {
-            let view = RecordView(service: service, zone: found.zone, viewer: account, reader: reader)
-            var record = try view.shown(found.row.stored)
+            var record = try found.view.shown(found.row.stored)
             // What was only compared is not told.
-            if let desiredKeys { record.fields = record.fields.filter { desiredKeys.contains($0.key) } }
+            if let desiredKeys { record.fields = record.fields.only(desiredKeys) }
             page.records.append((record.address, .success(record)))
         }
     }

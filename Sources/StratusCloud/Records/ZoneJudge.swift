@@ -101,7 +101,7 @@ struct ZoneJudge {
         if let record = try shown(stored) { return record }
         let sentKeys = save.sentKeys(request.policy)
         var record = ClientRecord(stored, zone: request.zone.address, viewer: account.userName)
-        record.fields = record.fields.filter { sentKeys.contains($0.key) }
+        record.fields = record.fields.only(sentKeys)
         // Who has left in the same request is told no more of a root than before.
         if request.zone.isShared, stored.record.share != nil { record.parent = nil }
         return record

@@ -4,20 +4,26 @@ import StratusModel
 import StratusRecords
 
 /// Shows the records of one zone to one caller, who may read them.
-struct RecordView {
-    let service: CloudService
+final class RecordView {
     let zone: ResolvedZone
-    let viewer: Account?
-    let reader: RecordReader
+    private let service: CloudService
+    private let viewer: UserName?
+    private let reader: RecordReader
+
+    init(service: CloudService, zone: ResolvedZone, viewer: Account?, reader: RecordReader) {
+        self.service = service
+        self.zone = zone
+        self.viewer = viewer?.userName
+        self.reader = reader
+    }
 
     func shown(_ stored: StoredRecord) throws -> ClientRecord {
-        var record = ClientRecord(stored, zone: zone.address, viewer: viewer?.userName)
-        // What lies above a root is not shared.
-        if zone.isShared, stored.record.share != nil { record.parent = nil }
-        if stored.record.type == ShareContent.recordType {
-            record.sharing = try service.sharing(
-                of: stored, zone: zone.address, viewer: viewer?.userName, in: reader)
-        }
-        return record
+        let isShare = stored.record.type == ShareContent.recordType
+        return ClientRecord(
+            stored, zone: zone.address, viewer: viewer,
+            // What lies above a root is not shared.
+            hidesParent: zone.isShared && stored.record.share != nil,
+            sharing: isShare
+                ? try service.sharing(of: stored, zone: zone.address, viewer: viewer, in: reader) : nil)
     }
 }

@@ -5,30 +5,30 @@ import FoundationEssentials
 package import StratusModel
 
 extension ClientRecord {
-    /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in.
-    package init(_ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?) {
-        let record = stored.record
+    /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in. What only some are
+    /// told is the caller's to decide: the parent, and who takes part in a share.
+    package init(
+        _ stored: __shared StoredRecord, zone: ZoneAddress, viewer: UserName?, hidesParent: Bool = false,
+        sharing: ClientShare? = nil
+    ) {
         func reference(_ name: RecordName) -> ClientReference {
             ClientReference(target: RecordAddress(recordName: name.text, zone: zone), action: .none)
         }
         func shown(_ user: UserName) -> String { user == viewer ? ZoneAddress.currentUser : user.text }
         self.init(
-            address: RecordAddress(recordName: record.name.text, zone: zone), type: record.type.text,
+            address: RecordAddress(recordName: stored.record.name.text, zone: zone), type: stored.record.type.text,
             changeTag: stored.system.changeTag, creationDate: stored.system.created.date,
             modificationDate: stored.system.modified.date, creatorUserName: shown(stored.system.created.user),
-            lastModifiedUserName: shown(stored.system.modified.user), parent: record.parent.map(reference),
-            share: record.share.map(reference))
-        fields.reserveCapacity(record.fields.count)
-        // What the server keeps of a share is no field of the client's: `ShareView` tells what a caller may know of it.
-        for (key, field) in record.fields where key != ShareContent.fieldKey {
-            fields[key.text] = ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted)
-        }
+            lastModifiedUserName: shown(stored.system.modified.user),
+            parent: hidesParent ? nil : stored.record.parent.map(reference),
+            share: stored.record.share.map(reference), fields: ClientFields(stored.record.fields, zone: zone),
+            sharing: sharing)
     }
 
     /// The record without the contents of its assets, as a conflict carries it (S-07).
     package var withoutContent: ClientRecord {
         var record = self
-        record.fields = fields.mapValues { ClientField($0.value.withoutContent, isEncrypted: $0.isEncrypted) }
+        record.fields = fields.withoutContent
         return record
     }
 }
@@ -51,7 +51,8 @@ extension ClientValue {
         }
     }
 
-    fileprivate var withoutContent: ClientValue {
+    /// The value with assets that have no contents.
+    var withoutContent: ClientValue {
         switch self {
         case .asset: .asset(.missing)
         case .list(let items): .list(items.map(\.withoutContent))

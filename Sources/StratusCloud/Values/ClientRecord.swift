@@ -16,26 +16,23 @@ package struct ClientRecord: Hashable, Sendable {
     package var parent: ClientReference?
     package var share: ClientReference?
     /// All fields, or those that were asked for.
-    package var fields: [String: ClientField]
+    package var fields: ClientFields
     /// Who takes part, where the record is a share.
     package var sharing: ClientShare?
+}
 
+// In an extension, so that there is an initialiser of the members beside it, which copies nothing.
+extension ClientRecord {
     package init(
         address: RecordAddress, type: String, changeTag: String, creationDate: Date, modificationDate: Date,
         creatorUserName: String, lastModifiedUserName: String, parent: ClientReference? = nil,
         share: ClientReference? = nil, fields: [String: ClientField] = [:], sharing: ClientShare? = nil
     ) {
-        self.address = address
-        self.type = type
-        self.changeTag = changeTag
-        self.creationDate = creationDate
-        self.modificationDate = modificationDate
-        self.creatorUserName = creatorUserName
-        self.lastModifiedUserName = lastModifiedUserName
-        self.parent = parent
-        self.share = share
-        self.fields = fields
-        self.sharing = sharing
+        self.init(
+            address: address, type: type, changeTag: changeTag, creationDate: creationDate,
+            modificationDate: modificationDate, creatorUserName: creatorUserName,
+            lastModifiedUserName: lastModifiedUserName, parent: parent, share: share, fields: ClientFields(fields),
+            sharing: sharing)
     }
 }
 

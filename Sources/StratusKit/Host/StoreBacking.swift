@@ -25,7 +25,9 @@ final class StoreBacking: Sendable {
     func open() throws -> any OrderedStore {
         guard let directory else { return MemoryStore() }
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
-        options.blockCacheByteCount = cacheByteCount
+        // A quarter for records that are asked for again and again, decoded; the rest for what lies around them.
+        options.keptByteCount = max(0, cacheByteCount / 4)
+        options.blockCacheByteCount = cacheByteCount - options.keptByteCount
         return try LevelDBStore.open(at: directory.path, options: options)
     }
 

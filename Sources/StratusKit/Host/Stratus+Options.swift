@@ -88,7 +88,8 @@ extension Stratus {
 
         // MARK: Memory
 
-        /// How many bytes of a directory's store are kept in memory, uncompressed. Default: 64 MiB.
+        /// How many bytes of a directory's store are kept in memory: uncompressed, and a quarter of them as records.
+        /// Default: 64 MiB.
         public var cacheByteCount = 64 << 20
 
         // MARK: Upkeep

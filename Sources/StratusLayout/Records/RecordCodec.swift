@@ -73,10 +73,12 @@ package enum RecordCodec {
     ) throws(LayoutError) -> StoredRecord {
         var reader = ValueReader(bytes, "Record")
         let header = try RecordHeader.read(&reader)
-        var record = Record(name: name, type: header.type, parent: header.parent, share: header.share)
-        if case .none = selection { return StoredRecord(record: record, system: header.system) }
+        var stored = StoredRecord(
+            record: Record(name: name, type: header.type, parent: header.parent, share: header.share),
+            system: header.system)
+        if case .none = selection { return stored }
         var cursor = FieldCursor(count: try reader.readCount())
-        if case .all = selection { record.fields.reserveCapacity(cursor.remainingCount) }
+        if case .all = selection { stored.record.fields.reserveCapacity(cursor.remainingCount) }
         while let entry = try cursor.next(&reader) {
             let key = FieldKey(try entry.key(reader))
             if case .only(let keys) = selection, !keys.contains(key) {
@@ -84,10 +86,10 @@ package enum RecordCodec {
                 continue
             }
             let value = try FieldCodec.read(entry.type, byteCount: entry.byteCount, &reader)
-            record.fields.append(ascending: key, Field(value, isEncrypted: entry.isEncrypted))
+            stored.record.fields.append(ascending: key, Field(value, isEncrypted: entry.isEncrypted))
         }
         try reader.expectEnd()
-        return StoredRecord(record: record, system: header.system)
+        return stored
     }
 
     /// One field, or nil when the record does not have it. The others are passed over.

@@ -16,6 +16,9 @@ package struct LevelDBOptions: Sendable {
     package var bloomFilterBitsPerKey = 10
     /// Memory for uncompressed blocks, in bytes. Default: 64 MiB.
     package var blockCacheByteCount = 64 << 20
+    /// Memory for what was made of values that are read again and again, in bytes as whoever made it counts them; 0 keeps
+    /// nothing. Default: 16 MiB.
+    package var keptByteCount = 16 << 20
     /// How much is gathered in memory before it becomes a table, in bytes; two of these may exist at once, and as
     /// much log is read again on opening. Default: 8 MiB.
     package var writeBufferByteCount = 8 << 20

@@ -18,8 +18,9 @@
 //      the lane and waits for the group's outcome outside it: many who wake at once must not stand in the way of bodies.
 //   4. The flusher unlocks the lane, makes one write batch, writes it (one sync), and takes a snapshot. Bodies run on
 //      meanwhile, and gather in the next group.
-//   5. The flusher locks the lane, raises the version, runs the publish actions in commit order and publishes the
-//      snapshot, both under the readers' lock, and forgets the group's writes: they are under the new snapshot now.
+//   5. The flusher locks the lane, raises the version, has what was kept of the written keys forgotten, runs the publish
+//      actions in commit order and publishes the snapshot, both under the readers' lock, and forgets the group's writes:
+//      they are under the new snapshot now.
 //   6. Everybody who waited for the group returns; the next group's flusher goes on.
 //
 // Rejected: a thread of its own for the flushes. It costs two switches of threads a commit where one writer is alone,
@@ -198,6 +199,9 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     private func publish(_ group: LaneGroup, _ next: PublishedSnapshot) {
         published = next
+        unsafe gate.kept.publish(version: next.version) { forget in
+            unsafe group.writes.forEachNewest { unsafe forget($0.key) }
+        }
         gate.publish(
             next, transactionCount: group.transactionCount, isSynced: options.syncsCommits,
             actions: group.publishActions)

@@ -41,6 +41,8 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     /// More idle iterators than this are not kept: each holds on to memory tables and files of its version.
     private static let maximumIdleIterators = 8
 
+    /// What readers have made of values.
+    let kept: KeptObjects
     private let monitor = Monitor()
     private let readersLeft = Condition()
     private var published: PublishedSnapshot?
@@ -48,8 +50,9 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     private var isClosing = false
     private var totals = StoreStatistics()
 
-    init(_ first: PublishedSnapshot) {
+    init(_ first: PublishedSnapshot, keptByteCount: Int) {
         published = first
+        kept = KeptObjects(byteCount: keptByteCount)
     }
 
     deinit {
@@ -63,7 +66,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
             published.readerCount += 1
             readerCount += 1
             let iterator = published.idleIterators.popLast()
-            return SnapshotReader(published, idleIterators: iterator.map { [$0] } ?? [])
+            return SnapshotReader(published, kept, idleIterators: iterator.map { [$0] } ?? [])
         }
     }
 

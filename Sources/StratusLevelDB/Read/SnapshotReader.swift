@@ -12,13 +12,15 @@ internal import StratusStore
 /// A consistent snapshot of one version.
 final class SnapshotReader: StoreReader {
     let published: PublishedSnapshot
+    private let kept: KeptObjects
     private(set) var cost = StoreCost()
     /// Iterators that this reader has and no scan of it uses now.
     private var idleIterators: [EngineIterator]
     private var isEnded = false
 
-    init(_ published: PublishedSnapshot, idleIterators: [EngineIterator]) {
+    init(_ published: PublishedSnapshot, _ kept: KeptObjects, idleIterators: [EngineIterator]) {
         self.published = published
+        self.kept = kept
         self.idleIterators = idleIterators
     }
 
@@ -48,6 +50,17 @@ final class SnapshotReader: StoreReader {
         checkIsActive()
         cost.pointReads += 1
         return try engineValue(forKey: key, body)
+    }
+
+    func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? {
+        checkIsActive()
+        guard let object = kept.object(forKey: key, at: version) else { return nil }
+        cost.pointReads += 1
+        return object
+    }
+
+    func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {
+        kept.keep(forKey: key, byteCount: byteCount, at: version, make)
     }
 
     /// `visitValue` without counting it.

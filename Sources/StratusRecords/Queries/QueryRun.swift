@@ -123,16 +123,21 @@ struct QueryRun {
         }
     }
 
-    private func cursor(_ key: FieldKey, _ ranges: [LayoutRange], isForward: Bool) -> ValueCursor {
+    private func cursor(
+        _ key: FieldKey, _ ranges: [LayoutRange], isForward: Bool, expecting count: Int = 0
+    ) -> ValueCursor {
         ValueCursor(
             ranges, prefixByteCount: zone.keys.fieldPrefixByteCount(type: query.type, field: key), isForward: isForward,
-            in: zone.store)
+            expecting: count, in: zone.store)
     }
 
     /// Entries come in groups of one element. Within a group records are in the order of their names, unless there are
     /// further keys or the element stands for several values: then the first rows of the group are picked.
     private mutating func runInOrder(_ key: FieldKey, isForward: Bool) throws {
-        let entries = cursor(key, try remainingRanges(key, isForward: isForward), isForward: isForward)
+        // The entry behind the last row is looked at too.
+        let entries = cursor(
+            key, try remainingRanges(key, isForward: isForward), isForward: isForward,
+            expecting: limits.rowCount < .max ? limits.rowCount + 1 : .max)
         var group: (element: TupleElement, first: FirstRows)?
         while let entry = try entries.next() {
             if let open = group, open.element != entry.element {
@@ -187,10 +192,10 @@ struct QueryRun {
         page.examinedCount += 1
         var values: [FieldValue?] = []
         let stored = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { found in
-            var stored = found
-            if query.hidesParentsOfRoots, stored.record.share != nil { stored.record.parent = nil }
-            guard stored.record.type == query.type, query.matches(stored) else { return false }
-            values = plan.order.values(of: stored)
+            guard found.record.type == query.type else { return false }
+            let seen = query.hidesParentsOfRoots && found.record.share != nil ? found.withoutParent : found
+            guard query.matches(seen) else { return false }
+            values = plan.order.values(of: seen)
             // Of a record that stands in several places of an index, that of its value counts.
             if let entry, (values[0].flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing) != entry {
                 return false
@@ -200,6 +205,14 @@ struct QueryRun {
         hasPassed = stored != nil
         guard let stored, try admits(stored) else { return nil }
         return QueryRow(values: values, stored: stored)
+    }
+}
+
+extension StoredRecord {
+    fileprivate var withoutParent: StoredRecord {
+        var stored = self
+        stored.record.parent = nil
+        return stored
     }
 }
 

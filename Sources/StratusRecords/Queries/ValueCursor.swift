@@ -20,10 +20,14 @@ final class ValueCursor {
     private var batch: [ValueEntry] = []
     private var lastKey: [UInt8] = []
     private var index = 0
-    private var batchCount = RangeNames.batchCounts.first
+    private var batchCount: Int
 
-    /// The ranges lie in one field, in the order of the scan, whose keys have so many bytes before the element.
-    init(_ ranges: [LayoutRange], prefixByteCount: Int, isForward: Bool, in store: any StoreReader) {
+    /// The ranges lie in one field, in the order of the scan, whose keys have so many bytes before the element. So many
+    /// entries are expected to be asked for.
+    init(
+        _ ranges: [LayoutRange], prefixByteCount: Int, isForward: Bool, expecting count: Int, in store: any StoreReader
+    ) {
+        batchCount = min(max(count, RangeNames.batchCounts.first), RangeNames.batchCounts.largest)
         self.store = store
         self.isForward = isForward
         self.prefixByteCount = prefixByteCount

@@ -62,18 +62,7 @@ package final class ZoneReader {
     ///
     /// One store read for a record of up to 100,000 bytes.
     package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
-        keyBuffer.removeAll(keepingCapacity: true)
-        keys.record(name, into: &keyBuffer)
-        let first = try store.withValue(forKey: keyBuffer) { value in
-            try FirstValue(value, of: name, fields: fields)
-        }
-        switch first {
-        case nil, .tombstone: return nil
-        case .whole(let record): return record
-        case .firstChunk(let chunkCount):
-            let value = try wholeValue(of: name, chunkCount: chunkCount)
-            return try RecordCodec.decode(name, value.span, fields: fields)
-        }
+        try record(name, testing: [], likely: true, fields: fields) { _ in true }
     }
 
     /// A record that passes a test of some fields, with the fields asked for and those; nil when there is none, or it does
@@ -85,16 +74,22 @@ package final class ZoneReader {
     ) throws -> StoredRecord? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
+        if let kept = store.keptRecord(forKey: keyBuffer) { return kept.record(fields, passing: passes) }
         var found: StoredRecord?
-        var chunkCount = 1
+        var (byteCount, chunkCount) = (0, 1)
         _ = try store.visitValue(forKey: keyBuffer) { value in
             switch try RecordValueKind(of: value) {
             case .tombstone: return
             case .firstChunk: chunkCount = try RecordCodec.chunkCount(in: value)
-            default: found = try Self.decoded(name, value, tested, likely, fields, passes)
+            default:
+                byteCount = value.count
+                found = try Self.decoded(name, value, tested, likely, fields, passes)
             }
         }
-        guard chunkCount > 1 else { return found }
+        guard chunkCount > 1 else {
+            if case .all = fields, let found { store.keep(found, decodedFrom: byteCount, forKey: keyBuffer) }
+            return found
+        }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
         return try Self.decoded(name, value.span, tested, likely, fields, passes)
     }
@@ -103,9 +98,9 @@ package final class ZoneReader {
         _ name: RecordName, _ value: Span<UInt8>, _ tested: Set<FieldKey>, _ likely: Bool, _ fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
     ) throws -> StoredRecord? {
-        if likely, case .all = fields {
-            let whole = try RecordCodec.decode(name, value, fields: .all)
-            return passes(whole) ? whole : nil
+        if likely, tested.isEmpty || fields == .all {
+            let wanted = try RecordCodec.decode(name, value, fields: fields)
+            return passes(wanted) ? wanted : nil
         }
         let probe = try RecordCodec.decode(name, value, fields: tested.isEmpty ? .none : .only(tested))
         guard passes(probe) else { return nil }
@@ -165,21 +160,6 @@ package final class ZoneReader {
             return .next
         }
         return try RecordChunks.join(chunks)
-    }
-}
-
-/// What the value at a record's key turned out to be.
-private enum FirstValue {
-    case tombstone
-    case whole(StoredRecord)
-    case firstChunk(chunkCount: Int)
-
-    init(_ value: Span<UInt8>, of name: RecordName, fields: FieldSelection) throws {
-        switch try RecordValueKind(of: value) {
-        case .tombstone: self = .tombstone
-        case .firstChunk: self = .firstChunk(chunkCount: try RecordCodec.chunkCount(in: value))
-        default: self = .whole(try RecordCodec.decode(name, value, fields: fields))
-        }
     }
 }
 

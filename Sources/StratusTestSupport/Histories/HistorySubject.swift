@@ -51,6 +51,7 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
                 // Little memory, so that tables and compactions come within one history.
                 options.writeBufferByteCount = 64 << 10
                 options.blockCacheByteCount = 64 << 10
+                options.keptByteCount = 64 << 10
                 return try LevelDBHistoryPlace(options)
             }
         }

@@ -115,7 +115,65 @@ extension StoreConformance {
             }
             try store.transact { try requireUnpublished([], $0) }
         },
+
+        Check("what is kept of a value is given to snapshots that see just that value, while others write") { store in
+            try keepAndOverwrite(store)
+        },
     ]
+}
+
+/// What a reader made of a value.
+private final class Made: Sendable {
+    /// The keys whose values are kept.
+    static let keys: [[UInt8]] = [[0], [1], [2], [3]]
+
+    let value: [UInt8]
+    init(_ value: [UInt8]) { self.value = value }
+}
+
+/// Holds what is kept against the values, and offers copies where nothing is.
+private func look(_ reader: any StoreReader) throws {
+    for key in Made.keys {
+        let value = try reader.value(forKey: key)
+        if let made = reader.keptObject(forKey: key) {
+            try requireEqual((made as? Made)?.value, value, "what is kept of key \(key)")
+        } else if let value {
+            reader.keep(forKey: key, byteCount: value.count) { Made(value) }
+        }
+    }
+}
+
+/// Readers keep copies of values, hold what they are given against the value, and offer copies again after others have
+/// overwritten it.
+private func keepAndOverwrite(_ store: any OrderedStore) throws {
+    let keys = Made.keys
+    for number in UInt8(0)..<40 {
+        try store.read { before in
+            try look(before)
+            try store.transact { transaction in
+                try look(transaction)
+                let key = keys[Int(number) % keys.count]
+                if number % 7 == 6 { try transaction.delete(key) } else { try transaction.set(key, to: [number]) }
+                try look(transaction)
+            }
+            try look(before)
+            try store.read { try look($0) }
+            try look(before)
+        }
+        try store.read { try look($0) }
+    }
+    let missing = Locked(2)
+    try TestThreads.run(4) { thread in
+        guard thread < 2 else {
+            while missing.value > 0 { try store.read { try look($0) } }
+            return
+        }
+        defer { missing.withLock { $0 -= 1 } }
+        for number in UInt8(0)..<40 {
+            try store.transact { try $0.set(keys[Int(number) % keys.count], to: [UInt8(thread), number]) }
+            try store.read { try look($0) }
+        }
+    }
 }
 
 private func publishCounter(_ store: any OrderedStore, _ log: Locked<[Publication]>) throws {

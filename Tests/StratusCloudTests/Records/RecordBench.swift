@@ -197,7 +197,7 @@ extension RecordSave {
     static func change(_ record: ClientRecord, _ values: [String: ClientValue?] = [:]) -> RecordSave {
         var save = RecordSave(
             address: record.address, type: record.type, baseTag: record.changeTag, parent: record.parent,
-            share: record.share, fields: record.fields, changedKeys: Set(values.keys))
+            share: record.share, fields: record.fields.dictionary, changedKeys: Set(values.keys))
         for (key, value) in values { save.fields[key] = value.map { ClientField($0) } }
         return save
     }

@@ -8,6 +8,17 @@ extension Plant {
         "publish actions run once for each commit, in commit order, and never for a failure"
 
     static let publication: [Plant] = [
+        Plant(
+            "what was made of a value is kept when its key is written",
+            foundBy: ["what is kept of a value is given to snapshots that see just that value, while others write"]
+        ) { store in
+            let kept = Locked<[[UInt8]: any AnyObject & Sendable]>([:])
+            return HookedStore(store) {
+                Hooks(
+                    keptObject: { key in kept.withLock { $0[key] } },
+                    keep: { key, made in kept.withLock { $0[key] = made } })
+            }
+        },
         Plant("publish actions run twice", foundBy: [publicationOrder]) { store in
             HookedStore(store) {
                 Hooks(onPublish: { transaction, action in

@@ -43,6 +43,8 @@ struct Hooks {
     var visitValue: ((any StoreReader, [UInt8], ValueVisitor) throws -> Bool)?
     var scan: ((any StoreReader, KeyRange, ScanDirection, Int, EntryVisitor) throws -> Void)?
     var cost: ((any StoreReader) -> StoreCost)?
+    var keptObject: (([UInt8]) -> (any AnyObject & Sendable)?)?
+    var keep: (([UInt8], any AnyObject & Sendable) -> Void)?
     var set: ((any StoreTransaction, [UInt8], [UInt8]) throws -> Void)?
     var delete: ((any StoreTransaction, [UInt8]) throws -> Void)?
     var hasUnpublishedWrite: ((any StoreTransaction, [UInt8]) -> Bool)?
@@ -109,6 +111,12 @@ private final class HookedReader: ReaderWrapper {
     ) throws {
         guard let hook = hooks.scan else { return try wrapped.scan(range, direction, limit: limit, visit) }
         try hook(wrapped, range, direction, limit, visit)
+    }
+
+    func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? { hooks.keptObject?(key) }
+
+    func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {
+        hooks.keep?(key, make())
     }
 }
 

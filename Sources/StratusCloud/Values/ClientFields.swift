@@ -1,0 +1,113 @@
+// The fields of a record as a client is given them: what is stored, and put into the client's words field by field when it
+// is asked for. A page of records is mostly handed on, so that a second copy of every value would be made for nobody.
+
+import FoundationEssentials
+import StratusModel
+
+/// Fields by key: a dictionary that may only be read.
+package struct ClientFields: Sendable {
+    private enum Content: Sendable {
+        case stored(RecordFields, zone: ZoneAddress)
+        case given([String: ClientField])
+    }
+
+    private var content: Content
+    /// Whether assets are shown without their contents.
+    private var isWithoutContent = false
+
+    /// The stored fields of a record in a zone.
+    init(_ stored: RecordFields, zone: ZoneAddress) {
+        // What the server keeps of a share is no field of the client's: `ShareView` tells what a caller may know of it.
+        content = .stored(stored.without(ShareContent.fieldKey), zone: zone)
+    }
+
+    package init(_ fields: [String: ClientField]) { content = .given(fields) }
+
+    package subscript(key: String) -> ClientField? {
+        switch content {
+        case .stored(let fields, let zone): fields[FieldKey(key)].map { shown($0, zone) }
+        case .given(let fields): fields[key].map { shown($0) }
+        }
+    }
+
+    package var count: Int {
+        switch content {
+        case .stored(let fields, _): fields.count
+        case .given(let fields): fields.count
+        }
+    }
+
+    package var isEmpty: Bool { count == 0 }
+
+    package var keys: [String] {
+        switch content {
+        case .stored(let fields, _): fields.keys.map(\.text)
+        case .given(let fields): Array(fields.keys)
+        }
+    }
+
+    /// All fields, each put into the client's words.
+    package var dictionary: [String: ClientField] { [String: ClientField](map { ($0, $1) }) { _, last in last } }
+
+    /// The fields under these keys.
+    package func only(_ keys: Set<String>) -> ClientFields {
+        var fields = self
+        switch content {
+        case .stored(let stored, let zone):
+            fields.content = .stored(stored.only(Set(keys.map { FieldKey($0) })), zone: zone)
+        case .given(let given): fields.content = .given(given.filter { keys.contains($0.key) })
+        }
+        return fields
+    }
+
+    /// The same with assets that have no contents (S-07).
+    var withoutContent: ClientFields {
+        var fields = self
+        fields.isWithoutContent = true
+        return fields
+    }
+
+    private func shown(_ field: Field, _ zone: ZoneAddress) -> ClientField {
+        shown(ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted))
+    }
+
+    private func shown(_ field: ClientField) -> ClientField {
+        isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
+    }
+}
+
+extension ClientFields: Sequence {
+    package struct Iterator: IteratorProtocol {
+        fileprivate let fields: ClientFields
+        fileprivate var stored: RecordFields.Iterator?
+        fileprivate var given: Dictionary<String, ClientField>.Iterator?
+        fileprivate let zone: ZoneAddress?
+
+        package mutating func next() -> (key: String, value: ClientField)? {
+            if let zone { return stored?.next().map { ($0.key.text, fields.shown($0.value, zone)) } }
+            return given?.next().map { ($0.key, fields.shown($0.value)) }
+        }
+    }
+
+    package func makeIterator() -> Iterator {
+        switch content {
+        case .stored(let stored, let zone):
+            Iterator(fields: self, stored: stored.makeIterator(), given: nil, zone: zone)
+        case .given(let given): Iterator(fields: self, stored: nil, given: given.makeIterator(), zone: nil)
+        }
+    }
+
+    package var underestimatedCount: Int { count }
+}
+
+extension ClientFields: Hashable {
+    package static func == (left: Self, right: Self) -> Bool { left.dictionary == right.dictionary }
+    package func hash(into hasher: inout Hasher) { hasher.combine(dictionary) }
+}
+
+extension ClientFields: ExpressibleByDictionaryLiteral {
+    /// Of a key that is written twice the last field counts.
+    package init(dictionaryLiteral fields: (String, ClientField)...) {
+        self.init([String: ClientField](fields) { _, last in last })
+    }
+}

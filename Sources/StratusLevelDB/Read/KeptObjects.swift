@@ -1,0 +1,163 @@
+// What readers have made of values that are read again and again, exact for every reader's snapshot.
+//
+// The rule is that of `PublishedCache`: an entry carries the version since which it holds; a reader is given it only if its
+// snapshot is not older, and may leave one only where nothing newer has been published. When a group is published, all that
+// was made of the keys it wrote goes before any reader can get the new version. Every write goes through the lane, so that
+// nothing that is kept can be out of date.
+//
+// What is read once is not kept: an offer is taken the second time. Entries lie in two generations; when the young one has
+// taken half of what there is room for, it becomes the old one, and what nobody asked for meanwhile goes.
+//
+// Entries are found by a hash of 64 bits, and the key decides. Writing forgets by the hash alone.
+
+internal import StratusStore
+
+/// Objects by the keys of the values they were made of.
+final class KeptObjects: Sendable {
+    /// Readers of different keys rarely want the same lock.
+    private static let shelfCount = 16
+
+    private let shelves: [Shelf]
+    private let isOff: Bool
+
+    init(byteCount: Int) {
+        isOff = byteCount <= 0
+        shelves = (0..<Self.shelfCount).map { _ in Shelf(byteCount: byteCount / Self.shelfCount) }
+    }
+
+    /// The object, if a snapshot of this version sees the value that it was made of.
+    func object(forKey key: [UInt8], at version: StoreVersion) -> (any AnyObject & Sendable)? {
+        guard !isOff else { return nil }
+        let hash = unsafe key.withEngineBytes { unsafe Self.hash($0) }
+        return shelf(hash).object(key, hash, at: version)
+    }
+
+    /// Takes what was made of a value that a snapshot of this version has, if it is wanted.
+    func keep(
+        forKey key: [UInt8], byteCount: Int, at version: StoreVersion, _ make: () -> any AnyObject & Sendable
+    ) {
+        guard !isOff else { return }
+        let hash = unsafe key.withEngineBytes { unsafe Self.hash($0) }
+        shelf(hash).keep(key, hash, byteCount: byteCount, at: version, make)
+    }
+
+    /// Forgets what was made of the keys that `written` names, before the version that has written them is published.
+    func publish(version: StoreVersion, _ written: (_ forget: (EngineBytes) -> Void) -> Void) {
+        guard !isOff else { return }
+        var isEmpty = true
+        for shelf in shelves where shelf.publish(version: version) { isEmpty = false }
+        guard !isEmpty else { return }
+        unsafe written { key in
+            let hash = unsafe Self.hash(key)
+            shelf(hash).forget(hash)
+        }
+    }
+
+    private func shelf(_ hash: UInt64) -> Shelf { shelves[Int(hash >> 60)] }
+
+    /// Eight bytes at a time, each folded in by a multiplication of full width.
+    static func hash(_ bytes: EngineBytes) -> UInt64 {
+        var hash = UInt64(truncatingIfNeeded: unsafe bytes.count) &+ 0x9E37_79B9_7F4A_7C15
+        func fold(_ word: UInt64) {
+            let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+            hash = product.high ^ product.low
+        }
+        let start = unsafe UnsafeRawPointer(bytes.base)
+        var position = 0
+        while unsafe position + 8 <= bytes.count {
+            unsafe fold(start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        }
+        var rest: UInt64 = 0
+        while unsafe position < bytes.count {
+            rest = unsafe rest << 8 | UInt64(bytes.base[position])
+            position += 1
+        }
+        fold(rest)
+        // Once more, because a product's bits depend on those below them.
+        fold(0x2545_F491_4F6C_DD1D)
+        return hash
+    }
+}
+
+/// A part of what is kept.
+private final class Shelf: @unchecked Sendable {  // because the monitor guards everything that changes
+    /// How many keys are remembered that were offered once.
+    private static let offerCount = 4_096
+    /// What an entry takes besides its object.
+    private static let entryByteCount = 160
+
+    private struct Entry {
+        let key: [UInt8]
+        let object: any AnyObject & Sendable
+        let validSince: StoreVersion
+        let byteCount: Int
+    }
+
+    private let monitor = Monitor()
+    private let generationByteCount: Int
+    private var young: [UInt64: Entry] = [:]
+    private var old: [UInt64: Entry] = [:]
+    private var youngByteCount = 0
+    private var lastPublished: StoreVersion = 0
+    /// Parts of the hashes of keys that were offered, at other parts of them.
+    private var offers: [UInt32] = []
+
+    init(byteCount: Int) { generationByteCount = byteCount / 2 }
+
+    func object(_ key: [UInt8], _ hash: UInt64, at version: StoreVersion) -> (any AnyObject & Sendable)? {
+        monitor.lock()
+        defer { monitor.unlock() }
+        if let entry = young[hash] { return entry.validSince <= version && entry.key == key ? entry.object : nil }
+        guard let entry = old[hash], entry.validSince <= version, entry.key == key else { return nil }
+        old[hash] = nil
+        insert(entry, hash)
+        return entry.object
+    }
+
+    func keep(
+        _ key: [UInt8], _ hash: UInt64, byteCount: Int, at version: StoreVersion,
+        _ make: () -> any AnyObject & Sendable
+    ) {
+        monitor.lock()
+        defer { monitor.unlock() }
+        let byteCount = byteCount + key.count + Self.entryByteCount
+        guard lastPublished <= version, byteCount <= generationByteCount, wasOffered(hash) else { return }
+        old[hash] = nil
+        insert(Entry(key: key, object: make(), validSince: version, byteCount: byteCount), hash)
+    }
+
+    /// Takes nothing older any more. Returns whether anything is kept.
+    func publish(version: StoreVersion) -> Bool {
+        monitor.lock()
+        defer { monitor.unlock() }
+        lastPublished = version
+        return !young.isEmpty || !old.isEmpty
+    }
+
+    func forget(_ hash: UInt64) {
+        monitor.lock()
+        defer { monitor.unlock() }
+        old[hash] = nil
+        if let entry = young.removeValue(forKey: hash) { youngByteCount -= entry.byteCount }
+    }
+
+    /// Whether the key was offered before, as far as that is remembered.
+    private func wasOffered(_ hash: UInt64) -> Bool {
+        if offers.isEmpty { offers = [UInt32](repeating: 0, count: Self.offerCount) }
+        let mark = UInt32(truncatingIfNeeded: hash >> 16)
+        let index = Int(hash % UInt64(Self.offerCount))
+        guard offers[index] != mark else { return true }
+        offers[index] = mark
+        return false
+    }
+
+    private func insert(_ entry: Entry, _ hash: UInt64) {
+        if let replaced = young.updateValue(entry, forKey: hash) { youngByteCount -= replaced.byteCount }
+        youngByteCount += entry.byteCount
+        guard youngByteCount > generationByteCount else { return }
+        old = young
+        young = [:]
+        youngByteCount = 0
+    }
+}

@@ -1,0 +1,45 @@
+// A record as a store may keep it beside the value it was decoded from: whoever reads it next gets it without a read and
+// without decoding. Only whole records of one chunk are kept, because the store forgets by the key that is written.
+
+import StratusLayout
+import StratusModel
+import StratusStore
+
+/// A whole record that was decoded.
+final class KeptRecord: Sendable {
+    private let stored: StoredRecord
+
+    init(_ stored: StoredRecord) { self.stored = stored }
+
+    /// The record with the fields asked for, if it passes.
+    func record(_ fields: FieldSelection, passing passes: (StoredRecord) -> Bool) -> StoredRecord? {
+        guard passes(stored) else { return nil }
+        switch fields {
+        case .all: return stored
+        case .none: return with([:])
+        case .only(let keys): return with(stored.record.fields.only(keys))
+        }
+    }
+
+    private func with(_ fields: RecordFields) -> StoredRecord {
+        var record = stored
+        record.record.fields = fields
+        return record
+    }
+
+    /// What a decoded record takes in memory, from the bytes it was decoded from: texts and lists lie apart, each with a
+    /// head of its own.
+    static func byteCount(decodedFrom byteCount: Int) -> Int { 512 + 3 * byteCount }
+}
+
+extension StoreReader {
+    /// The record under this key, if it is kept.
+    func keptRecord(forKey key: [UInt8]) -> KeptRecord? {
+        keptObject(forKey: key) as? KeptRecord
+    }
+
+    /// Offers a record that was decoded whole from a value of so many bytes.
+    func keep(_ stored: StoredRecord, decodedFrom byteCount: Int, forKey key: [UInt8]) {
+        keep(forKey: key, byteCount: KeptRecord.byteCount(decodedFrom: byteCount)) { KeptRecord(stored) }
+    }
+}

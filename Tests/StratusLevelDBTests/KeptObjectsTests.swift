@@ -1,0 +1,78 @@
+// What was made of values and kept beside them: when it is kept, that it costs no read of the engine, and that it is
+// bounded. That nobody is given what their snapshot does not see is in the conformance suite.
+
+import Foundation
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Testing
+
+private final class Made: Sendable {
+    let number: Int
+    init(_ number: Int) { self.number = number }
+}
+
+@Suite struct KeptObjectsTests {
+    private static func store(keptByteCount: Int) throws -> (store: LevelDBStore, directory: TemporaryDirectory) {
+        let directory = try TemporaryDirectory()
+        var options = LevelDBOptions()
+        options.syncsCommits = false
+        options.keptByteCount = keptByteCount
+        return (try LevelDBStore.open(at: directory.path(of: "store"), options: options), directory)
+    }
+
+    /// What is kept of a key; where there is nothing, `number` is offered.
+    private static func look(_ store: LevelDBStore, _ key: [UInt8], offering number: Int) throws -> Int? {
+        try store.read { reader in
+            if let made = reader.keptObject(forKey: key) { return (made as? Made)?.number }
+            reader.keep(forKey: key, byteCount: 100) { Made(number) }
+            return nil
+        }
+    }
+
+    @Test("what is offered twice is kept until its key is written, and counts as a look-up")
+    func keeps() async throws {
+        try await TestThreads.offPool {
+            let (store, directory) = try Self.store(keptByteCount: 1 << 20)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            try store.transact { transaction in
+                for key in UInt8(1)...2 { try transaction.set([key], to: [key]) }
+            }
+            #expect(try Self.look(store, [1], offering: 1) == nil)
+            #expect(try Self.look(store, [1], offering: 2) == nil)
+            let before = store.statistics.cost.pointReads
+            #expect(try Self.look(store, [1], offering: 3) == 2)
+            #expect(store.statistics.cost.pointReads == before + 1)
+            try store.transact { try $0.set([2], to: [9]) }
+            #expect(try Self.look(store, [1], offering: 4) == 2)
+            try store.transact { transaction in
+                #expect(transaction.keptObject(forKey: [1]) == nil)
+                try transaction.delete([1])
+            }
+            #expect(try Self.look(store, [1], offering: 5) == nil)
+        }
+    }
+
+    @Test("no more is kept than there is room for, what is asked for stays, and without room nothing is")
+    func isBounded() async throws {
+        try await TestThreads.offPool {
+            let (store, directory) = try Self.store(keptByteCount: 64 << 10)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            func key(_ number: Int) -> [UInt8] { Array("record \(number)".utf8) }
+            for number in 0..<2_000 {
+                for _ in 0..<2 { _ = try Self.look(store, key(number), offering: number) }
+                _ = try Self.look(store, key(0), offering: 0)
+            }
+            let kept = try (0..<2_000).filter { number in
+                try store.read { ($0.keptObject(forKey: key(number)) as? Made)?.number == number }
+            }
+            // 268 bytes and a key are an entry.
+            #expect(kept.count > 50 && kept.count <= (64 << 10) / 260)
+            #expect(kept.first == 0 && kept.contains(1_999))
+
+            let (bare, place) = try Self.store(keptByteCount: 0)
+            defer { withExtendedLifetime(place) { bare.close() } }
+            for _ in 0..<3 { #expect(try Self.look(bare, [1], offering: 1) == nil) }
+        }
+    }
+}
