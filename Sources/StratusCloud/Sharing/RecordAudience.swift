@@ -47,7 +47,7 @@ extension CloudService {
             var audience = RecordAudience()
             try note(owner, as: nil, stored, zone, reader, in: &audience)
             let membership =
-                try stored.record.type == SchemaNames.shareType ? nil : zoneReader.shareMembership(of: name)
+                try stored.record.type == ShareContent.recordType ? nil : zoneReader.shareMembership(of: name)
             let share = try stored.record.shareContent() != nil ? name : membership?.share ?? ShareContent.zoneWideName
             guard let content = try zoneReader.record(share)?.record.shareContent() else { return audience }
             (audience.share, audience.root) = (share, content.root)
