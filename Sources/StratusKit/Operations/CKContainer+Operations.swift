@@ -92,8 +92,10 @@ extension ContainerScope {
             place()
             operation.place { $0.scope = self }
         }
+        guard isPlaced else { return }
         // Foundation's own call: the module's refuses what has its place in a queue.
-        if isPlaced { added.queue.addOperation(operation as Operation) }
+        added.queue.addOperation(operation as Operation)
+        operation.tellWhetherReady()
     }
 
     /// Starts an operation of a convenience call, which waits for nothing and is urgent for the user (O-11).

@@ -39,7 +39,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var runner: OperationRunner?
     /// Whether `start` has called `main`, which may take its time until it calls that of this class.
     private var hasBegun = false
-    private var hasLostDependency = false
+    private var watches: [DependencyWatch] = []
     /// Whether the program has put it into a queue of its own.
     private var isInOwnQueue = false
 
@@ -69,6 +69,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     deinit {
+        for watch in watches { watch.end() }
         // What could not be let go of is dropped after a day.
         try? surroundings.holder?.release(identity, by: ObjectIdentifier(self))
     }
@@ -155,23 +156,35 @@ open class CKOperation: Operation, @unchecked Sendable {
         super.cancel()
     }
 
+    /// The operations it waits for, or has waited for (O-09).
+    open override var dependencies: [Operation] { locked { watches }.map(\.dependency) }
+
+    /// Whether all it waits for has finished, or it was cancelled (O-09).
+    open override var isReady: Bool { locked { state.isReady } && super.isReady }
+
     open override func addDependency(_ op: Operation) {
-        super.addDependency(op)
+        let watch = DependencyWatch(op)
+        let isNew = locked {
+            guard !watches.contains(where: { $0.dependency === op }) else { return false }
+            watches.append(watch)
+            return state.acceptsConfiguration
+        }
+        guard isNew else { return }
+        handle(.dependencyAdded)
+        watch.begin { [weak self] in self?.handle(.dependencyFinished) }
         reconsiderDependencies()
     }
 
     open override func removeDependency(_ op: Operation) {
-        let wasPending = !op.isFinished && dependencies.contains { $0 === op }
-        super.removeDependency(op)
-        if wasPending { locked { hasLostDependency = true } }
+        let watch = locked {
+            watches.firstIndex { $0.dependency === op }.map { watches.remove(at: $0) }
+        }
+        if watch?.end() == true { handle(.dependencyFinished) }
         reconsiderDependencies()
     }
 
-    /// Whether it is not ready although its dependencies are done: a subclass has more to wait for, or Foundation, which
-    /// on Linux goes on counting a dependency that is taken away before it has finished.
-    final var isHeldBack: Bool {
-        super.isReady ? !isReady : locked { hasLostDependency } && dependencies.allSatisfy(\.isFinished)
-    }
+    /// Whether a subclass has more to wait for.
+    final var isHeldBack: Bool { locked { state.isReady } && super.isReady && !isReady }
 
     // MARK: For subclasses
 

@@ -11,7 +11,9 @@ extension OperationQueue {
     /// it with `invalidArguments`.
     /// - Parameter op: One that was not added before and is in no other queue.
     public func addOperation(_ op: CKOperation) {
-        if op.enterOwnQueue() { addOperation(op as Operation) }
+        guard op.enterOwnQueue() else { return }
+        addOperation(op as Operation)
+        op.tellWhetherReady()
     }
 
     /// Adds operations to a queue of the program's own (O-01). Set their databases before.
@@ -22,11 +24,20 @@ extension OperationQueue {
     ///   - ops: Ones that were not added before and are in no other queue.
     ///   - wait: Whether to return when they have finished.
     public func addOperations(_ ops: [CKOperation], waitUntilFinished wait: Bool) {
-        addOperations(ops.filter { $0.enterOwnQueue() } as [Operation], waitUntilFinished: wait)
+        let entering = ops.filter { $0.enterOwnQueue() }
+        addOperations(entering as [Operation], waitUntilFinished: false)
+        for operation in entering {
+            operation.tellWhetherReady()
+            if wait { operation.waitUntilFinished() }
+        }
     }
 }
 
 extension Operation {
+    /// To be called when the operation has been put into a queue: one that becomes ready in the middle of that is passed
+    /// over by Foundation until it is told of it again.
+    final func tellWhetherReady() { didChangeValue(for: \.isReady) }
+
     /// Whether Foundation has the operation in a queue, or had. No call of Foundation's tells: its own variable is looked
     /// at as a debugger does, and where a version to come has it not, the answer is no.
     final var isKnownToQueue: Bool {

@@ -130,9 +130,45 @@ struct StuckOperationTests {
         await store.settle()
         #expect(ends.values.isEmpty)
         operation.removeDependency(missing)
-        missing.cancel()
+        await store.settle()
+        #expect(ends.values == ["a ok"] && operation.dependencies == [block])
         try await onThread { store.close() }
-        #expect(ends.values.count == 1 && operation.isFinished)
+    }
+
+    @Test("an operation that is let go of while it waits leaves nothing behind in what it has waited for")
+    func letGo() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let (block, end) = try await onThread { try running() }
+        let before = saving("before", ends)
+        try await onThread {
+            for _ in 0..<3 {
+                let (dropped, cancelled) = (saving("dropped", ends), saving("cancelled", ends))
+                for operation in [dropped, cancelled] {
+                    operation.addDependency(block)
+                    operation.addDependency(before)
+                }
+                cancelled.cancel()
+                database.add(cancelled)
+            }
+            store.settle()
+        }
+        #expect(waitersCount(of: block) == 0 && waitersCount(of: before) == 0)
+        #expect(ends.values == Array(repeating: "cancelled operationCancelled", count: 3))
+        database.add(before)
+        end.open()
+        try await onThread { block.waitUntilFinished() }
+        await store.settle()
+        #expect(ends.values.last == "before ok")
+        try await onThread { store.close() }
+    }
+
+    /// How many operations Foundation will tell that this one has finished. It has no call that says so.
+    private func waitersCount(of operation: Operation) -> Int? {
+        var mirror: Mirror? = Mirror(reflecting: operation)
+        while let class_ = mirror, class_.subjectType != Operation.self { mirror = class_.superclassMirror }
+        return mirror?.descendant("__downDependencies").map { Mirror(reflecting: $0).children.count }
     }
 
     /// An operation whose subclass never calls it ready.
