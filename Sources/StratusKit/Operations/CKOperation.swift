@@ -40,26 +40,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Whether `start` has called `main`, which may take its time until it calls that of this class.
     private var hasBegun = false
     private var watches: [DependencyWatch] = []
+    /// Whether a queue has called `start` while the operation waited for others.
+    private var isStartDue = false
     /// Whether the program has put it into a queue of its own.
     private var isInOwnQueue = false
-
-    /// Where an operation stands that was added to a container or database, or made by a convenience call.
-    struct Surroundings {
-        /// The container it was added to.
-        var scope: ContainerScope?
-        /// The quality of service where nothing sets one.
-        var qualityOfService = QualityOfService.default
-        /// The session that counts the operation as under way.
-        var countedBy: CloudSession?
-        /// Why nothing is to be sent: the session takes no more requests, or the programmer made a mistake.
-        var refusal: CKError?
-        /// The mistake of a programmer who added it twice.
-        var misuse: String?
-        /// Where the operation is held that was found again, so that it is not dropped before it runs (O-14).
-        var holder: LongLivedRegistry?
-        /// Whether no block of a client's is called, so that a queue for them is not needed.
-        var isInline = false
-    }
 
     /// An operation that has not started. To run a bare `CKOperation` is a mistake, which raises an exception on Apple's
     /// systems (O-02); here it does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is set.
@@ -121,7 +105,13 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Starts the operation by calling `main`. An operation that waits for others, or was started before, ignores it.
     open override func start() {
-        guard isReady, isFirstStart() else { return }
+        guard isReady else {
+            let isQueues = isKnownToQueue
+            // A queue that finds it waiting for what was added at the last moment does not come again.
+            locked { isStartDue = isQueues && !hasBegun && !state.isReady }
+            return
+        }
+        guard isFirstStart() else { return }
         // As Foundation has it, `main` of an operation that was cancelled before it started is not called.
         if isCancelled { begin() } else { main() }
     }
@@ -140,6 +130,13 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func begin() {
         prepare()
         handle(.startRequested)
+    }
+
+    private func takeDueStart() -> Bool {
+        locked {
+            defer { isStartDue = false }
+            return isStartDue
+        }
     }
 
     private func isFirstStart() -> Bool {
@@ -163,15 +160,15 @@ open class CKOperation: Operation, @unchecked Sendable {
     open override var isReady: Bool { locked { state.isReady } && super.isReady }
 
     open override func addDependency(_ op: Operation) {
-        let watch = DependencyWatch(op)
-        let isNew = locked {
-            guard !watches.contains(where: { $0.dependency === op }) else { return false }
+        let watch = DependencyWatch(op) { [weak self] in self?.handle(.dependencyFinished) }
+        let actions: [OperationAction]? = locked {
+            guard !watches.contains(where: { $0.dependency === op }) else { return nil }
             watches.append(watch)
-            return state.acceptsConfiguration
+            return state.acceptsConfiguration ? state.handle(.dependencyAdded) : nil
         }
-        guard isNew else { return }
-        handle(.dependencyAdded)
-        watch.begin { [weak self] in self?.handle(.dependencyFinished) }
+        guard let actions else { return }
+        for action in actions { perform(action) }
+        watch.begin()
         reconsiderDependencies()
     }
 
@@ -355,9 +352,10 @@ extension CKOperation {
         case .isCancelledChanged:
             willChangeValue(for: \.isCancelled)
             didChangeValue(for: \.isCancelled)
-        case .isReadyChanged:
+        case .isReadyChanged(let isReady):
             willChangeValue(for: \.isReady)
             didChangeValue(for: \.isReady)
+            if isReady, takeDueStart() { start() }
         case .refuse: break
         }
     }
@@ -380,13 +378,6 @@ extension CKOperation {
             withExtendedLifetime(self, completion)
             session?.activity.end()
         }
-    }
-}
-
-extension CKOperation.Surroundings {
-    /// The error that the operation fails with, without anything being sent.
-    fileprivate var whyRefused: CKError? {
-        misuse.map { CKError(CloudError(.invalidArguments, text: $0)) } ?? refusal
     }
 }
 

@@ -11,19 +11,28 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
     let dependency: Operation
     private let lock = NSLock()
     private var onFinish: (@Sendable () -> Void)?
+    private var isEnded = false
 
-    init(_ dependency: Operation) { self.dependency = dependency }
-
-    /// Calls the block once: when the dependency finishes, or at once if it has.
-    func begin(_ onFinish: @escaping @Sendable () -> Void) {
-        lock.withLock { self.onFinish = onFinish }
-        addDependency(dependency)
+    /// The block is called once: when the dependency finishes, or in `begin` if it has.
+    init(_ dependency: Operation, onFinish: @escaping @Sendable () -> Void) {
+        self.dependency = dependency
+        self.onFinish = onFinish
     }
 
-    /// Stops waiting. False where the block has been called, or will not be.
+    func begin() {
+        addDependency(dependency)
+        // Who ended it meanwhile, on another thread, may have taken it off before it was on.
+        if lock.withLock({ isEnded }) { removeDependency(dependency) }
+    }
+
+    /// Stops waiting. False where the block has been called.
     @discardableResult
     func end() -> Bool {
-        let isPending = takeBlock() != nil
+        let isPending = lock.withLock {
+            isEnded = true
+            defer { onFinish = nil }
+            return onFinish != nil
+        }
         removeDependency(dependency)
         return isPending
     }

@@ -135,6 +135,29 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
+    @Test("an operation that gets a dependency in the moment in which its queue starts it begins when that is over")
+    func lateDependency() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let ends = Collected<String>()
+        let queue = OperationQueue()
+        queue.isSuspended = true
+        let (late, before) = (saving("late", ends), saving("before", ends))
+        late.database = database
+        queue.addOperation(late)
+        late.addDependency(before)
+        // What a queue does that has found it ready, and it once.
+        late.start()
+        #expect(!late.isExecuting && !late.isFinished)
+        database.add(before)
+        await store.settle()
+        #expect(ends.values == ["before ok", "late ok"])
+        queue.isSuspended = false
+        try await onThread { queue.waitUntilAllOperationsAreFinished() }
+        #expect(ends.values.count == 2)
+        try await onThread { store.close() }
+    }
+
     @Test("an operation that is let go of while it waits leaves nothing behind in what it has waited for")
     func letGo() async throws {
         let (store, account) = try Stratus.tested()
