@@ -37,7 +37,11 @@ struct DatabaseQuery {
     }
 
     func page(after cursor: QueryCursor?, limit: Int) throws -> Page {
-        guard !verdict.query.matchesNothing else { return Page() }
+        guard !verdict.query.matchesNothing else {
+            // Nothing is looked for, but a zone that is not there is.
+            for zone in zones { _ = try visibleZone(zone) }
+            return Page()
+        }
         return verdict.sortFields.isEmpty ? try unsorted(cursor, limit) : try sorted(cursor, limit)
     }
 
