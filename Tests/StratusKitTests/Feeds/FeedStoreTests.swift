@@ -113,6 +113,12 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         #expect(try await found("self CONTAINS 'milk'") == ["a"])
         #expect(try await found("modificationDate > %@", Date(timeIntervalSince1970: 0)) == ["b", "a"])
         #expect(try await found("FALSEPREDICATE").isEmpty)
+        let nowhere = CKRecordZone.ID(zoneName: "nowhere")
+        let nothing = CKQuery(recordType: "Note", predicate: NSPredicate(value: false))
+        let error = await #expect(throws: CKError.self) {
+            try await database.records(matching: nothing, inZoneWith: nowhere)
+        }
+        #expect(error?.code == .zoneNotFound)
     }
 
     @Test("the operation of before fetches a page of a zone, and says whether there is another")
