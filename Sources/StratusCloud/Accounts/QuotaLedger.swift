@@ -21,7 +21,10 @@ package enum QuotaLedger {
         var sum = recordOverheadByteCount
         sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
         sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
-        for (key, field) in record.fields.without(ShareContent.fieldKey) {
+        // Only shares have that field, and most records are none.
+        let fields =
+            record.type == ShareContent.recordType ? record.fields.without(ShareContent.fieldKey) : record.fields
+        for (key, field) in fields {
             sum = sum.addingCapped(Int64(key.text.utf8.count)).addingCapped(byteCount(of: field.value))
         }
         return sum

@@ -16,9 +16,10 @@ package struct ClientFields: Sendable {
     private var isWithoutContent = false
 
     /// The stored fields of a record in a zone.
-    init(_ stored: RecordFields, zone: ZoneAddress) {
+    init(of record: Record, zone: ZoneAddress) {
         // What the server keeps of a share is no field of the client's: `ShareView` tells what a caller may know of it.
-        content = .stored(stored.without(ShareContent.fieldKey), zone: zone)
+        let isShare = record.type == ShareContent.recordType
+        content = .stored(isShare ? record.fields.without(ShareContent.fieldKey) : record.fields, zone: zone)
     }
 
     package init(_ fields: [String: ClientField]) { content = .given(fields) }

@@ -21,7 +21,7 @@ extension ClientRecord {
             modificationDate: stored.system.modified.date, creatorUserName: shown(stored.system.created.user),
             lastModifiedUserName: shown(stored.system.modified.user),
             parent: hidesParent ? nil : stored.record.parent.map(reference),
-            share: stored.record.share.map(reference), fields: ClientFields(stored.record.fields, zone: zone),
+            share: stored.record.share.map(reference), fields: ClientFields(of: stored.record, zone: zone),
             sharing: sharing)
     }
 
