@@ -60,6 +60,14 @@ import Testing
         expectNone(Self.sources.flatMap(CompletionRule.findings))
     }
 
+    @Test("[C-19] clients cannot make what the server makes: opaque classes have no initialiser for them")
+    func opaqueTypes() {
+        let face = Self.sources.filter { $0.sourceTarget == "StratusKit" }
+        let declared = Set(face.flatMap { $0.declaredTypes.map(\.text) })
+        #expect(declared.isSuperset(of: OpaqueTypeRule.callableWords.keys))
+        expectNone(face.flatMap(OpaqueTypeRule.findings))
+    }
+
     @Test("the engine is named in one place")
     func seam() {
         expectNone(SeamRule.findings(in: Self.sources))

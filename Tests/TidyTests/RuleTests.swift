@@ -204,4 +204,22 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(findings("func f(completionHandler: @Sendable () -> Void) {}").isEmpty)
         #expect(findings(method, in: "StratusCloud").isEmpty)
     }
+
+    @Test("an initialiser that clients could make an opaque object with is found, also one that is inherited")
+    func opaqueTypes() {
+        func findings(_ text: String, in target: String = "StratusKit") -> [Int] {
+            OpaqueTypeRule.findings(in: source(text, at: "Sources/\(target)/File.swift")).map(\.line)
+        }
+        let head = "public final class CKDatabase: NSObject, Sendable {\nlet scope: Scope = .init()\n"
+        #expect(findings(head + "init(_ scope: Scope) {}\n}").isEmpty)
+        #expect(findings(head + "}") == [1])
+        #expect(findings(head + "init(_ scope: Scope) {}\npublic override init() {}\n}") == [4])
+        #expect(findings(head + "public convenience init?(name: String) {}\n}") == [3, 1])
+        #expect(findings(head + "init(_ scope: Scope) {}\npublic struct Page {\npublic init() {}\n}\n}").isEmpty)
+        #expect(findings("extension CKDatabase {\n@preconcurrency\npublic convenience init(name: String) {}\n}") == [3])
+        #expect(findings("extension CKContainer {\npublic convenience init(identifier: String) {}\n}").isEmpty)
+        #expect(findings("public class CKQueryNotification: CKNotification {\n}").isEmpty)
+        #expect(findings("public class CKRecord: NSObject {\npublic override init() {}\n}").isEmpty)
+        #expect(findings(head + "}", in: "StratusCloud").isEmpty)
+    }
 }

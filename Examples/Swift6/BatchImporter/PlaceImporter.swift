@@ -1,7 +1,6 @@
 // A batch importer: many records through `CKModifyRecordsOperation`, in batches the server takes, with progress.
 
 import CloudKit
-import CoreLocation
 
 /// Imports places, a line each: name, latitude, longitude.
 public final class PlaceImporter {

@@ -1,7 +1,6 @@
 // A note, and how it lies in a record.
 
 import CloudKit
-import CoreLocation
 
 /// What the user sees of a note.
 public struct Note: Equatable, Sendable {

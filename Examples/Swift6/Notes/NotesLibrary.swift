@@ -4,7 +4,6 @@
 // sends only what changed and the server can tell whether somebody else was faster.
 
 import CloudKit
-import CoreLocation
 
 /// The notes of one device.
 public actor NotesLibrary {

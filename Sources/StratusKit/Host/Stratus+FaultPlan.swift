@@ -47,6 +47,14 @@ extension Stratus {
         public static let userRecord = Operation(.userRecord)
         /// Looking people up.
         public static let discoverUsers = Operation(.discoverUsers)
+        /// Looking up people who are to take part in a share.
+        public static let shareParticipants = Operation(.shareParticipants)
+        /// Fetching the metadata of shares by their URLs.
+        public static let shareMetadata = Operation(.shareMetadata)
+        /// Accepting shares by their URLs.
+        public static let acceptShares = Operation(.acceptShares)
+        /// Asking the owners of shares for access.
+        public static let requestShareAccess = Operation(.requestShareAccess)
         /// Handing notifications on. It is nobody's request: a fault planned for it never comes up, and a
         /// ``Stratus/Event`` tells of it only where it has failed.
         public static let deliverNotifications = Operation(.deliverNotifications)

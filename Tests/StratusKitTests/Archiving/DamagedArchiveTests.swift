@@ -1,9 +1,10 @@
 // Archives that were damaged or made up: each is refused or decodes, and none ends the process.
 
 import Foundation
-import StratusKit
 import StratusTestSupport
 import Testing
+
+@testable import StratusKit
 
 @Suite struct DamagedArchiveTests {
     /// Two parts, which run at the same time.
@@ -26,8 +27,35 @@ import Testing
             CKLocationSortDescriptor(key: "p", relativeLocation: CLLocation(latitude: 1, longitude: 2)),
         ]
         archives.append(try ArchiveSamples.archive(query))
+        archives.append(try ArchiveSamples.archive(person()))
+        archives.append(try ArchiveSamples.archive(group()))
         archives.append(try ArchiveSamples.archive([ArchiveSamples.zoneID, CKRecordZone.ID.default] as NSArray))
         return archives.map { [UInt8]($0) }
+    }
+
+    /// A person of whom everything is known.
+    private static func person() -> CKUserIdentity {
+        var name = PersonNameComponents()
+        (name.givenName, name.familyName) = ("Zo\u{EB}", "Zoe\u{308}")
+        return CKUserIdentity(
+            userRecordID: ArchiveSamples.recordID, lookupInfo: CKUserIdentity.LookupInfo(emailAddress: "a@example.com"),
+            nameComponents: name, hasiCloudAccount: true)
+    }
+
+    /// A group in which everything is set.
+    private static func group() -> CKOperationGroup {
+        let group = CKOperationGroup()
+        group.name = "import"
+        group.quantity = 12
+        group.expectedSendSize = .megabytes
+        group.expectedReceiveSize = .kilobytes
+        group.defaultConfiguration.container = CKContainer(identifier: "iCloud.com.example.app")
+        group.defaultConfiguration.qualityOfService = .utility
+        group.defaultConfiguration.allowsCellularAccess = false
+        group.defaultConfiguration.isLongLived = true
+        group.defaultConfiguration.timeoutIntervalForRequest = 5
+        group.defaultConfiguration.timeoutIntervalForResource = 2.5
+        return group
     }
 
     /// Decodes an archive, and uses what comes out. An archive of something else than a record has been decoded whole

@@ -193,7 +193,44 @@ import Testing
         #expect(trace.all == ["ok", "ok"] && bench.interference.sent.isEmpty)
     }
 
-    @Test("[O-11] convenience calls are urgent: they go before operations that wait, and have no resource time-out")
+    /// What a call answers that the server holds for longer than a week, without a time-out for requests.
+    private func heldForAWeek<Value: Sendable>(
+        _ bench: OperationBench, _ kind: RequestKind, _ urgency: QualityOfService?,
+        _ call: @escaping @Sendable (CKContainer) async throws -> Value
+    ) async -> String {
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = 0
+        if let urgency { configuration.qualityOfService = urgency }
+        let hold = bench.hold(kind)
+        let result = await bench.container.configuredWith(configuration: configuration) { container in
+            let task = Task { try await call(container) }
+            try? await hold.arrived()
+            bench.clock.advance(bySeconds: 7 * 86_400 + 1)
+            hold.letGo()
+            return await task.result
+        }
+        return outcome(result)
+    }
+
+    @Test("[O-11] convenience calls and questions have no resource time-out; a call that is told to be less urgent has")
+    func resourceTime() async throws {
+        let bench = try OperationBench()
+        let urgencies: [(QualityOfService?, String)] = [
+            (nil, "ok"), (.userInitiated, "ok"), (.default, "networkFailure"),
+        ]
+        for (urgency, expected) in urgencies {
+            let answer = await heldForAWeek(bench, .fetchZones, urgency) { container in
+                try await container.privateCloudDatabase.allRecordZones()
+            }
+            #expect(answer == expected)
+        }
+        let status = await heldForAWeek(bench, .accountStatus, nil) { container in
+            try await container.accountStatus()
+        }
+        #expect(status == "ok")
+    }
+
+    @Test("[O-11] convenience calls are urgent: they go before operations that wait")
     func urgency() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.modifyZones)

@@ -98,6 +98,42 @@ struct FaultPlanTests {
         #expect(plan.error(at: .request(.modifyZones, caller))?.code == .serviceUnavailable)
     }
 
+    /// The public name of a kind. A new kind is not compiled before it has one.
+    private func publicName(of kind: RequestKind) -> Stratus.Operation {
+        switch kind {
+        case .modifyRecords: .modifyRecords
+        case .fetchRecords: .fetchRecords
+        case .fetchAssets: .fetchAssets
+        case .modifyZones: .modifyZones
+        case .fetchZones: .fetchZones
+        case .fetchDatabaseChanges: .fetchDatabaseChanges
+        case .fetchZoneChanges: .fetchZoneChanges
+        case .query: .query
+        case .modifySubscriptions: .modifySubscriptions
+        case .fetchSubscriptions: .fetchSubscriptions
+        case .accountStatus: .accountStatus
+        case .userRecord: .userRecord
+        case .discoverUsers: .discoverUsers
+        case .shareParticipants: .shareParticipants
+        case .shareMetadata: .shareMetadata
+        case .acceptShares: .acceptShares
+        case .requestShareAccess: .requestShareAccess
+        case .deliverNotifications: .deliverNotifications
+        }
+    }
+
+    @Test("every kind of request has a public name of its own, under which its faults are planned")
+    func publicNames() {
+        for kind in RequestKind.allCases {
+            let name = publicName(of: kind)
+            #expect(name == Stratus.Operation(kind))
+            let plan = plan()
+            plan.fail(.operation(name), with: .networkFailure, lasting: .untilCancelled)
+            let struck = RequestKind.allCases.filter { plan.error(at: .request($0, caller)) != nil }
+            #expect(struck == [kind])
+        }
+    }
+
     @Test("[S-21] a lost answer comes up after the commit only")
     func lostAnswer() {
         let plan = plan()

@@ -2,24 +2,34 @@
 
 import Foundation
 import StratusKit
+import StratusTestSupport
 import Testing
 
 @Suite("Many users")
 struct ManyUsersTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
-    @Test("1,000 accounts in one store see their own records and nobody else's")
+    @Test("1,000 accounts in one directory see their own records and nobody else's, before and after it is opened anew")
     func thousand() async throws {
-        let store = try Stratus.inMemory(options: .tested())
-        let accounts = try await onThread {
-            try (0..<1_000).map { try store.createAccount(.init(), externalID: "user-\($0)") }
+        let directory = try HostDirectory()
+        let url = directory.store
+        let store = try await onThread { try Stratus.open(at: url, options: .tested()) }
+        // Side by side, here and below, so that many commits share a sync of the disk.
+        let made = Collected<Stratus.Account>()
+        try await TestThreads.offPool {
+            try TestThreads.run(40) { share in
+                for number in (share * 25)..<(share * 25 + 25) {
+                    made.append(try store.createAccount(.init(), externalID: "user-\(number)"))
+                }
+            }
         }
+        let accounts = made.values
         #expect(try store.accounts().count == 1_000)
         #expect(Set(accounts.map(\.userRecordName)).count == 1_000)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for share in 0..<8 {
+            for share in 0..<40 {
                 group.addTask {
-                    for account in accounts[(share * 125)..<(share * 125 + 125)] {
+                    for account in accounts[(share * 25)..<(share * 25 + 25)] {
                         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
                         try await database.save(note("a", text: account.id))
                     }
@@ -27,6 +37,18 @@ struct ManyUsersTests {
             }
             try await group.waitForAll()
         }
+        try await expectOwnRecords(of: accounts, in: store)
+        try await onThread { store.close() }
+        let reopened = try await onThread { try Stratus.open(at: url, options: .tested()) }
+        let found = try reopened.accounts()
+        #expect(found.count == 1_000 && Set(found.map(\.id)) == Set(accounts.map(\.id)))
+        try await expectOwnRecords(of: found, in: reopened)
+        try await onThread { reopened.close() }
+        withExtendedLifetime(directory) {}
+    }
+
+    /// Looks at each account's record, which has the same name in all and tells whose it is.
+    private func expectOwnRecords(of accounts: [Stratus.Account], in store: Stratus) async throws {
         for account in accounts {
             let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
             #expect(try await database.record(for: CKRecord.ID(recordName: "a"))["text"] as? String == account.id)

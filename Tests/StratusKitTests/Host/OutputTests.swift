@@ -30,6 +30,20 @@ struct OutputTests {
         #expect(seen.allSatisfy { $0.errorCode == nil && $0.durationSeconds >= 0 })
     }
 
+    @Test("[A-01] an operation with 400 records in two zones is one event with two commits")
+    func commits() async throws {
+        let events = Collected<Stratus.Event>()
+        let (store, account) = try Stratus.tested { $0.onEvent = { events.append($0) } }
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        for name in ["Notes", "Tasks"] { try await database.save(CKRecordZone(zoneName: name)) }
+        let records = (0..<400).map { note("n\($0)", in: $0 % 2 == 0 ? "Notes" : "Tasks") }
+        database.add(CKModifyRecordsOperation(recordsToSave: records))
+        await store.settle()
+        #expect(events.values.map(\.operation) == [.modifyZones, .modifyZones, .modifyRecords])
+        let event = try #require(events.values.last)
+        #expect(event.itemCount == 400 && event.failedItemCount == 0 && event.commitCount == 2)
+    }
+
     @Test("a request that fails as a whole is an event with its error")
     func failure() async throws {
         let events = Collected<Stratus.Event>()

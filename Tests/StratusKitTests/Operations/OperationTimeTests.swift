@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("[O-12] an operation's own value goes before its group's, and that before the built-in one, each by itself")
+    @Test("[O-12] an operation's own request time-out goes before its group's, and that before the built-in one")
     func inheritance() async throws {
         let bench = try OperationBench()
         let group = CKOperationGroup()
@@ -166,6 +166,50 @@ import Testing
         }
         #expect(try await fetch(bench, after: 11, reset) == "networkFailure")
         #expect(try await fetch(bench, after: 11) { _ in } == "ok")
+    }
+
+    @Test("[O-12] an operation's own resource time-out goes before its group's, whatever else it sets")
+    func inheritedResourceTime() async throws {
+        let bench = try OperationBench()
+        let group = CKOperationGroup()
+        group.defaultConfiguration.timeoutIntervalForRequest = 0
+        group.defaultConfiguration.timeoutIntervalForResource = 100
+        #expect(try await fetch(bench, after: 99) { $0.group = group } == "ok")
+        #expect(try await fetch(bench, after: 101) { $0.group = group } == "networkFailure")
+        let own = { (operation: CKFetchRecordsOperation) in
+            operation.group = group
+            operation.configuration.timeoutIntervalForResource = 1_000
+        }
+        #expect(try await fetch(bench, after: 999, own) == "ok")
+        #expect(try await fetch(bench, after: 1_001, own) == "networkFailure")
+        // What this quality of service has built in is no limit.
+        let urgent = { (operation: CKFetchRecordsOperation) in
+            operation.group = group
+            operation.qualityOfService = .userInitiated
+        }
+        #expect(try await fetch(bench, after: 99, urgent) == "ok")
+        #expect(try await fetch(bench, after: 101, urgent) == "networkFailure")
+    }
+
+    @Test("[O-12] an operation's own quality of service goes before its group's, and that before the built-in one")
+    func inheritedUrgency() async throws {
+        let bench = try OperationBench()
+        let longerThanAWeek = 7 * 86_400.0 + 1
+        let group = CKOperationGroup()
+        group.defaultConfiguration.timeoutIntervalForRequest = 0
+        #expect(try await fetch(bench, after: longerThanAWeek) { $0.group = group } == "networkFailure")
+        group.defaultConfiguration.qualityOfService = .userInitiated
+        #expect(try await fetch(bench, after: longerThanAWeek) { $0.group = group } == "ok")
+        let own = { (operation: CKFetchRecordsOperation) in
+            operation.group = group
+            operation.qualityOfService = .default
+        }
+        #expect(try await fetch(bench, after: longerThanAWeek, own) == "networkFailure")
+        let other = { (operation: CKFetchRecordsOperation) in
+            operation.group = group
+            operation.configuration.allowsCellularAccess = false
+        }
+        #expect(try await fetch(bench, after: longerThanAWeek, other) == "ok")
     }
 
     @Test("[O-12] configuredWith gives its operations defaults, beneath their own values")
