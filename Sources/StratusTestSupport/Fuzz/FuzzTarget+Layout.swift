@@ -31,10 +31,11 @@ extension FuzzTarget {
 
     /// The tags of all keyspaces, and the first that none has.
     private static let keyspaceTags: ClosedRange<UInt8> = {
-        let tags =
-            ZoneKeyspace.allCases.map(\.rawValue) + DatabaseKeyspace.allCases.map(\.rawValue)
-            + GlobalKeyspace.allCases.map(\.rawValue)
-        return 1...(tags.max() ?? 0) + 1
+        var tags: Set<UInt8> = []
+        for keyspace in ZoneKeyspace.allCases { tags.insert(keyspace.rawValue) }
+        for keyspace in DatabaseKeyspace.allCases { tags.insert(keyspace.rawValue) }
+        for keyspace in GlobalKeyspace.allCases { tags.insert(keyspace.rawValue) }
+        return 1...((tags.max() ?? 0) + 1)
     }()
 
     package static let record = FuzzTarget(
