@@ -73,14 +73,14 @@ sanitize: sanitize-address sanitize-thread ## Runs the tests under the address, 
 sanitize-address: bootstrap ## … address and leak only
 	ASAN_OPTIONS="detect_leaks=1:$${ASAN_OPTIONS:-}" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0:$${LSAN_OPTIONS:-}" \
-	STRATUS_SANITIZER=address $(OPTIMISED) \
+	$(OPTIMISED) \
 	swift test --disable-xctest --disable-index-store --sanitize=address --scratch-path .build/address-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: sanitize-thread
 sanitize-thread: bootstrap ## … thread only
 	TSAN_OPTIONS="halt_on_error=0:$${TSAN_OPTIONS:-}" \
-	STRATUS_SANITIZER=thread $(OPTIMISED) \
+	$(OPTIMISED) \
 	swift test --disable-xctest --disable-index-store --sanitize=thread --scratch-path .build/thread-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 

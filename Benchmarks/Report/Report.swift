@@ -61,7 +61,7 @@ struct Report: Codable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Writes `benchmarks.json`, `README.md` and a plot for each workload.
+    /// Writes `benchmarks.json`, `README.md` and the plots of the workloads that draw one.
     func write(to folder: String) throws {
         let url = URL(fileURLWithPath: folder)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

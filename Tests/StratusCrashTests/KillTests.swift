@@ -15,13 +15,25 @@ struct KillTests {
 
     @Test("what was acknowledged survives a kill, whole", arguments: 0..<partCount)
     func kills(part: Int) async throws {
-        try await TestThreads.offPool {
+        let (acknowledgedCount, unfinishedIndexCount) = try await TestThreads.offPool {
             var round = try KillRound(seed: UInt64(part + 1))
             for _ in 0..<(Self.killCount / Self.partCount) { try round.run() }
-            // The rounds did write something: a child that fails at once would prove nothing.
-            #expect(round.acknowledgedCount > Self.killCount)
-            #expect(round.unfinishedIndexCount > 0)
+            return (round.acknowledgedCount, round.unfinishedIndexCount)
         }
+        // The rounds did write something: a child that fails at once would prove nothing.
+        #expect(acknowledgedCount > Self.killCount)
+        #expect(unfinishedIndexCount > 0)
+    }
+
+    @Test("an acknowledged commit that is lost, and half a commit, are found", arguments: KillPlant.all)
+    fileprivate func planted(plant: KillPlant) async throws {
+        let failure = await #expect(throws: HistoryFailure.self) {
+            try await TestThreads.offPool {
+                var round = try KillRound(seed: 9, planted: plant)
+                for _ in 0..<8 { try round.run() }
+            }
+        }
+        #expect(failure?.description.contains("the child") == false)
     }
 
     @Test("a child that ends by itself, or says nothing, is found", arguments: ["/bin/true", "/bin/false"])
@@ -43,7 +55,16 @@ private struct ChildEndedByItself: Error {
     let acknowledgementCount: Int
 }
 
-/// One store over which children are killed.
+/// What is made of a store after a kill, so that the checks are seen to notice.
+private enum KillPlant {
+    /// One commit more than there is counts as acknowledged.
+    case lostCommit
+    case halfCommit(CrashDamage)
+
+    static let all: [KillPlant] = [.lostCommit] + CrashDamage.allCases.map { .halfCommit($0) }
+}
+
+/// One store over which children are killed. What is not as it must be is thrown as `HistoryFailure`.
 private struct KillRound {
     private let directory: TemporaryStoreDirectory
     private let workload: CrashWorkload
@@ -54,11 +75,13 @@ private struct KillRound {
     private(set) var unfinishedIndexCount = 0
     private let seed: UInt64
     private let program: URL
+    private let planted: KillPlant?
 
     /// `program` is what is killed.
-    init(seed: UInt64, program: URL = Self.child) throws {
+    init(seed: UInt64, program: URL = Self.child, planted: KillPlant? = nil) throws {
         self.seed = seed
         self.program = program
+        self.planted = planted
         directory = TemporaryStoreDirectory()
         workload = CrashWorkload(seed: seed)
         random = SplitMix64(seed: seed)
@@ -71,16 +94,25 @@ private struct KillRound {
     }
 
     mutating func run() throws {
-        let acknowledged = try killedChild()
+        var acknowledged = try killedChild()
         let store = try LevelDBStore.open(at: directory.path)
         defer { store.close() }
         let engine = try CrashWorkload.openEngine(on: store)
+        switch planted {
+        case .lostCommit?: acknowledged[0] = try CrashWorkload.lastCommit(of: 0, in: engine) + 1
+        // A store that has no record yet is left to the next round.
+        case .halfCommit(let damage)?: _ = try damage.strike(engine)
+        case nil: break
+        }
         for writer in 0..<CrashWorkload.writerCount {
             let last = try CrashWorkload.lastCommit(of: writer, in: engine)
             let floor = max(acknowledged[writer] ?? 0, replays[writer].number)
-            try #require(
-                last >= floor, "seed \(seed): commit \(floor) of writer \(writer) was acknowledged and is lost")
-            try #require(last <= floor + 1, "seed \(seed): a writer commits one after another")
+            guard last >= floor else {
+                throw HistoryFailure("seed \(seed): commit \(floor) of writer \(writer) was acknowledged and is lost")
+            }
+            guard last <= floor + 1 else {
+                throw HistoryFailure("seed \(seed): commit \(last) of writer \(writer) came before \(floor + 1)")
+            }
             acknowledgedCount += last - replays[writer].number
             replays[writer].advance(to: last)
             try replays[writer].check(engine)
@@ -93,7 +125,7 @@ private struct KillRound {
 
     private func verify(_ engine: RecordEngine) throws {
         let report = try engine.verify()
-        try #require(report.isClean, "seed \(seed): \(report.findings)")
+        guard report.isClean else { throw HistoryFailure("seed \(seed): \(report.findings)") }
     }
 
     /// Starts a child, kills it after some acknowledgements, and returns the last one of each writer.
@@ -129,9 +161,11 @@ private struct KillRound {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
             let numbers = words.compactMap { UInt64($0) }
-            try #require(words.count == 3 && numbers.count == 3, "the child says: \(line)")
+            guard words.count == 3, numbers.count == 3 else { throw HistoryFailure("the child says: \(line)") }
             let (writer, number) = (Int(numbers[0]), Int(numbers[1]))
-            try #require(workload.digest(of: writer, number) == numbers[2], "the child means another commit: \(line)")
+            guard workload.digest(of: writer, number) == numbers[2] else {
+                throw HistoryFailure("the child means another commit: \(line)")
+            }
             last[writer] = number
         }
         return last

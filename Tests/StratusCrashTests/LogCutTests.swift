@@ -31,7 +31,7 @@ struct LogCutTests {
 
     @Test("a flipped bit in the log is corruption, or makes no difference")
     func flips() async throws {
-        try await TestThreads.offPool {
+        let reported = try await TestThreads.offPool {
             let written = try WrittenStore(seed: 8, commitCount: 30)
             let last = written.logSizes.count - 1
             var random = SplitMix64(seed: 8)
@@ -49,12 +49,40 @@ struct LogCutTests {
                     reported += 1
                 }
             }
-            #expect(reported > 200)
+            return reported
+        }
+        #expect(reported > 200)
+    }
+
+    @Test("a commit too many and one too few are found", arguments: [-1, 1])
+    func wrongCommit(difference: Int) async throws {
+        await #expect(throws: HistoryFailure.self) {
+            try await TestThreads.offPool {
+                let written = try WrittenStore(seed: 9, commitCount: 20)
+                // The log is cut behind the tenth commit.
+                try written.withDamagedCopy({ $0.removeSubrange(written.logSizes[10]...) }) { engine in
+                    try written.check(engine, lastCommit: 10 - difference, "cut behind the tenth commit")
+                }
+            }
+        }
+    }
+
+    @Test("half a commit is found", arguments: CrashDamage.allCases)
+    func halfCommit(damage: CrashDamage) async throws {
+        await #expect(throws: HistoryFailure.self) {
+            try await TestThreads.offPool {
+                let written = try WrittenStore(seed: 7, commitCount: 40)
+                try written.withDamagedCopy({ _ in }) { engine in
+                    guard try damage.strike(engine) else { throw ConformanceFailure("there is nothing to damage") }
+                    try written.check(engine, lastCommit: 40, "\(damage)")
+                }
+            }
         }
     }
 }
 
-/// A closed store whose commits all lie in one log, with the log's size after each.
+/// A closed store whose commits all lie in one log, with the log's size after each. What is not as it must be is thrown as
+/// `HistoryFailure`.
 private final class WrittenStore {
     private let directory = TemporaryStoreDirectory()
     private let workload: CrashWorkload
@@ -69,7 +97,8 @@ private final class WrittenStore {
         defer { store.close() }
         let engine = try CrashWorkload.openEngine(on: store)
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
-        logName = try #require(names.filter { $0.hasSuffix(".log") }.max())
+        guard let newest = names.filter({ $0.hasSuffix(".log") }).max() else { throw HistoryFailure("there is no log") }
+        logName = newest
         let log = URL(fileURLWithPath: "\(directory.path)/\(logName)")
         var replay = CrashWorkload.Replay(workload, writer: 0)
         for number in 0...commitCount {
@@ -82,10 +111,12 @@ private final class WrittenStore {
 
     func check(_ engine: RecordEngine, lastCommit: Int, _ damage: String) throws {
         let found = try CrashWorkload.lastCommit(of: 0, in: engine)
-        try #require(found == lastCommit, "\(damage): the last commit is not \(lastCommit) but \(found)")
-        try replays[lastCommit]?.check(engine)
+        guard found == lastCommit, let replay = replays[lastCommit] else {
+            throw HistoryFailure("\(damage): the last commit is not \(lastCommit) but \(found)")
+        }
+        try replay.check(engine)
         let report = try engine.verify()
-        try #require(report.isClean, "\(damage): \(report.findings)")
+        guard report.isClean else { throw HistoryFailure("\(damage): \(report.findings)") }
     }
 
     /// Opens a copy of the store with another log.

@@ -19,7 +19,7 @@ struct EngineThreadTests {
 
     @Test("every reader's answers are true for its snapshot", arguments: 0..<subjects.count)
     func readersAndWriters(index: Int) async throws {
-        try await TestThreads.offPool {
+        let log = try await TestThreads.offPool {
             let subject = Self.subjects[index]
             let place = try subject.makePlace()
             let log = try ThreadLog(store: place.open(), cacheByteCount: subject.ancestorCacheByteCount)
@@ -33,6 +33,13 @@ struct EngineThreadTests {
             try log.check()
             log.engine.store.close()
             place.remove()
+            return log
+        }
+        // The same answers are false for another snapshot, or with another share.
+        for lie in ObservationLie.allCases {
+            await #expect(throws: HistoryFailure.self, "\(lie)") {
+                try await TestThreads.offPool { try log.check(telling: lie) }
+            }
         }
     }
 }
@@ -43,6 +50,29 @@ private struct Observation: Sendable {
     var name: RecordName
     var ancestors: [RecordName]?
     var share: OracleMembership?
+}
+
+/// A lie about what readers saw, so that the check is seen to notice.
+private enum ObservationLie: CaseIterable {
+    /// Every answer is said to be of the snapshot before its own, as a cache that is too new would give it.
+    case tooNew
+    /// One record is said to be in another share.
+    case otherShare
+
+    /// `sequences` are those at which commits ended, in order.
+    func tell(_ observations: inout [Observation], of sequences: [UInt64]) {
+        switch self {
+        case .tooNew:
+            let before = Dictionary(uniqueKeysWithValues: zip(sequences.dropFirst(), sequences))
+            for index in observations.indices {
+                let own = observations[index].sequence
+                observations[index].sequence = before[own] ?? own
+            }
+        case .otherShare:
+            guard let index = observations.firstIndex(where: { $0.ancestors != nil }) else { return }
+            observations[index].share = OracleMembership(root: "nobody", share: "nobody's")
+        }
+    }
 }
 
 /// The snapshots that readers took: writers wait for one now and then, so that both go on at the same time on any machine.
@@ -94,10 +124,7 @@ private final class ThreadLog: Sendable {
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = cacheByteCount
         engine = try RecordEngine(store: store, options: options, incarnation: HistoryContent.identity(0))
-        let identity = HistoryContent.identity(1)
-        let birth = ZoneBirth(
-            identity: identity, incarnation: identity, stamp: HistoryContent.stamp(0), databaseIdentity: identity)
-        try engine.transact { _ = try $0.createZone(Self.zone, birth) }
+        try engine.transact { _ = try $0.createZone(Self.zone, HistoryContent.birth(1)) }
     }
 
     func write(as writer: Int, besideReaders readerCount: Int) throws {
@@ -116,13 +143,7 @@ private final class ThreadLog: Sendable {
                 return .save(name: name, parent: parent, share: share, content: number % 50)
             }
             let time = number * 2 + writer
-            let request = MutationRequest(
-                items.map { item in
-                    switch item.oracleItem {
-                    case .save(let record): .save(record)
-                    case .delete(let name): .delete(name)
-                    }
-                }, stamp: HistoryContent.stamp(time), tagSalt: HistoryContent.salt(time))
+            let request = HistoryRequest(zone: 0, items: items).mutationRequest(time: time)
             do {
                 let plan = try engine.transact { try $0.apply(request, in: Self.zone) }
                 guard !plan.isEmpty else { continue }
@@ -160,29 +181,50 @@ private final class ThreadLog: Sendable {
         seen.withLock { $0 += all }
     }
 
-    /// Replays what was written and compares what was seen. Other threads have ended.
-    func check() throws {
+    /// Replays what was written and compares what was seen, or what a lie makes of it. Other threads have ended.
+    ///
+    /// Throws `HistoryFailure` for the first answer that is not the oracle's.
+    func check(telling lie: ObservationLie? = nil) throws {
+        let states = try replayed()
+        var observations = seen.withLock { $0 }
+        guard Set(observations.map(\.sequence)).count > 3 else {
+            throw HistoryFailure("the readers saw too few moments to prove anything")
+        }
+        lie?.tell(&observations, of: states.keys.sorted())
+        for observation in observations {
+            guard let state = states[observation.sequence] else {
+                throw HistoryFailure("no commit ended at \(observation.sequence)")
+            }
+            let isLive = state.live[observation.name] != nil
+            let ancestors = isLive ? state.ancestors(of: observation.name) : nil
+            guard observation.ancestors == ancestors else {
+                throw HistoryFailure("\(observation): the oracle's ancestors are \(String(describing: ancestors))")
+            }
+            guard case .answer(let share) = state.membership(of: observation.name, depthLimit: 10_000) else { continue }
+            guard observation.share == share else {
+                throw HistoryFailure("\(observation): the oracle's share is \(String(describing: share))")
+            }
+        }
+    }
+
+    /// The zone after each commit by its sequence, and empty at 0.
+    private func replayed() throws -> [UInt64: OracleZone] {
         var oracle = OracleStore()
         _ = oracle.createZone(Self.zone, birth: 1)
         var states: [UInt64: OracleZone] = [0: oracle.zones[Self.zone] ?? OracleZone(birth: 1, databaseCounter: 1)]
         let entries = written.withLock { $0 }.sorted { $0.sequence < $1.sequence }
+        guard entries.count > Self.commitCount / 4 else {
+            throw HistoryFailure("\(entries.count) commits are too few to prove anything")
+        }
         for entry in entries {
             let outcome = oracle.apply(
                 entry.items.map(\.oracleItem), in: Self.zone, stamp: HistoryContent.stamp(entry.time),
                 limits: Self.limits)
-            #expect(outcome?.verdict == .accepted)
-            #expect(outcome?.zone.sequence == entry.sequence)
-            states[entry.sequence] = outcome?.zone
+            guard let outcome, outcome.verdict == .accepted, outcome.zone.sequence == entry.sequence else {
+                throw HistoryFailure("commit \(entry.sequence) is not what the oracle makes of it")
+            }
+            states[entry.sequence] = outcome.zone
         }
-        let observations = seen.withLock { $0 }
-        #expect(entries.count > Self.commitCount / 4)
-        #expect(Set(observations.map(\.sequence)).count > 3)
-        for observation in observations {
-            let state = try #require(states[observation.sequence], "no commit ended at \(observation.sequence)")
-            let isLive = state.live[observation.name] != nil
-            try #require(observation.ancestors == (isLive ? state.ancestors(of: observation.name) : nil))
-            guard case .answer(let share) = state.membership(of: observation.name, depthLimit: 10_000) else { continue }
-            try #require(observation.share == share, "\(observation)")
-        }
+        return states
     }
 }

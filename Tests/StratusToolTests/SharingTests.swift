@@ -1,6 +1,10 @@
 // Shares on the command line: made, shown without their secrets, explained, ended.
 
 import Foundation
+import StratusCloud
+import StratusKit
+import StratusModel
+import StratusRecords
 import Testing
 
 @Suite("verbs about shares")
@@ -35,6 +39,37 @@ struct SharingTests {
         let events = try await run("audit --json").objects()
         #expect(events.map { $0["event"] as? String } == ["shared", "stopped"])
         #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
+    }
+
+    @Test("the mark of a share that has no record is named, and nobody is told that there is none")
+    func markWithoutShare() async throws {
+        try markRoot("tree/a", share: "lost")
+        for line in ["share show /tree/a/one", "share stop /tree/a --force"] {
+            let refused = try await run("\(line) --json")
+            #expect(refused.status == 3, "\(line): \(refused.errors)")
+            let error = try refused.error()
+            #expect((error["message"] as? String)?.contains("share that has no record") == true)
+            let fields = try #require(error["fields"] as? [String: String])
+            #expect(fields["root"] == "tree/a" && fields["share"] == "lost")
+        }
+    }
+
+    /// Marks a record of the tree as the root of a share that there is not, below CloudKit.
+    private func markRoot(_ name: RecordName, share: RecordName) throws {
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        defer { store.close() }
+        let user = UserName(try #require(try store.account(externalID: "local")).userRecordName)
+        let database = DatabaseID(container: "iCloud.default", owner: user, scope: .private)
+        let zone = ZoneID(database: database, name: "files")
+        let stamp = Stamp(date: Date(), user: user)
+        try store.service.engine.transact { transaction in
+            var record = try #require(try transaction.existingZone(zone).record(name)).record
+            record.share = share
+            try transaction.apply(MutationRequest([.save(record)], stamp: stamp, tagSalt: 1), in: zone)
+        }
     }
 
     @Test("the URL of a share is shown where it is asked for, and its secret nowhere else")

@@ -4,10 +4,15 @@
 package enum Hex {
     /// Two digits a byte; of more than `limit` bytes the first ones and how many there are in all.
     package static func text(_ bytes: Span<UInt8>, limit: Int = .max) -> String {
-        var digits = ""
-        digits.reserveCapacity(min(bytes.count, limit) * 2)
-        for index in 0..<min(bytes.count, limit) { digits += text(of: bytes[index]) }
-        return bytes.count > limit ? "\(digits)… (\(bytes.count) bytes)" : digits
+        let shownCount = min(bytes.count, limit)
+        var digits: [UInt8] = []
+        digits.reserveCapacity(shownCount * 2)
+        for index in 0..<shownCount {
+            digits.append(digit(bytes[index] >> 4))
+            digits.append(digit(bytes[index] & 0xF))
+        }
+        let text = String(decoding: digits, as: UTF8.self)
+        return bytes.count > limit ? "\(text)… (\(bytes.count) bytes)" : text
     }
 
     package static func text(_ bytes: [UInt8], limit: Int = .max) -> String { text(bytes.span, limit: limit) }
@@ -28,9 +33,9 @@ package enum Hex {
         return high == nil ? bytes : nil
     }
 
-    private static func text(of byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return byte < 16 ? "0" + text : text
+    /// The digit of a number below 16.
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10)
     }
 
     private static func value(ofDigit digit: UInt8) -> UInt8? {

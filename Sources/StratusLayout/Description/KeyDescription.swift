@@ -22,7 +22,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
             try read(key, into: &pieces)
             return pieces.joined(separator: " / ")
         } catch {
-            return "damaged key x'\(Hex.text(key))': \(error.message) (position \(error.fields["position"] ?? "0"))"
+            return "damaged key x'\(Hex.text(key))': \(error.message) (position \(error.position))"
         }
     }
 

@@ -25,7 +25,7 @@ struct KeyShape {
     let parts: [KeyPart]
 
     init(_ keyspace: ZoneKeyspace) {
-        name = "\(keyspace)"
+        name = keyspace.name
         parts =
             switch keyspace {
             case .header: []
@@ -47,7 +47,7 @@ struct KeyShape {
     }
 
     init(_ keyspace: DatabaseKeyspace) {
-        name = "\(keyspace)"
+        name = keyspace.name
         parts =
             switch keyspace {
             case .header: []
@@ -58,7 +58,7 @@ struct KeyShape {
     }
 
     init(_ keyspace: GlobalKeyspace) {
-        name = "\(keyspace)"
+        name = keyspace.name
         parts =
             switch keyspace {
             case .format, .header, .tokenSecret, .indexing: []

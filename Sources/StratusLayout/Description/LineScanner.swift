@@ -13,11 +13,12 @@ struct LineScanner {
 
     /// Passes over `text` when it is next.
     mutating func take(_ text: String) -> Bool {
-        let expected = Array(text.unicodeScalars)
-        guard scalars.count - position >= expected.count,
-            scalars[position..<position + expected.count].elementsEqual(expected)
-        else { return false }
-        position += expected.count
+        var end = position
+        for scalar in text.unicodeScalars {
+            guard end < scalars.count, scalars[end] == scalar else { return false }
+            end += 1
+        }
+        position = end
         return true
     }
 

@@ -30,7 +30,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             }
         } catch {
             return
-                "damaged value \(hex(value, isSecret: place.holdsSecrets)): \(error.message) (position \(error.fields["position"] ?? "0"))"
+                "damaged value \(hex(value, isSecret: place.holdsSecrets)): \(error.message) (position \(error.position))"
         }
     }
 

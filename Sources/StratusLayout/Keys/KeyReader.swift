@@ -4,7 +4,7 @@
 import StratusModel
 import StratusTuple
 
-/// Which keyspace a key is read in; its name is made only for an error, for it costs more than reading the key.
+/// Which keyspace a key is read in.
 enum KeyspaceLabel {
     case zone(ZoneKeyspace)
     case database(DatabaseKeyspace)
@@ -13,9 +13,9 @@ enum KeyspaceLabel {
 
     var name: String {
         switch self {
-        case .zone(let keyspace): "\(keyspace)"
-        case .database(let keyspace): "\(keyspace)"
-        case .global(let keyspace): "\(keyspace)"
+        case .zone(let keyspace): keyspace.name
+        case .database(let keyspace): keyspace.name
+        case .global(let keyspace): keyspace.name
         case .unknown: "unknown"
         }
     }
@@ -69,11 +69,11 @@ struct KeyReader: ~Escapable {
     }
 
     /// The error for a part that can be read and means nothing here.
-    func corrupt(_ message: StaticString) -> LayoutError {
-        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name)
+    func corrupt(_ message: StaticString, cause: TupleError? = nil) -> LayoutError {
+        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name, cause: cause)
     }
 
     private func corrupt(_ error: TupleError) -> LayoutError {
-        corrupt("A part of the key cannot be read: check or restore the store.").adding("cause", "\(error)")
+        corrupt("A part of the key cannot be read: check or restore the store.", cause: error)
     }
 }

@@ -212,7 +212,7 @@ extension ZoneKeys {
     func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
         guard self.keyspace(of: key) == keyspace else {
             throw .corruptKey(
-                "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: "\(keyspace)")
+                "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: keyspace.name)
         }
         return try KeyReader(key, after: keyspacePrefixByteCount, in: .zone(keyspace))
     }

@@ -11,7 +11,7 @@ package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: user, subscription. Never written: subscriptions lie outside databases, for some are to shared ones
     /// (`GlobalKeyspace.subscriptions`).
     case subscriptions = 4
-    /// Key: record type. Value: the type's fields and indexes in this database.
+    /// Key: record type. Never written: a schema is its container's (`GlobalKeyspace.schema`).
     case schema = 5
     /// Key: zone name. Value: `ZoneSettingsEntry`. What was chosen when the zone was made; absent where all is default.
     case zoneSettings = 6

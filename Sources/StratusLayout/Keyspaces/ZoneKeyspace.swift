@@ -21,7 +21,7 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case types = 8
     /// Key: type, field, value, name. Value: a version byte. Query indexes.
     case fields = 9
-    /// Key: token, field, name. Value: a version byte. Full text.
+    /// Key: word, field, name. Value: a version byte. Full text.
     case tokens = 10
     /// Key: sequence. Value: `ChangeEntry`. At most one entry per record: the feed.
     case changes = 11

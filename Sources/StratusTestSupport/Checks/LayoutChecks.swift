@@ -9,8 +9,10 @@ import StratusModel
 /// Checks of decoders over arbitrary bytes. Each returns what is wrong, or nil.
 package enum LayoutChecks {
     /// Describes and reads `bytes` as a key of any keyspace; a description reads back as the same bytes.
-    package static func key(_ bytes: [UInt8]) -> String? {
-        let line = KeyDescription.text(of: bytes)
+    package static func key(_ bytes: [UInt8]) -> String? { key(bytes, describedAs: KeyDescription.text(of: bytes)) }
+
+    /// The same where the description is there already.
+    package static func key(_ bytes: [UInt8], describedAs line: String) -> String? {
         if let problem = unsafeScalar(in: line) { return "\(problem) in \(line)" }
         let isDamaged = line.hasPrefix("damaged key")
         if !isDamaged {
@@ -156,12 +158,12 @@ package enum LayoutChecks {
     /// The first scalar of a line that must not be in one: found here by other means than the escaping itself uses.
     package static func unsafeScalar(in line: String) -> String? {
         for scalar in line.unicodeScalars {
-            let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-            let isInvisible = [0xAD, 0x61C, 0x180E, 0x2800, 0x3164, 0xFEFF].contains(scalar.value)
-            let isFormat = (0x200B...0x200F).contains(scalar.value) || (0x2028...0x202E).contains(scalar.value)
-            let isIgnorable = (0x2060...0x206F).contains(scalar.value) || (0xE0000...0xE0FFF).contains(scalar.value)
-            if isControl || isInvisible || isFormat || isIgnorable {
+            switch scalar.value {
+            // Controls; what is invisible; what formats a line; what is ignored.
+            case 0..<0x20, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x2800, 0x3164, 0xFEFF, 0x200B...0x200F,
+                0x2028...0x202E, 0x2060...0x206F, 0xE0000...0xE0FFF:
                 return "U+\(String(scalar.value, radix: 16))"
+            default: continue
             }
         }
         return nil

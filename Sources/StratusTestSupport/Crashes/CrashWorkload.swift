@@ -13,7 +13,7 @@ package import StratusStore
 package struct CrashWorkload: Sendable {
     package static let writerCount = 3
     private static let names = "abcdefghijklmn".map { RecordName(String($0)) }
-    private static let marker: RecordName = "marker"
+    static let marker: RecordName = "marker"
     private static let limits = OracleLimits(depth: 10_000, itemCount: 4_000)
 
     package let seed: UInt64

@@ -6,42 +6,37 @@ import StratusModel
 extension FuzzTarget {
     package static let key = FuzzTarget(
         name: "key",
-        // Type codes, small numbers such as tags, the beginnings of zone, database and global keys, escapes.
-        dictionary: (UInt8(0)...0x40).map { [$0] } + (UInt8(1)...18).map { [0x11, $0] } + [
+        // Type codes, small numbers, the tags of all keyspaces as integers, the beginnings of zone, database and global
+        // keys, escapes.
+        dictionary: (UInt8(0)...0x40).map { [$0] } + keyspaceTags.map { [0x11, $0] } + [
             [0x11, 0x01, 0x11, 0x01], [0x11, 0x01, 0x10], [0x10, 0x10], [0x01, 0x01], [0x01, 0x02], [0x03, 0x61, 0x00],
             [0x12, 0x01, 0x00],
         ],
         validInput: { random in
             let zone = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(UInt64(1 + random.below(2) * 300)))
-            let (a, b) = (RecordGenerator.name(&random), RecordGenerator.name(&random))
-            let number = RecordGenerator.number(&random)
-            switch random.below(18) {
-            case 0: return zone.recordChunk(a, index: 1 + random.below(300))
-            case 1: return zone.child(parent: a, name: b)
-            case 2: return zone.shareCount(parent: random.isOne(in: 2) ? nil : a, name: b)
-            case 3: return zone.reference(target: a, source: b, field: "f", action: .deleteSelf)
-            case 4: return zone.endedChild(parent: a, child: b, ended: number)
-            case 5: return zone.change(sequence: number)
-            case 6: return DatabaseKeys(DatabaseNumber(1)).zone(ZoneName(a.text))
-            case 7: return GlobalKeys.acceptance(user: UserName(a.text), zone: random.uuid(), share: b)
-            case 8: return GlobalKeys.identity(.phone, a.text)
-            case 9: return GlobalKeys.identity(.externalID, a.text)
-            case 10: return GlobalKeys.zoneUsage(of: UserName(a.text), zone: random.uuid())
-            case 11: return GlobalKeys.departure(of: UserName(a.text))
-            case 12: return GlobalKeys.shareURL(random.bytes(count: random.below(33)))
-            case 13: return zone.shareToken(random.isOne(in: 2) ? nil : a)
-            case 14: return zone.shareEvent(sequence: number, index: RecordGenerator.number(&random))
-            case 15: return zone.endedAcceptance(user: UserName(a.text), ended: number, share: b)
-            case 16: return zone.clientToken(of: UserName(a.text))
-            default:
-                // Generated elements are far from the depth limit, so writing them cannot fail.
-                return (try? zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)) ?? []
-            }
+            // One keyspace is as likely as another, whatever it belongs to.
+            let drawn = random.below(
+                ZoneKeyspace.allCases.count + DatabaseKeyspace.allCases.count + GlobalKeyspace.allCases.count)
+            let others = drawn - ZoneKeyspace.allCases.count
+            if others < 0 { return KeyGenerator.key(of: ZoneKeyspace.allCases[drawn], in: zone, &random) }
+            let globals = others - DatabaseKeyspace.allCases.count
+            if globals < 0 { return KeyGenerator.key(of: DatabaseKeyspace.allCases[others], &random) }
+            return KeyGenerator.key(of: GlobalKeyspace.allCases[globals], &random)
         },
         check: { input in
-            if let problem = LayoutChecks.key(input) { return .violation(problem) }
-            return KeyDescription.text(of: input).hasPrefix("damaged key") ? .refused : .accepted
+            let line = KeyDescription.text(of: input)
+            if let problem = LayoutChecks.key(input, describedAs: line) { return .violation(problem) }
+            return line.hasPrefix("damaged key") ? .refused : .accepted
         })
+
+    /// The tags of all keyspaces, and the first that none has.
+    private static let keyspaceTags: ClosedRange<UInt8> = {
+        var tags: Set<UInt8> = []
+        for keyspace in ZoneKeyspace.allCases { tags.insert(keyspace.rawValue) }
+        for keyspace in DatabaseKeyspace.allCases { tags.insert(keyspace.rawValue) }
+        for keyspace in GlobalKeyspace.allCases { tags.insert(keyspace.rawValue) }
+        return 1...((tags.max() ?? 0) + 1)
+    }()
 
     package static let record = FuzzTarget(
         name: "record",

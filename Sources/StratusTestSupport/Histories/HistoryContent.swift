@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusRecords
 
 /// What the numbers in a history stand for.
 package enum HistoryContent {
@@ -36,6 +37,12 @@ package enum HistoryContent {
             uuid: (
                 bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], 0x4A, bytes[7], 0x80, 1, 2, 3, 4, 5, 6, 7
             ))
+    }
+
+    /// What the zone with this birth is made with.
+    package static func birth(_ number: Int) -> ZoneBirth {
+        let drawn = identity(number)
+        return ZoneBirth(identity: drawn, incarnation: drawn, stamp: stamp(number), databaseIdentity: drawn)
     }
 
     package static func record(name: RecordName, parent: RecordName?, share: RecordName?, content: Int) -> Record {

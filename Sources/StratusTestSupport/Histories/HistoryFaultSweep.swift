@@ -3,6 +3,8 @@
 // After each fault: the error names its cause, nothing is half applied (the same engine, with its caches, and a new one
 // answer as before the step, or as after it where only the answer was lost), the indexes are whole, and the step can be
 // carried out.
+//
+// With a planted fault the store lies about a commit that failed, and the sweep must say so.
 
 import StratusModel
 import StratusRecords
@@ -13,6 +15,7 @@ package final class HistoryFaultSweep {
     private static let cacheByteCount = 1 << 20
 
     private let depthLimit: Int
+    private let planted: PlantedCommitFault?
     private var base = MemoryStore()
     private var before = OracleStore()
     private var births = 0
@@ -21,14 +24,15 @@ package final class HistoryFaultSweep {
     private struct Abort: Error {}
 
     /// Runs the sweep and returns how many faults struck at each point. Throws `HistoryFailure` with what went wrong.
-    package static func run(_ history: History) throws -> [FaultPoint: Int] {
-        let sweep = HistoryFaultSweep(depthLimit: history.depthLimit)
+    package static func run(_ history: History, planted: PlantedCommitFault? = nil) throws -> [FaultPoint: Int] {
+        let sweep = HistoryFaultSweep(depthLimit: history.depthLimit, planted)
         for (index, step) in history.steps.enumerated() { try sweep.fail(step, index) }
         return sweep.runCounts
     }
 
-    private init(depthLimit: Int) {
+    private init(depthLimit: Int, _ planted: PlantedCommitFault?) {
         self.depthLimit = depthLimit
+        self.planted = planted
     }
 
     private func fail(_ step: HistoryStep, _ index: Int) throws {
@@ -62,8 +66,8 @@ package final class HistoryFaultSweep {
 
     private func strike(_ fault: Fault, _ step: HistoryStep, _ after: OracleStore, isWarm: Bool) throws {
         let bare = base.reopened()
-        let store = FaultInjectingStore(bare)
-        let engine = try openEngine(on: store)
+        let store = FaultInjectingStore(planted?.below(bare) ?? bare)
+        let engine = try openEngine(on: planted?.above(store) ?? store)
         if isWarm { try check(engine, before) }
         store.arm(fault)
         do {
@@ -119,10 +123,7 @@ package final class HistoryFaultSweep {
         do {
             switch step {
             case .createZone(let zone):
-                let identity = HistoryContent.identity(births)
-                let birth = ZoneBirth(
-                    identity: identity, incarnation: identity, stamp: HistoryContent.stamp(births),
-                    databaseIdentity: identity)
+                let birth = HistoryContent.birth(births)
                 try engine.transact { _ = try $0.createZone(HistoryContent.zones[zone], birth) }
             case .deleteZone(let zone):
                 try engine.transact { _ = try $0.deleteZone(HistoryContent.zones[zone]) }

@@ -1,7 +1,7 @@
 // One commit of a history: the oracle first, then the engine, then both compared.
 
 import StratusModel
-import StratusRecords
+package import StratusRecords
 import StratusStore
 
 extension HistoryRunner {
@@ -140,7 +140,8 @@ extension HistoryRunner {
 }
 
 extension HistoryRequest {
-    func mutationRequest(time: Int) -> MutationRequest {
+    /// The request as the engine is given it, at a time of the clock.
+    package func mutationRequest(time: Int) -> MutationRequest {
         let mutations = items.map { item -> RecordMutation in
             switch item.oracleItem {
             case .save(let record): .save(record)

@@ -121,10 +121,7 @@ package final class HistoryRunner {
 
     private func createZone(_ id: ZoneID) throws {
         births += 1
-        let identity = HistoryContent.identity(births)
-        let birth = ZoneBirth(
-            identity: identity, incarnation: identity, stamp: HistoryContent.stamp(births), databaseIdentity: identity)
-        let wasCreated = try engine.transact { try $0.createZone(id, birth) }
+        let wasCreated = try engine.transact { try $0.createZone(id, HistoryContent.birth(births)) }
         try expectEqual(wasCreated, oracle.createZone(id, birth: births), "whether the zone was created")
     }
 

@@ -76,8 +76,9 @@ final class Demonstration {
     private func importTree(_ title: String, mustWrite: Bool) throws {
         try heading(title)
         let before = session.statistics.transactionsCommitted
+        let total = console.drawsProgress ? try TreeImporter.count(options) : nil
         let report = try step(title, { $0.savedCount }) {
-            let progress = Progress("importing", total: nil, on: console)
+            let progress = Progress("importing", total: total, on: console)
             defer { progress.finish() }
             var importer = try TreeImporter(session, zone: zone, options: options)
             try importer.run(progress: progress.update)

@@ -70,6 +70,16 @@ struct TreeImporter {
         try session.finishIndexes()
     }
 
+    /// How much there is in the directory, for a bar. Looking costs a small part of importing.
+    ///
+    /// Throws `notFound` when it is not there.
+    static func count(_ options: ImportOptions) throws -> Int {
+        var walker = try Self.walker(options)
+        var count = 0
+        while walker.next() != nil { count += 1 }
+        return count
+    }
+
     /// A walker over the directory.
     ///
     /// Throws `notFound` when it is not there.

@@ -21,13 +21,17 @@ extension ZoneReader {
 
     /// The share that a record is, or that it is in.
     ///
-    /// Throws `notFound` where it is in none.
+    /// Throws `notFound` where it is in none, and where a root bears the mark of a share that has no record.
     func share(of name: RecordName) throws -> (name: RecordName, content: ShareContent) {
         if let content = try record(name)?.record.shareContent() { return (name, content) }
-        let share = try shareMembership(of: name)?.share ?? ShareContent.zoneWideName
-        guard let content = try record(share)?.record.shareContent() else {
-            throw ToolError(.notFound, "The record is in no share.", ["record": name.text])
-        }
-        return (share, content)
+        let membership = try shareMembership(of: name)
+        let share = membership?.share ?? ShareContent.zoneWideName
+        if let content = try record(share)?.record.shareContent() { return (share, content) }
+        guard let membership else { throw ToolError(.notFound, "The record is in no share.", ["record": name.text]) }
+        throw ToolError(
+            .notFound,
+            "The root of the record bears the mark of a share that has no record: it was not made by CloudKit. Take the "
+                + "mark away where it was made, or delete the root, and share anew.",
+            ["record": name.text, "root": membership.root.text, "share": membership.share.text])
     }
 }

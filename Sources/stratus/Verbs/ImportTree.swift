@@ -67,7 +67,7 @@ struct ImportTree: ParsableCommand {
         options.readsUnchangedFiles = readAll
         options.deletesGone = delete
         options.acceptsNewOrigin = moved
-        let total = console.drawsProgress ? try count(options) : nil
+        let total = console.drawsProgress ? try TreeImporter.count(options) : nil
         try StoreSession.with(store, .creatingAsClient) { session in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
             Interruption.stopAtSafePoints()
@@ -77,14 +77,6 @@ struct ImportTree: ParsableCommand {
             try tell(importer.report, cost, console)
         }
         try console.flush()
-    }
-
-    /// A bar needs to know how much there is. Looking costs a small part of importing.
-    private func count(_ options: ImportOptions) throws -> Int {
-        var walker = try TreeImporter.walker(options)
-        var count = 0
-        while walker.next() != nil { count += 1 }
-        return count
     }
 
     private func tell(_ report: ImportReport, _ cost: StepCost, _ console: Console) throws {

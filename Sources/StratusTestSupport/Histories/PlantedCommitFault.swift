@@ -1,0 +1,63 @@
+// Stores that lie about a commit that failed, so that the sweep of faults can be shown to see it.
+
+package import StratusStore
+
+/// A lie about a commit whose outcome is said to be unknown.
+package enum PlantedCommitFault: String, CaseIterable, Sendable {
+    /// The failure is kept from the caller.
+    case hidesFailures
+    /// A commit that is to fail without effect has its effect.
+    case appliesFailures
+
+    /// The store with what is planted under the faults.
+    func below(_ store: any OrderedStore) -> any OrderedStore {
+        self == .appliesFailures ? FailureApplyingStore(store) : store
+    }
+
+    /// The store with what is planted between the faults and the engine.
+    func above(_ store: any OrderedStore) -> any OrderedStore {
+        self == .hidesFailures ? FailureHidingStore(store) : store
+    }
+}
+
+private final class FailureHidingStore: StoreWrapper {
+    let wrapped: any OrderedStore
+
+    init(_ wrapped: any OrderedStore) {
+        self.wrapped = wrapped
+    }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        var result: Result?
+        do {
+            return try wrapped.transact { transaction in
+                let made = try body(transaction)
+                result = made
+                return made
+            }
+        } catch let error as StoreError where error.code == .commitUnknown {
+            guard let result else { throw error }
+            return result
+        }
+    }
+}
+
+private final class FailureApplyingStore: StoreWrapper {
+    let wrapped: any OrderedStore
+
+    init(_ wrapped: any OrderedStore) {
+        self.wrapped = wrapped
+    }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        // What the body ends with is thrown when its writes are committed.
+        let outcome: Swift.Result<Result, StoreError> = try wrapped.transact { transaction in
+            do {
+                return .success(try body(transaction))
+            } catch let error as StoreError where error.code == .commitUnknown {
+                return .failure(error)
+            }
+        }
+        return try outcome.get()
+    }
+}
