@@ -1,6 +1,6 @@
 // Stores that lie about a commit that failed, so that the sweep of faults can be shown to see it.
 
-package import StratusStore
+import StratusStore
 
 /// A lie about a commit whose outcome is said to be unknown.
 package enum PlantedCommitFault: String, CaseIterable, Sendable {
