@@ -165,7 +165,10 @@ struct QueryFiringTests {
         try bench.deliver()
         let told = try bench.take(bench.alice)
         #expect(told.map(\.line) == ["q created b", "q created a"])
-        guard case .query(_, _, let fields) = told[1].subject else { return #expect(Bool(false)) }
+        guard case .query(_, _, let fields) = told[1].subject else {
+            Issue.record("it tells of no query: \(told[1])")
+            return
+        }
         #expect(fields == ["size": .int64(2)])
         try Self.set(bench, "a", size: 3)
         try bench.delete(.note("a"))

@@ -144,7 +144,10 @@ struct SubscriptionRequestTests {
         #expect(try fetched.map { try $0.1.get() } == saved)
         for (one, other) in zip(sent, saved) { #expect(one.id == other.id && one.template == other.template) }
         #expect(saved[2].subject == .zone(RecordBench.notes, recordType: "Note"))
-        guard case .query(let query, let zone, _, let archive) = saved[0].subject else { return #expect(Bool(false)) }
+        guard case .query(let query, let zone, _, let archive) = saved[0].subject else {
+            Issue.record("it is no query any more: \(saved[0])")
+            return
+        }
         #expect(query.filters == filters && zone == RecordBench.notes && archive == [0, 255])
     }
 

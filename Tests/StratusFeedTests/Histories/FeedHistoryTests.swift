@@ -11,40 +11,22 @@ import StratusKit
 import StratusSharingSupport
 import Testing
 
-private enum Settings {
-    static let environment = ProcessInfo.processInfo.environment
-    static let isSoak = environment["STRATUS_SOAK"] == "1"
-    static let seed = environment["STRATUS_SEED"].flatMap { UInt64($0) }
-    static let historyPath = environment["STRATUS_FEED_HISTORY"]
-    static let isReplay = seed != nil || historyPath != nil
-    static let soakSeeds: ClosedRange<UInt64> = {
-        let first = environment["STRATUS_FIRST_HISTORY"].flatMap { UInt64($0) } ?? 1
-        let count = environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20_000
-        return first...max(first, first &+ count &- 1)
-    }()
-    static let soakSize = FeedGenerator.Size(
-        actCount: environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200, readPercentage: 100,
-        lastReaderCount: 6)
-    /// Histories run at the same time.
-    static let partCount: UInt64 = 4
+private let settings = HistorySettings(fileVariable: "STRATUS_FEED_HISTORY")
+
+private enum Sizes {
     /// The histories of every run of the tests.
     static let seeds: ClosedRange<UInt64> = 1...200
     static let size = FeedGenerator.Size(actCount: 100)
     /// Of so many of them one runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 25
+    static let soakSize = FeedGenerator.Size(
+        actCount: HistorySettings.soakStepCount, readPercentage: 100, lastReaderCount: 6)
 }
 
-/// Runs every history of one part until one fails.
-private func runHistories(
-    _ seeds: ClosedRange<UInt64>, part: UInt64, _ size: FeedGenerator.Size, seedsPerLevelDB: UInt64
-) async throws -> String? {
-    for seed in seeds where seed % Settings.partCount == part {
-        let history = FeedGenerator.history(seed: seed, size)
-        if let report = try await FeedReport.failure(of: history, seed: seed) { return report }
-        guard seed / Settings.partCount % seedsPerLevelDB == 0 else { continue }
-        if let report = try await FeedReport.failure(of: history, seed: seed, onLevelDB: true) { return report }
-    }
-    return nil
+private let trial = HistoryTrial<FeedStep>(settings) { steps in
+    FeedHistory(steps: steps).description
+} failure: { steps, directory in
+    try await FeedRunner.failure(of: FeedHistory(steps: steps), in: directory).map { "\($0)" }
 }
 
 @Suite("Histories of feeds")
@@ -53,22 +35,21 @@ struct FeedHistoryTests {
         """
         [T-03][T-04][T-06][T-07][T-08][T-09][T-10][T-12][T-14][T-17][D-06][D-08][D-12][SH-13][X-03][X-16][M-08] from \
         every token and in pages of every size readers are told what they may see, and nothing else, while others write
-        """, .enabled(if: !Settings.isReplay), arguments: 0..<Settings.partCount)
+        """, .enabled(if: !settings.isReplay), arguments: 0..<HistorySettings.partCount)
     func randomHistories(part: UInt64) async throws {
-        let report = try await runHistories(
-            Settings.seeds, part: part, Settings.size, seedsPerLevelDB: Settings.seedsPerLevelDB)
+        let report = try await trial.report(
+            ofSeeds: Sizes.seeds, part: part, seedsPerLevelDB: Sizes.seedsPerLevelDB
+        ) { FeedGenerator.history(seed: $0, Sizes.size).steps }
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("one history is run again", .enabled(if: Settings.isReplay))
+    @Test("one history is run again", .enabled(if: settings.isReplay))
     func replay() async throws {
         var history = FeedGenerator.history(
-            seed: Settings.seed ?? 0, Settings.isSoak ? Settings.soakSize : Settings.size)
-        if let path = Settings.historyPath {
-            history = try FeedHistory(text: String(contentsOfFile: path, encoding: .utf8))
-        }
+            seed: HistorySettings.seed ?? 0, HistorySettings.isSoak ? Sizes.soakSize : Sizes.size)
+        if let text = try settings.text() { history = try FeedHistory(text: text) }
         for onLevelDB in [false, true] {
-            let report = try await FeedReport.failure(of: history, seed: Settings.seed, onLevelDB: onLevelDB)
+            let report = try await trial.report(of: history.steps, seed: HistorySettings.seed, onLevelDB: onLevelDB)
             if let report { Issue.record("\(report)") }
         }
     }
@@ -115,10 +96,12 @@ struct FeedCheckerTests {
 @Suite("Long histories of feeds")
 struct FeedHistorySoakTests {
     @Test(
-        "in long histories readers are told what they may see, and nothing else", .enabled(if: Settings.isSoak),
-        arguments: 0..<Settings.partCount)
+        "in long histories readers are told what they may see, and nothing else", .enabled(if: HistorySettings.isSoak),
+        arguments: 0..<HistorySettings.partCount)
     func longHistories(part: UInt64) async throws {
-        let report = try await runHistories(Settings.soakSeeds, part: part, Settings.soakSize, seedsPerLevelDB: 20)
+        let report = try await trial.report(
+            ofSeeds: HistorySettings.soakSeeds, part: part, seedsPerLevelDB: 20
+        ) { FeedGenerator.history(seed: $0, Sizes.soakSize).steps }
         if let report { Issue.record("\(report)") }
     }
 }

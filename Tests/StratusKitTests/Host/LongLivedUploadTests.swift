@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusTestSupport
 import Testing
 
 @Suite("Long-lived uploads")
@@ -118,7 +119,13 @@ struct LongLivedUploadTests {
     func uploadByItself(isInMemory: Bool) async throws {
         let directory = try HostDirectory()
         let clock = Stratus.ManualClock()
-        let options = Stratus.Options.tested { $0.clock = .manual(clock) }
+        let hasFailed = Latch("the request to fail")
+        let options = Stratus.Options.tested {
+            $0.clock = .manual(clock)
+            $0.onEvent = { event in
+                if event.operation == .modifyRecords, event.errorCode == .networkFailure { hasFailed.open() }
+            }
+        }
         let store =
             try isInMemory ? Stratus.inMemory(options: options) : Stratus.open(at: directory.store, options: options)
         let database = store.container(
@@ -131,8 +138,8 @@ struct LongLivedUploadTests {
         let operation = operation([file])
         let isKept = Collected<Bool>()
         operation.longLivedOperationWasPersistedBlock = {
-            // The request fails long before the block returns, and settling waits for the block all the same.
-            Thread.sleep(forTimeInterval: 0.05)
+            // The request fails before the block returns, and settling waits for the block all the same.
+            do { try hasFailed.wait() } catch { return }
             isKept.append(true)
         }
         database.add(operation)

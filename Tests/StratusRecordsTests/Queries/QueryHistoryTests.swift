@@ -14,12 +14,18 @@ struct QueryHistoryTests {
     @Test("[Q-13][Q-14] every query gives what looking at every record gives, in memory")
     func inMemory() async throws {
         let random = SplitMix64.announced("query histories")
-        try await TestThreads.offPool {
+        let asked = try await TestThreads.offPool {
+            var asked = QueryHistory.Asked()
             for index in 0..<40 {
                 var history = try QueryHistory(random.generator(forCase: index), MemoryStore())
                 try history.run(steps: 25, queriesPerStep: 10)
+                asked.add(history.asked)
             }
+            return asked
         }
+        #expect(asked.queryCount >= 10_000)
+        // No way that a plan can take is left out.
+        #expect(Set(asked.sources.keys) == QueryHistory.Asked.allSources, "\(asked.sources)")
     }
 
     @Test("[Q-13][Q-14] every query gives what looking at every record gives, on disk")
@@ -38,6 +44,40 @@ struct QueryHistoryTests {
     }
 }
 
+extension QueryHistory {
+    /// How much was asked, and where plans looked for it.
+    struct Asked: Sendable {
+        var queryCount = 0
+        private(set) var sources: [String: Int] = [:]
+
+        /// How the sources of plans end, but for those that are told apart otherwise.
+        private static let endings = [
+            "for its order", "a range", "items that begin with a text", "ranges of cells", " names of records",
+            " parents", " share roots", " words",
+        ]
+        static let allSources = Set(endings + ["a whole type", "what several give", "one word", "a value"])
+
+        mutating func note(_ source: String) {
+            let kind =
+                if source.hasPrefix("reads all records of type ") {
+                    "a whole type"
+                } else if source.contains(" and ") {
+                    "what several give"
+                } else if source.contains("the word \"") {
+                    "one word"
+                } else {
+                    Self.endings.first { source.hasSuffix($0) } ?? "a value"
+                }
+            sources[kind, default: 0] += 1
+        }
+
+        mutating func add(_ other: Asked) {
+            queryCount += other.queryCount
+            sources.merge(other.sources) { $0 + $1 }
+        }
+    }
+}
+
 struct QueryMismatch: Error, CustomStringConvertible {
     var description: String
 }
@@ -49,8 +89,7 @@ struct QueryHistory {
     var dice: QueryDice
     var records: [RecordName: StoredRecord] = [:]
     var tick = 0.0
-    private(set) var queryCount = 0
-    private(set) var sources: [String: Int] = [:]
+    private(set) var asked = Asked()
 
     init(_ random: SplitMix64, _ store: any OrderedStore) throws {
         dice = QueryDice(random: random)
@@ -130,13 +169,14 @@ struct QueryHistory {
     }
 
     private mutating func ask() throws {
-        queryCount += 1
+        asked.queryCount += 1
         let query = dice.query()
         let expected = QueryOracle(query: query).names(of: Array(records.values))
         var found: [RecordName] = []
         var position: QueryPosition?
         var order: ResultOrder? = query.sorts.isEmpty ? nil : ResultOrder(query.sorts)
         var plans: [String] = []
+        var sources: [String] = []
         while true {
             let limit = 1 + dice.random.below(dice.random.isOne(in: 8) ? 5 : 100)
             let looks = dice.random.isOne(in: 8) ? 1 + dice.random.below(10) : 1_000
@@ -146,6 +186,7 @@ struct QueryHistory {
                 let plan = try zone.plan(query, order: order)
                 order = plan.order
                 plans.append(plan.description)
+                sources.append(plan.source)
                 return try zone.page(
                     of: query, plan, after: position, QueryPageLimits(rowCount: limit, examinedCount: looks),
                     fields: selection)
@@ -160,6 +201,7 @@ struct QueryHistory {
             }
             guard plans.count < 500 else { break }
         }
+        for source in sources { asked.note(source) }
         if isRight(found, expected, query) { return }
         throw QueryMismatch(
             description: "\(query)\nfound \(found)\nexpected \(expected)\nplans \(plans.joined(separator: "\n"))")

@@ -11,20 +11,9 @@ import StratusKit
 import StratusSharingSupport
 import Testing
 
-private enum Settings {
-    static let environment = ProcessInfo.processInfo.environment
-    static let isSoak = environment["STRATUS_SOAK"] == "1"
-    static let seed = environment["STRATUS_SEED"].flatMap { UInt64($0) }
-    static let historyPath = environment["STRATUS_SHARING_HISTORY"]
-    static let isReplay = seed != nil || historyPath != nil
-    static let soakSeeds: ClosedRange<UInt64> = {
-        let first = environment["STRATUS_FIRST_HISTORY"].flatMap { UInt64($0) } ?? 1
-        let count = environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20_000
-        return first...max(first, first &+ count &- 1)
-    }()
-    static let soakStepCount = environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200
-    /// Histories run at the same time.
-    static let partCount: UInt64 = 4
+private let settings = HistorySettings(fileVariable: "STRATUS_SHARING_HISTORY")
+
+private enum Sizes {
     /// The histories of every run of the tests.
     static let seeds: ClosedRange<UInt64> = 1...80
     static let stepCount = 40
@@ -32,17 +21,10 @@ private enum Settings {
     static let seedsPerLevelDB: UInt64 = 20
 }
 
-/// Runs every history of one part until one fails.
-private func runHistories(
-    _ seeds: ClosedRange<UInt64>, part: UInt64, stepCount: Int, seedsPerLevelDB: UInt64
-) async throws -> String? {
-    for seed in seeds where seed % Settings.partCount == part {
-        let history = SharingGenerator.history(seed: seed, stepCount: stepCount)
-        if let report = try await SharingReport.failure(of: history, seed: seed) { return report }
-        guard seed / Settings.partCount % seedsPerLevelDB == 0 else { continue }
-        if let report = try await SharingReport.failure(of: history, seed: seed, onLevelDB: true) { return report }
-    }
-    return nil
+private let trial = HistoryTrial<SharingStep>(settings) { steps in
+    SharingHistory(steps: steps).description
+} failure: { steps, directory in
+    try await SharingRunner.failure(of: SharingHistory(steps: steps), in: directory).map { "\($0)" }
 }
 
 @Suite("Histories of sharing")
@@ -51,22 +33,22 @@ struct SharingHistoryTests {
         """
         [SH-05][SH-06][SH-07][SH-09][SH-10][SH-11][SH-12][P-06][P-10][P-11][P-12][P-13][P-15][D-02][D-03][D-04][M-06]\
         [M-08][X-06][X-09][X-14][X-15][X-16][X-26] after every step everybody sees what the oracle says
-        """, .enabled(if: !Settings.isReplay), arguments: 0..<Settings.partCount)
+        """, .enabled(if: !settings.isReplay), arguments: 0..<HistorySettings.partCount)
     func randomHistories(part: UInt64) async throws {
-        let report = try await runHistories(
-            Settings.seeds, part: part, stepCount: Settings.stepCount, seedsPerLevelDB: Settings.seedsPerLevelDB)
+        let report = try await trial.report(
+            ofSeeds: Sizes.seeds, part: part, seedsPerLevelDB: Sizes.seedsPerLevelDB
+        ) { SharingGenerator.history(seed: $0, stepCount: Sizes.stepCount).steps }
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("one history is run again", .enabled(if: Settings.isReplay))
+    @Test("one history is run again", .enabled(if: settings.isReplay))
     func replay() async throws {
         var history = SharingGenerator.history(
-            seed: Settings.seed ?? 0, stepCount: Settings.isSoak ? Settings.soakStepCount : Settings.stepCount)
-        if let path = Settings.historyPath {
-            history = try SharingHistory(text: String(contentsOfFile: path, encoding: .utf8))
-        }
+            seed: HistorySettings.seed ?? 0,
+            stepCount: HistorySettings.isSoak ? HistorySettings.soakStepCount : Sizes.stepCount)
+        if let text = try settings.text() { history = try SharingHistory(text: text) }
         for onLevelDB in [false, true] {
-            let report = try await SharingReport.failure(of: history, seed: Settings.seed, onLevelDB: onLevelDB)
+            let report = try await trial.report(of: history.steps, seed: HistorySettings.seed, onLevelDB: onLevelDB)
             if let report { Issue.record("\(report)") }
         }
     }
@@ -128,12 +110,12 @@ struct SharingCheckerTests {
 @Suite("Long histories of sharing")
 struct SharingHistorySoakTests {
     @Test(
-        "after every step of long histories everybody sees what the oracle says", .enabled(if: Settings.isSoak),
-        arguments: 0..<Settings.partCount)
+        "after every step of long histories everybody sees what the oracle says", .enabled(if: HistorySettings.isSoak),
+        arguments: 0..<HistorySettings.partCount)
     func longHistories(part: UInt64) async throws {
-        let report = try await runHistories(
-            Settings.soakSeeds, part: part,
-            stepCount: Settings.soakStepCount, seedsPerLevelDB: 4)
+        let report = try await trial.report(
+            ofSeeds: HistorySettings.soakSeeds, part: part, seedsPerLevelDB: 4
+        ) { SharingGenerator.history(seed: $0, stepCount: HistorySettings.soakStepCount).steps }
         if let report { Issue.record("\(report)") }
     }
 }

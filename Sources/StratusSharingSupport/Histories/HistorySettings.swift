@@ -1,0 +1,35 @@
+// Which random histories a run of the tests carries out, as its environment says. All kinds of histories go by the same
+// variables, but for the one that names a file with a history to be run again.
+
+import Foundation
+
+/// What the environment says of histories of one kind.
+package struct HistorySettings: Sendable {
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// Histories run at the same time.
+    package static let partCount: UInt64 = 4
+    package static let isSoak = environment["STRATUS_SOAK"] == "1"
+    package static let seed = environment["STRATUS_SEED"].flatMap { UInt64($0) }
+    package static let soakSeeds: ClosedRange<UInt64> = {
+        let first = environment["STRATUS_FIRST_HISTORY"].flatMap { UInt64($0) } ?? 1
+        let count = environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20_000
+        return first...max(first, first &+ count &- 1)
+    }()
+    package static let soakStepCount = environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200
+
+    /// The variable that names a file with a history to be run again.
+    package let fileVariable: String
+
+    package init(fileVariable: String) { self.fileVariable = fileVariable }
+
+    /// Whether one history is to be run again, and not those of every run.
+    package var isReplay: Bool { Self.seed != nil || path != nil }
+
+    /// The history to be run again, as text; nil where no file is named.
+    package func text() throws -> String? {
+        try path.map { try String(contentsOfFile: $0, encoding: .utf8) }
+    }
+
+    private var path: String? { Self.environment[fileVariable] }
+}
