@@ -1,0 +1,80 @@
+// Random questions through CloudKit's own calls, against looking at every record: formats, what is refused, all zones,
+// cursors, a guest's view, and a schema that marks some fields only. Each fault of the naive side must be found.
+
+import Foundation
+import StratusTestSupport
+import Testing
+
+@Suite("Random queries through CloudKit's calls")
+struct RandomQueryTests {
+    /// How many questions one store is asked.
+    private static let storeQueryCount = 70
+
+    private static var queryCount: Int {
+        ProcessInfo.processInfo.environment["STRATUS_QUERIES"].flatMap { Int($0) } ?? 420
+    }
+
+    /// Asks a store of its own, and tells the first wrong answer.
+    private func mismatch(
+        _ random: SplitMix64, queryCount: Int, isProduction: Bool = false, fault: NaiveFault? = nil,
+        _ inspect: (RandomQueryBench) -> Void = { _ in }
+    ) async throws -> String? {
+        var bench = try RandomQueryBench(random, isProduction: isProduction, fault: fault)
+        var mismatch: String?
+        do {
+            try await bench.run(queryCount: queryCount)
+        } catch let error as QueryMismatch {
+            mismatch = "the store with the seed \(random.seed): \(error)"
+        }
+        try await bench.close()
+        inspect(bench)
+        return mismatch
+    }
+
+    @Test("[Q-01][Q-12][Q-13][Q-14] every query of owner and guest gives what looking at every record gives")
+    func development() async throws {
+        let random = SplitMix64.announced("random queries")
+        var (answeredCount, foundCount, pageCount) = (0, 0, 0)
+        let storeCount = (Self.queryCount + Self.storeQueryCount - 1) / Self.storeQueryCount
+        for index in 0..<storeCount {
+            let mismatch = try await mismatch(
+                random.generator(forCase: index), queryCount: min(Self.storeQueryCount, Self.queryCount)
+            ) { bench in
+                answeredCount += bench.answeredCount
+                foundCount += bench.foundCount
+                pageCount += bench.pageCount
+            }
+            try #require(mismatch == nil, "\(mismatch ?? "")")
+        }
+        // The questions are worth asking: most are answered, with records, and many need a second page.
+        #expect(answeredCount > storeCount && foundCount > answeredCount && pageCount > answeredCount)
+    }
+
+    @Test("[Q-10] in production a query is refused for a field that is not marked, or gives the same")
+    func production() async throws {
+        let random = SplitMix64.announced("random queries in production")
+        var (answeredCount, refusedCount) = (0, 0)
+        for index in 0..<4 {
+            let mismatch = try await mismatch(
+                random.generator(forCase: index), queryCount: 40, isProduction: true
+            ) { bench in
+                answeredCount += bench.answeredCount
+                refusedCount += bench.refusedCount
+            }
+            try #require(mismatch == nil, "\(mismatch ?? "")")
+        }
+        #expect(answeredCount > 10 && refusedCount > 10)
+    }
+
+    @Test("a naive side that is wrong in one way is found out", arguments: NaiveFault.allCases)
+    func planted(_ fault: NaiveFault) async throws {
+        let random = SplitMix64.announced("random queries with a fault")
+        for index in 0..<6 {
+            let mismatch = try await mismatch(
+                random.generator(forCase: index), queryCount: 100, isProduction: fault == .marksAreIgnored,
+                fault: fault)
+            if mismatch != nil { return }
+        }
+        Issue.record("\(fault) makes no difference")
+    }
+}
