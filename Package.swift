@@ -207,8 +207,6 @@ for target in package.targets where target.type != .system {
     }
     if optimisedTargets.contains(target.name) {
         target.swiftSettings?.append(
-            // A module at a time, which takes less than its files one by one.
-            .unsafeFlags(
-                ["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug"], .when(configuration: .debug)))
+            .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug)))
     }
 }

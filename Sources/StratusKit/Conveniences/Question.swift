@@ -139,8 +139,10 @@ private final class Inquiry<Value: Sendable>: Sendable {
 private final class Asker<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
+        /// Holds the question, which holds this: let go of with the answer.
         var withdraw: (@Sendable () -> Void)?
         var isCancelled = false
+        var isAnswered = false
     }
 
     private let state = Locked(State())
@@ -155,30 +157,30 @@ private final class Asker<Value: Sendable>: Sendable {
         return !isCancelled
     }
 
-    func answer(_ result: Result<Value, any Error>) { take()?.resume(with: result) }
+    func answer(_ result: Result<Value, any Error>) {
+        let (continuation, withdraw) = state.withLock { state in
+            defer { state = State(isCancelled: state.isCancelled, isAnswered: true) }
+            return (state.continuation, state.withdraw)
+        }
+        continuation?.resume(with: result)
+        withExtendedLifetime(withdraw) {}
+    }
 
     /// How the question is taken back when the task is cancelled from now on, or was meanwhile.
     func mayWithdraw(_ withdraw: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.withdraw = withdraw }
+            if !state.isCancelled, !state.isAnswered { state.withdraw = withdraw }
             return state.isCancelled
         }
         if isCancelled { withdraw() }
     }
 
     func cancel() {
-        let withdraw = state.withLock { state in
-            state.isCancelled = true
-            return state.withdraw
+        let (continuation, withdraw) = state.withLock { state in
+            defer { state = State(isCancelled: true, isAnswered: state.isAnswered) }
+            return (state.continuation, state.withdraw)
         }
         withdraw?()
-        take()?.resume(throwing: CKError.operationWasCancelled)
-    }
-
-    private func take() -> CheckedContinuation<Value, any Error>? {
-        state.withLock { state in
-            defer { state.continuation = nil }
-            return state.continuation
-        }
+        continuation?.resume(throwing: CKError.operationWasCancelled)
     }
 }

@@ -153,7 +153,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         super.cancel()
     }
 
-    /// The operations it waits for, or has waited for (O-09).
+    /// The operations it waits for, or has waited for (O-09). One that was cancelled and is over has only those that had
+    /// finished before it.
     open override var dependencies: [Operation] { locked { watches }.map(\.dependency) }
 
     /// Whether all it waits for has finished, or it was cancelled (O-09).
@@ -178,6 +179,15 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
         if watch?.end() == true { handle(.dependencyFinished) }
         reconsiderDependencies()
+    }
+
+    /// One that was cancelled may be over before what it has waited for. Operations that wait for each other would hold
+    /// each other for ever.
+    private func dropUnfinishedDependencies() {
+        let unfinished = locked { watches }.filter { !$0.dependency.isFinished }
+        guard !unfinished.isEmpty else { return }
+        locked { watches.removeAll { watch in unfinished.contains { $0 === watch } } }
+        for watch in unfinished { watch.end() }
     }
 
     /// Whether a subclass has more to wait for.
@@ -362,6 +372,7 @@ extension CKOperation {
 
     private func finish() {
         dropBlocks()
+        dropUnfinishedDependencies()
         let (session, callbacks, completion) = locked {
             (surroundings.countedBy, runner?.context.callbacks, ownCompletionBlock)
         }

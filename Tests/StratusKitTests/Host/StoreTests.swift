@@ -176,6 +176,28 @@ struct HostStoreTests {
         try await onThread { store.close() }
     }
 
+    @Test("a store that was closed goes when nobody has it any more, whatever it was asked")
+    func letGo() async throws {
+        let isGone = Gate("the store to be let go of")
+        do {
+            let mark = Mark { isGone.open() }
+            let (store, account) = try Stratus.tested { $0.onEvent = { _ in withExtendedLifetime(mark) {} } }
+            let container = store.container("iCloud.test", signedInAs: account)
+            #expect(try await container.accountStatus() == .available)
+            _ = try await container.userRecordID()
+            try await container.privateCloudDatabase.save(note("a"))
+            try await onThread { store.close() }
+        }
+        try await onThread { try isGone.wait() }
+    }
+
+    /// Tells of its end.
+    private final class Mark: Sendable {
+        private let onEnd: @Sendable () -> Void
+        init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+        deinit { onEnd() }
+    }
+
     @Test("settling waits for the last block of every operation and for every notification")
     func settling() async throws {
         let (store, account) = try Stratus.tested()

@@ -214,6 +214,7 @@ struct DeviceTests {
         try await desk.container(container).privateCloudDatabase.save(note("question", in: "Notes"))
         await store.settle()
         #expect(onDesk.all == ["all database private"])
+        try await TestThreads.offPool { store.close() }
     }
 
     @Test("what waits is there when the store is opened again, and delivered before settle returns")

@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -89,6 +90,8 @@ struct StuckOperationTests {
         #expect(ends.values.isEmpty)
         try await onThread { store.close() }
         #expect(ends.values.count == 3 && ends.values.allSatisfy { $0.hasSuffix("operationCancelled") })
+        // One of the two went first, and holds the other no more.
+        #expect(first.dependencies.isEmpty || second.dependencies.isEmpty)
     }
 
     @Test("settling waits for long chains, in other queues and other stores too, once they have begun")
@@ -194,21 +197,29 @@ struct StuckOperationTests {
         return mirror?.descendant("__downDependencies").map { Mirror(reflecting: $0).children.count }
     }
 
-    /// An operation whose subclass never calls it ready.
-    // Unchecked because it inherits from CKOperation, and has nothing of its own.
-    private final class NeverReady: CKModifyRecordsOperation, @unchecked Sendable {
-        override var isReady: Bool { false }
+    /// An operation whose subclass does not call it ready until the end of the test, so that its queue lets go of it.
+    // Unchecked because it inherits from CKOperation, and its own variable has a lock.
+    private final class HeldBack: CKModifyRecordsOperation, @unchecked Sendable {
+        private let isAllowed = Locked(false)
+        override var isReady: Bool { isAllowed.value && super.isReady }
+
+        func allow() {
+            isAllowed.withLock { $0 = true }
+            didChangeValue(for: \.isReady)
+        }
     }
 
     @Test("an operation that a client's subclass never calls ready holds up nobody")
     func neverReady() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
-        let operation = NeverReady(recordsToSave: [note("a")])
+        let operation = HeldBack(recordsToSave: [note("a")])
         database.add(operation)
         await store.settle()
         try await onThread { store.close() }
         #expect(operation.isCancelled && !operation.isFinished)
+        operation.allow()
+        try await onThread { operation.waitUntilFinished() }
     }
 
     @Test(
