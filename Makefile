@@ -10,7 +10,7 @@ SHELL := /bin/bash
 IMPORT_CHECK := --explicit-target-dependency-import-check error
 # What the random histories run through is built optimised, assertions kept: they take a fraction of the time.
 OPTIMISED := STRATUS_OPTIMISED_TESTS=1
-# An index for editors takes a quarter of the time of a build.
+# An index for editors takes a quarter of the time of compiling tests. Tests/XCTMain.swift is what makes it needless.
 BUILD_OPTIONS := --disable-index-store $(IMPORT_CHECK)
 TEST := $(OPTIMISED) swift test --disable-xctest $(BUILD_OPTIONS)
 # Hundreds of tests at once on a few threads wait for each other; under a sanitizer for longer than any deadline.
