@@ -10,9 +10,7 @@ SHELL := /bin/bash
 IMPORT_CHECK := --explicit-target-dependency-import-check error
 # What the random histories run through is built optimised, assertions kept: they take a fraction of the time.
 OPTIMISED := STRATUS_OPTIMISED_TESTS=1
-# An index for editors takes a quarter of the time of compiling tests. Tests/XCTMain.swift is what makes it needless.
-BUILD_OPTIONS := --disable-index-store $(IMPORT_CHECK)
-TEST := $(OPTIMISED) swift test --disable-xctest $(BUILD_OPTIONS)
+TEST := $(OPTIMISED) swift test --disable-xctest $(IMPORT_CHECK)
 # Hundreds of tests at once on a few threads wait for each other; under a sanitizer for longer than any deadline.
 FEW_AT_ONCE := --experimental-maximum-parallelization-width 4
 
@@ -52,7 +50,7 @@ test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 .PHONY: check
 check: bootstrap ## Checks formatting, warnings, imports, documentation and the house rules
 	swift format lint --strict --recursive --parallel $(SOURCES)
-	$(OPTIMISED) swift build --build-tests $(BUILD_OPTIONS)
+	$(OPTIMISED) swift build --build-tests $(IMPORT_CHECK)
 	$(TEST) --filter TidyTests
 	$(OPTIMISED) scripts/documentation
 
@@ -74,14 +72,14 @@ sanitize-address: bootstrap ## … address and leak only
 	ASAN_OPTIONS="detect_leaks=1:$${ASAN_OPTIONS:-}" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	$(OPTIMISED) \
-	swift test --disable-xctest --disable-index-store --sanitize=address --scratch-path .build/address-sanitizer \
+	swift test --disable-xctest --sanitize=address --scratch-path .build/address-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: sanitize-thread
 sanitize-thread: bootstrap ## … thread only
 	TSAN_OPTIONS="halt_on_error=0:$${TSAN_OPTIONS:-}" \
 	$(OPTIMISED) \
-	swift test --disable-xctest --disable-index-store --sanitize=thread --scratch-path .build/thread-sanitizer \
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/thread-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: fuzz
