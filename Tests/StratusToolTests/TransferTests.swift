@@ -57,6 +57,7 @@ struct TransferTests {
         #expect(try await run("export all").status == 0)
         #expect(try await run("export all").status == 1)
         _ = try await shell("head -20 all > part; sed 's/\"type\":\"Note\"/\"type\":3/' all > wrong")
+        _ = try await shell("sed 's/{\"zone\":/{\"place\":/' all > unknown")
         let cut = try await run("import part", store: "two")
         #expect(cut.status == 1 && cut.errors.contains("has no end"))
         #expect(try await run("import all", store: "two").errors.contains("--resume"))
@@ -66,6 +67,8 @@ struct TransferTests {
         #expect(try await run("verify", store: "two").status == 0)
         let wrong = try await run("import wrong --json", store: "three").error()
         #expect((wrong["fields"] as? [String: Any])?["key"] as? String == "type")
+        let unknown = try await run("import unknown --json", store: "four").error()
+        #expect((unknown["fields"] as? [String: Any])?["key"] as? String == "place")
     }
 
     @Test("changes are told since a token, and zones likewise")

@@ -125,7 +125,7 @@ struct StoreImporter {
                 container: ContainerName(try object.string("container")), user: UserName(try object.string("user")),
                 database: UInt8(clamping: try object.integer("database")), id: try object.string("id"))
             try service.adoptSubscription(parts, object.bytes("entry"))
-        default: break
+        default: throw object.wrong(kind)
         }
     }
 
