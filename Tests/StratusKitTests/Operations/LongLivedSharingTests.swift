@@ -110,7 +110,8 @@ private final class WatchedStore: LongLivedStore {
         let (session, container) = session(bench, store)
         let trace = Trace()
         let operation = makeOperation(trace)
-        store.whenSaving { operation.cancel() }
+        // Weak, because the store is held by the session, and that by the operation.
+        store.whenSaving { [weak operation] in operation?.cancel() }
         container.privateCloudDatabase.add(operation)
         await session.activity.untilIdle()
         #expect(trace.all == ["operationCancelled"])
