@@ -78,7 +78,6 @@ sanitize-address: bootstrap ## … address and leak only
 .PHONY: sanitize-thread
 sanitize-thread: bootstrap ## … thread only
 	TSAN_OPTIONS="halt_on_error=0:$${TSAN_OPTIONS:-}" \
-	$(OPTIMISED) \
 	swift test --disable-xctest --sanitize=thread --scratch-path .build/thread-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
