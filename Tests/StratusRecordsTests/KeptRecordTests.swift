@@ -95,7 +95,7 @@ struct KeptRecordTests {
             let refused = try zone.record(name, testing: ["n"], likely: true, fields: .all) { _ in false }
             guard let model else { continue }
             let expected = model[name]
-            #expect(whole == expected && tested?.record == expected && refused == nil)
+            #expect(whole == expected && tested?.stored.record == expected && refused == nil)
             #expect(bare?.name == expected?.name && bare?.fields.isEmpty ?? true)
             #expect(part?.fields.map(\.value) == expected?.fields["n"].map { [$0] })
         }

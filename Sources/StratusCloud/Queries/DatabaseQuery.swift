@@ -209,11 +209,18 @@ struct DatabaseQuery {
     private func answer(_ found: [Found], to page: inout Page) throws {
         page.records.reserveCapacity(found.count)
         for found in found {
-            var record = try found.view.shown(found.row.stored)
-            // What was only compared is not told.
-            if let desiredKeys { record.fields = record.fields.only(desiredKeys) }
+            let record = try told(found)
             page.records.append((record.address, .success(record)))
         }
+    }
+
+    private func told(_ found: Found) throws -> ClientRecord {
+        let record = try found.view.shown(found.row.stored)
+        guard let desiredKeys else { return record }
+        // What was only compared is not told.
+        var wanted = record
+        wanted.fields = record.fields.only(desiredKeys)
+        return wanted
     }
 }
 

@@ -54,13 +54,15 @@ package struct QueryPosition: Hashable, Sendable {
 
 /// One result.
 package struct QueryRow: Sendable {
-    package var values: [FieldValue?]
-    package var stored: StoredRecord
+    package let values: [FieldValue?]
+    private let record: KeptRecord
 
-    package init(values: [FieldValue?], stored: StoredRecord) {
+    init(values: [FieldValue?], record: KeptRecord) {
         self.values = values
-        self.stored = stored
+        self.record = record
     }
+
+    package var stored: StoredRecord { record.stored }
 }
 
 extension ResultOrder {

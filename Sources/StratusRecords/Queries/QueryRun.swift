@@ -191,9 +191,7 @@ struct QueryRun {
     ) throws -> QueryRow? {
         page.examinedCount += 1
         var values: [FieldValue?] = []
-        let stored = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { found in
-            guard found.record.type == query.type else { return false }
-            let seen = query.hidesParentsOfRoots && found.record.share != nil ? found.withoutParent : found
+        func isRow(_ seen: StoredRecord) -> Bool {
             guard query.matches(seen) else { return false }
             values = plan.order.values(of: seen)
             // Of a record that stands in several places of an index, that of its value counts.
@@ -202,9 +200,13 @@ struct QueryRun {
             }
             return plan.order.isBehind(position, values: values, name: name) && isWanted(values)
         }
-        hasPassed = stored != nil
-        guard let stored, try admits(stored) else { return nil }
-        return QueryRow(values: values, stored: stored)
+        let found = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { found in
+            guard found.record.type == query.type else { return false }
+            return query.hidesParentsOfRoots && found.record.share != nil ? isRow(found.withoutParent) : isRow(found)
+        }
+        hasPassed = found != nil
+        guard let found, try admits(found.stored) else { return nil }
+        return QueryRow(values: values, record: found)
     }
 }
 

@@ -2,29 +2,29 @@
 // without decoding. Only whole records of one chunk are kept, because the store forgets by the key that is written.
 
 import StratusLayout
-import StratusModel
+package import StratusModel
 import StratusStore
 
-/// A whole record that was decoded.
-final class KeptRecord: Sendable {
-    private let stored: StoredRecord
+/// A record that was decoded, handed on by reference: a copy of the value costs a dozen counts of references.
+package final class KeptRecord: Sendable {
+    package let stored: StoredRecord
 
     init(_ stored: StoredRecord) { self.stored = stored }
 
     /// The record with the fields asked for, if it passes.
-    func record(_ fields: FieldSelection, passing passes: (StoredRecord) -> Bool) -> StoredRecord? {
+    func record(_ fields: FieldSelection, passing passes: (StoredRecord) -> Bool) -> KeptRecord? {
         guard passes(stored) else { return nil }
         switch fields {
-        case .all: return stored
+        case .all: return self
         case .none: return with([:])
         case .only(let keys): return with(stored.record.fields.only(keys))
         }
     }
 
-    private func with(_ fields: RecordFields) -> StoredRecord {
+    private func with(_ fields: RecordFields) -> KeptRecord {
         var record = stored
         record.record.fields = fields
-        return record
+        return KeptRecord(record)
     }
 
     /// What a decoded record takes in memory, from the bytes it was decoded from: texts and lists lie apart, each with a
@@ -39,7 +39,7 @@ extension StoreReader {
     }
 
     /// Offers a record that was decoded whole from a value of so many bytes.
-    func keep(_ stored: StoredRecord, decodedFrom byteCount: Int, forKey key: [UInt8]) {
-        keep(forKey: key, byteCount: KeptRecord.byteCount(decodedFrom: byteCount)) { KeptRecord(stored) }
+    func keep(_ record: KeptRecord, decodedFrom byteCount: Int, forKey key: [UInt8]) {
+        keep(forKey: key, byteCount: KeptRecord.byteCount(decodedFrom: byteCount)) { record }
     }
 }

@@ -62,7 +62,7 @@ package final class ZoneReader {
     ///
     /// One store read for a record of up to 100,000 bytes.
     package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
-        try record(name, testing: [], likely: true, fields: fields) { _ in true }
+        try record(name, testing: [], likely: true, fields: fields) { _ in true }?.stored
     }
 
     /// A record that passes a test of some fields, with the fields asked for and those; nil when there is none, or it does
@@ -71,11 +71,11 @@ package final class ZoneReader {
     package func record(
         _ name: RecordName, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
-    ) throws -> StoredRecord? {
+    ) throws -> KeptRecord? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         if let kept = store.keptRecord(forKey: keyBuffer) { return kept.record(fields, passing: passes) }
-        var found: StoredRecord?
+        var found: KeptRecord?
         var (byteCount, chunkCount) = (0, 1)
         _ = try store.visitValue(forKey: keyBuffer) { value in
             switch try RecordValueKind(of: value) {
@@ -83,7 +83,7 @@ package final class ZoneReader {
             case .firstChunk: chunkCount = try RecordCodec.chunkCount(in: value)
             default:
                 byteCount = value.count
-                found = try Self.decoded(name, value, tested, likely, fields, passes)
+                found = try Self.decoded(name, value, tested, likely, fields, passes).map(KeptRecord.init)
             }
         }
         guard chunkCount > 1 else {
@@ -91,7 +91,7 @@ package final class ZoneReader {
             return found
         }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
-        return try Self.decoded(name, value.span, tested, likely, fields, passes)
+        return try Self.decoded(name, value.span, tested, likely, fields, passes).map(KeptRecord.init)
     }
 
     private static func decoded(
