@@ -34,8 +34,8 @@ public struct TodoList: Sendable {
     public func items() async throws -> [String] {
         let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: "isDone == %d", false))
         query.sortDescriptors = [NSSortDescriptor(key: "text", ascending: true)]
-        let page = try await database.records(matching: query, inZoneWith: zoneID)
-        return page.matchResults.map(\.0.recordName)
+        let (matches, _) = try await database.records(matching: query, inZoneWith: zoneID)
+        return matches.map { id, _ in id.recordName }
     }
 }
 // end

@@ -153,7 +153,8 @@ struct GuideTests {
         let phone = try await Guide.subscribe(alice: alice, in: store) { continuation.yield($0) }
         let tablet = try store.device("tablet", signedInAs: alice)
         let database = tablet.container(identifier).privateCloudDatabase
-        try await database.save(CKRecordZone(zoneName: "Notes"))
+        let zoneID = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
+        try await database.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(zoneID: zoneID)))
         var received = stream.makeAsyncIterator()
         let json = try #require(await received.next())
         let payload = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])

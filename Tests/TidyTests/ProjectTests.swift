@@ -39,6 +39,7 @@ import Testing
         let sources = Self.sources.filter { !$0.path.hasPrefix(Self.ownFolder) }
         expectNone(sources.flatMap(WordingRule.findings))
         expectNone(sources.flatMap(DocumentationRule.findings))
+        expectNone(sources.flatMap(DocumentationRule.undocumentedMembers))
         for (path, text) in Self.project.texts where !path.hasSuffix(".swift") {
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             expectNone(WordingRule.words(in: lines, path: path))

@@ -25,14 +25,14 @@ enum PageCodeRule {
 
     static func findings(texts: [String: String]) -> [Finding] {
         let paths = texts.keys.sorted()
-        let snippets = paths.filter(isExample).flatMap { snippets(in: texts[$0] ?? "", path: $0) }
-        let blocks = paths.filter(isPage).flatMap { blocks(in: texts[$0] ?? "", path: $0) }
+        let known = paths.filter(isExample).flatMap { snippets(in: texts[$0] ?? "", path: $0) }
+        let onPages = paths.filter(isPage).flatMap { blocks(in: texts[$0] ?? "", path: $0) }
         var shown: Set<Piece> = []
         var findings: [Finding] = []
-        for block in blocks {
+        for block in onPages {
             let (imports, code) = withoutImports(block.code)
-            let whole = snippets.filter { $0.code == block.code }
-            let found = whole.isEmpty ? snippets.filter { $0.code == code } : whole
+            let whole = known.filter { $0.code == block.code }
+            let found = whole.isEmpty ? known.filter { $0.code == code } : whole
             guard let first = found.first else {
                 findings.append(
                     Finding(block.path, line: block.line, "the code is no snippet: put it into Examples/Guide"))
@@ -44,7 +44,7 @@ enum PageCodeRule {
                 findings.append(Finding(block.path, line: block.line, "\(first.path) has no line '\(line)'"))
             }
         }
-        for snippet in snippets where !shown.contains(snippet) {
+        for snippet in known where !shown.contains(snippet) {
             findings.append(Finding(snippet.path, line: snippet.line, "no page shows this snippet as it is"))
         }
         return findings

@@ -5,16 +5,20 @@ enum QuotedTestRule {
 
     /// The names of tests on the page, with their lines.
     static func quoted(on text: String) -> [(name: String, line: Int)] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap { index, line in
-            guard line.hasPrefix("| "), let cell = line.split(separator: "|").last else { return [(String, Int)]() }
+        var names: [(name: String, line: Int)] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            guard line.hasPrefix("| "), let cell = line.split(separator: "|").last else { continue }
             let parts = cell.split(separator: "\"", omittingEmptySubsequences: false)
-            return parts.indices.filter { !$0.isMultiple(of: 2) }.map { (String(parts[$0]), index + 1) }
+            for place in parts.indices where !place.isMultiple(of: 2) {
+                names.append((String(parts[place]), index + 1))
+            }
         }
+        return names
     }
 
     static func findings(page text: String, sources: [SwiftSource]) -> [Finding] {
         let lines = sources.filter { $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/TidyTests/") }
-            .flatMap(\.lines).filter { $0.utf8.contains(UInt8(ascii: "\"")) }
+            .flatMap(\.lines).filter { $0.trimmed.hasPrefix("@Test(\"") || $0.trimmed.hasPrefix("\"") }
         // A name ends with its quote, and begins with one or behind the numbers of rules.
         let names = Set(
             lines.flatMap { line -> [String] in
