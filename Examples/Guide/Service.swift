@@ -3,11 +3,22 @@
 import Foundation
 import StratusKit
 
+// snippet
+let hostQueue = DispatchQueue(label: "host calls", attributes: .concurrent)
+
+/// Makes a call that blocks, on a thread that may be blocked, while the task is suspended.
+func hostCall<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer {
+    try await withCheckedThrowingContinuation { continuation in
+        hostQueue.async { continuation.resume(with: Result(catching: body)) }
+    }
+}
+// end
+
 extension Guide {
     /// A request of one of many users.
     public static func serve(user: String, title: String, in cloud: Stratus) async throws -> String {
         // snippet
-        let account = try cloud.account(externalID: user, createIfMissing: .init())
+        let account = try await hostCall { try cloud.account(externalID: user, createIfMissing: .init()) }
         let database = cloud.container("iCloud.com.example.app", signedInAs: account).privateCloudDatabase
         let record = CKRecord(recordType: "Note")
         record["title"] = title
