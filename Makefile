@@ -21,7 +21,7 @@ STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple
 FILTER ?=
 FILTER_OPTION = $(if $(FILTER),--filter '$(FILTER)')
-SOURCES := Sources Tests Examples/Swift6 $(wildcard Benchmarks) Package.swift
+SOURCES := Sources Tests Examples/Swift6 Examples/Guide $(wildcard Benchmarks) Package.swift
 
 .PHONY: help
 help: ## Shows this list

@@ -61,6 +61,8 @@ let package = Package(
         // Programs written against CloudKit, in the language mode of today and in the one before (see the end).
         .target(name: "CloudKitExamples", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift6"),
         .target(name: "CloudKitExamplesSwift5", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift5"),
+        // The code that the guide's pages show, word for word.
+        .target(name: "GuideExamples", dependencies: ["CloudKit", "StratusKit"], path: "Examples/Guide"),
         .target(name: "CFileTree"),
         // Calls StratusKit when it is loaded.
         .target(name: "CLoadHook"),
@@ -142,7 +144,9 @@ let package = Package(
             dependencies: ["StratusKit", "StratusStore", "StratusSharingSupport", "StratusTestSupport"]),
         .testTarget(
             name: "StratusExampleTests",
-            dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
+            dependencies: [
+                "CloudKitExamples", "CloudKitExamplesSwift5", "GuideExamples", "CloudKit", "StratusTesting",
+            ]),
         .testTarget(
             name: "StratusToolTests", dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
@@ -188,7 +192,9 @@ let settings: [SwiftSetting] = [
 ]
 
 /// The examples are compiled as anybody's programs are, without the settings of this package.
-let exampleModes: [String: SwiftLanguageMode] = ["CloudKitExamples": .v6, "CloudKitExamplesSwift5": .v5]
+let exampleModes: [String: SwiftLanguageMode] = [
+    "CloudKitExamples": .v6, "CloudKitExamplesSwift5": .v5, "GuideExamples": .v6,
+]
 
 // STRATUS_OPTIMISED_TESTS=1 builds what random histories run through optimised, assertions kept, in debug builds of this
 // package alone: such flags would keep others from depending on it.

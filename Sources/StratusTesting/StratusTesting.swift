@@ -35,6 +35,8 @@ public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
     }
 
     /// Makes the store, runs the test with it, and closes it.
+    ///
+    /// - Throws: `StratusError` where the store or its account cannot be made, and what the test throws.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {

@@ -39,6 +39,7 @@ import Testing
         let sources = Self.sources.filter { !$0.path.hasPrefix(Self.ownFolder) }
         expectNone(sources.flatMap(WordingRule.findings))
         expectNone(sources.flatMap(DocumentationRule.findings))
+        expectNone(sources.flatMap(DocumentationRule.undocumentedMembers))
         for (path, text) in Self.project.texts where !path.hasSuffix(".swift") {
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             expectNone(WordingRule.words(in: lines, path: path))
@@ -99,6 +100,33 @@ import Testing
         for path in Self.project.texts.keys.sorted() where path.hasSuffix(".md") {
             expectNone(LinkRule.findings(path: path, texts: Self.project.texts, paths: Self.project.paths))
         }
+    }
+
+    @Test("the code on the guide's pages is compiled, and tests run it")
+    func pageCode() {
+        #expect(Self.project.texts.keys.count { PageCodeRule.isPage($0) } > 16)
+        expectNone(PageCodeRule.findings(texts: Self.project.texts))
+        expectNone(PageCodeRule.idleFunctions(texts: Self.project.texts))
+    }
+
+    @Test("the documentation's first page leads to every public symbol")
+    func catalogue() throws {
+        let page = try #require(Self.project.texts[CatalogueRule.page])
+        #expect(Self.sources.flatMap { CatalogueRule.symbols(in: $0) }.count > 90)
+        expectNone(CatalogueRule.findings(sources: Self.sources, page: page))
+    }
+
+    @Test("what the compatibility page calls proven has a test, and what it calls unproven has none")
+    func compatibility() throws {
+        let page = try #require(Self.project.texts[CompatibilityRule.page])
+        expectNone(CompatibilityRule.findings(page: page, sources: Self.sources))
+    }
+
+    @Test("every test that the page on security names is there")
+    func security() throws {
+        let page = try #require(Self.project.texts[QuotedTestRule.page])
+        #expect(QuotedTestRule.quoted(on: page).count > 40)
+        expectNone(QuotedTestRule.findings(page: page, sources: Self.sources))
     }
 
     @Test("the repository holds no build products and no names of one machine")

@@ -161,6 +161,20 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(DocumentationRule.findings(in: source("@unsafe package struct B {}")).count == 1)
     }
 
+    @Test("a case of a public enumeration, or a requirement of a public protocol, without documentation is found")
+    func memberDocumentation() {
+        func findings(_ text: String, in target: String = "StratusKit") -> [Int] {
+            DocumentationRule.undocumentedMembers(in: source(text, at: "Sources/\(target)/A.swift")).map(\.line)
+        }
+        let cases = "/// A.\npublic enum A: Int {\n    /// B.\n    case b\n    case c\n}"
+        #expect(findings(cases) == [5])
+        #expect(findings(cases, in: "StratusCloud").isEmpty)
+        let method = "    func f() {\n        switch a {\n        case b: c\n        }\n    }\n"
+        #expect(findings("public enum A {\n\(method)}").isEmpty)
+        #expect(findings("enum A {\n    case b\n}\npublic struct B {\n    func c() {}\n}").isEmpty)
+        #expect(findings("public protocol A {\n    @a\n    func b()\n    /// C.\n    var c: Int { get }\n}") == [3])
+    }
+
     @Test("a build product in the repository is found")
     func tracked() {
         let paths = ["Sources/A.swift", ".build/debug.yaml", "Package.resolved", "Benchmarks/Package.resolved"]

@@ -2,7 +2,9 @@
 
 /// Whether the container has an account that can be used.
 public enum CKAccountStatus: Int, Sendable {
+    /// The store could not be asked.
     case couldNotDetermine = 0
+    /// There is one, and it may be used.
     case available = 1
     /// Managed or parental restrictions.
     case restricted = 2

@@ -7,8 +7,11 @@ import StratusCloud
 public final class CKDatabase: NSObject, Sendable {
     /// Which of a container's databases.
     public enum Scope: Int, Sendable {
+        /// The app's: everybody reads and writes it as far as the schema's grants go (S-18).
         case `public` = 1
+        /// A person's own.
         case `private` = 2
+        /// A window on what other people share with the person (D-01).
         case shared = 3
     }
 

@@ -50,7 +50,7 @@ extension CKContainer {
     /// Looks for a person by e-mail address.
     /// - Parameter emailAddress: What is known of the person.
     /// - Returns: The person, nil where nobody is found.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forEmailAddress emailAddress: String) async throws -> CKUserIdentity? {
         try await scope.ask(Self.look(for: emailAddress, by: CKUserIdentity.LookupInfo.init(emailAddress:))).values
@@ -75,7 +75,7 @@ extension CKContainer {
     /// Looks for a person by telephone number.
     /// - Parameter phoneNumber: What is known of the person.
     /// - Returns: The person, nil where nobody is found.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         try await scope.ask(Self.look(for: phoneNumber, by: CKUserIdentity.LookupInfo.init(phoneNumber:))).values.first
@@ -99,7 +99,7 @@ extension CKContainer {
     /// Looks for a person by user record.
     /// - Parameter userRecordID: What is known of the person.
     /// - Returns: The person, nil where nobody is found.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
         try await scope.ask(Self.look(for: userRecordID, by: CKUserIdentity.LookupInfo.init(userRecordID:))).values
@@ -128,7 +128,7 @@ extension CKContainer {
     /// Looks for people by e-mail address.
     /// - Parameter emailAddresses: What is known of the people.
     /// - Returns: Those who were found.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentities(forEmailAddresses emailAddresses: [String]) async throws -> [String: CKUserIdentity] {
         try await scope.ask(Self.look(for: emailAddresses, by: CKUserIdentity.LookupInfo.init(emailAddress:)))
@@ -152,7 +152,7 @@ extension CKContainer {
     /// Looks for people by telephone number.
     /// - Parameter phoneNumbers: What is known of the people.
     /// - Returns: Those who were found.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await scope.ask(Self.look(for: phoneNumbers, by: CKUserIdentity.LookupInfo.init(phoneNumber:)))
@@ -176,7 +176,7 @@ extension CKContainer {
     /// Looks for people by user record.
     /// - Parameter userRecordIDs: What is known of the people.
     /// - Returns: Those who were found.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentities(forUserRecordIDs userRecordIDs: [CKRecord.ID]) async throws -> [CKRecord.ID:
         CKUserIdentity]

@@ -13,7 +13,7 @@ extension CKContainer {
     }
 
     /// The identifiers of the long-lived operations that have not called their last block.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError` where the directory of what was kept cannot be read (O-14).
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try await scope.ask(longLivedIDs)
     }
@@ -40,7 +40,7 @@ extension CKContainer {
     /// it calls them all, and its request is not sent a second time.
     /// - Parameter operationID: The operation's identifier.
     /// - Returns: The operation; nil where there is none any longer.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `internalError` where what was kept of it is damaged (O-14).
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         try await scope.ask(longLived(operationID))
     }

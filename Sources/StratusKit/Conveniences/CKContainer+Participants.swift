@@ -111,7 +111,9 @@ extension CKContainer {
     /// Fetches people who are to be invited.
     /// - Parameter emails: Their addresses.
     /// - Returns: An answer for every address.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
+    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
+    ///   record that nobody has.
     public func shareParticipants(
         forEmailAddresses emails: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
@@ -121,7 +123,9 @@ extension CKContainer {
     /// Fetches people who are to be invited.
     /// - Parameter phoneNumbers: Their telephone numbers.
     /// - Returns: An answer for every number.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
+    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
+    ///   record that nobody has.
     public func shareParticipants(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
@@ -131,7 +135,9 @@ extension CKContainer {
     /// Fetches people who are to be invited.
     /// - Parameter userRecordIDs: Their user records.
     /// - Returns: An answer for every user record.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
+    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
+    ///   record that nobody has.
     public func shareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
@@ -141,7 +147,9 @@ extension CKContainer {
     /// Fetches people who are to be invited.
     /// - Parameter lookupInfos: By what they are looked up.
     /// - Returns: An answer for everybody.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
+    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
+    ///   record that nobody has.
     public func shareParticipants(
         for lookupInfos: [CKUserIdentity.LookupInfo]
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {

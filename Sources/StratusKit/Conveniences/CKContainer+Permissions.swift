@@ -20,9 +20,13 @@ extension CKContainer {
     /// What a user has answered.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public enum ApplicationPermissionStatus: Int, Sendable {
+        /// Nobody was asked. The store never answers this: it asks nobody.
         case initialState = 0
+        /// The store could not be asked.
         case couldNotComplete = 1
+        /// Others may not find the user; the host has decided it.
         case denied = 2
+        /// Others may find the user by a handle; the host has decided it.
         case granted = 3
     }
 
@@ -62,7 +66,7 @@ extension CKContainer {
     /// Whether the user can be found by others.
     /// - Parameter applicationPermission: What is asked for.
     /// - Returns: `granted`, or `denied` where the host lets nobody find the user.
-    /// - Throws: `CKError` without an account.
+    /// - Throws: `CKError`, `notAuthenticated` without an account (O-17).
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
@@ -89,7 +93,7 @@ extension CKContainer {
     /// Whether the user can be found by others. The user is not asked: that is the host's to decide.
     /// - Parameter applicationPermission: What is asked for.
     /// - Returns: `granted`, or `denied` where the host lets nobody find the user.
-    /// - Throws: `CKError` without an account.
+    /// - Throws: `CKError`, `notAuthenticated` without an account (O-17).
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions

@@ -39,7 +39,9 @@ extension CKContainer {
     /// Fetches what the server tells of shares.
     /// - Parameter urls: The shares' URLs.
     /// - Returns: An answer for every URL.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account,
+    ///   `permissionFailure` where nothing may be shared (P-19), `limitExceeded` (L-01). A share that the user may not
+    ///   know of is its item's `unknownItem` (M-04, M-05).
     public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
         try await scope.await { fetching(urls, $0) }
     }
@@ -84,7 +86,10 @@ extension CKContainer {
     /// Accepts shares of this container (M-01).
     /// - Parameter metadatas: What the server has told of the shares.
     /// - Returns: An answer for every share.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account,
+    ///   `permissionFailure` where nothing may be shared (P-19), `limitExceeded` (L-01). An item fails with
+    ///   `badContainer` for a share of another container (M-01), `tooManyParticipants` where a public share is full
+    ///
     @discardableResult
     public func accept(
         _ metadatas: [CKShare.Metadata]
@@ -99,7 +104,9 @@ extension CKContainer {
     /// Asks the owners of shares for access (P-20).
     /// - Parameter urls: The shares' URLs.
     /// - Returns: An answer for every URL; success says only that the request was recorded (P-22).
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account,
+    ///   `permissionFailure` where nothing may be shared (P-19), `limitExceeded` (L-01). An item fails with
+    ///   `unknownItem` where the share takes no requests, as if there were none (P-20).
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await scope.await { completion in
             let operation = CKShareRequestAccessOperation(shareURLs: urls)

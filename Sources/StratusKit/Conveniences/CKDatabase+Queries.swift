@@ -73,7 +73,8 @@ extension CKDatabase {
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: Records in the page; `CKQueryOperation.maximumResults` lets the server decide.
     /// - Returns: The records in order, and where to go on; nil at the end.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `invalidArguments` for a cursor that was not given for just this, otherwise as the
+    ///   first page.
     public func records(
         continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -109,7 +110,8 @@ extension CKDatabase {
     ///   - query: The query.
     ///   - zoneID: The zone to look in; nil for all of the database's.
     /// - Returns: Those that could be fetched, in order.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `invalidArguments` for what cannot be asked and without a zone in the shared
+    ///   database (D-09), `unknownItem` for a record type that nobody has saved, `limitExceeded` (L-11).
     @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:).")
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {

@@ -62,7 +62,8 @@ extension CKDatabase {
     /// Deletes a record.
     /// - Parameter recordID: The record's identifier.
     /// - Returns: The same identifier.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `unknownItem` where there is none and the host wants it so, `permissionFailure`
+    ///   (P-11), `referenceViolation` where records below it stay.
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         try await scope.await { deleting(recordID, $0) }
@@ -91,7 +92,8 @@ extension CKDatabase {
     ///   - ids: The records' identifiers. One that stands twice is answered once.
     ///   - desiredKeys: The fields to fetch; nil for all.
     /// - Returns: An answer for every record.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), and `notAuthenticated` without
+    ///   an account, but in the public database (S-17). A record that is not there is its item's `unknownItem` (S-19).
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
@@ -129,7 +131,9 @@ extension CKDatabase {
     ///   - savePolicy: How the server treats what it has.
     ///   - atomically: Whether a zone that can is changed whole or not at all.
     /// - Returns: An answer for every record.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `invalidArguments` for a record
+    ///   that is named twice (S-11), `notAuthenticated` (S-17), `serverResponseLost` where it may have been carried out
+    ///   (S-21). What is wrong with a record is its item's: `serverRecordChanged` (S-04), `batchRequestFailed`.
     @discardableResult
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],

@@ -18,7 +18,7 @@ extension CKDatabase {
     }
 
     /// Fetches all subscriptions that the user has in the database.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`, `notAuthenticated` without an account (S-17).
     public func allSubscriptions() async throws -> [CKSubscription] {
         try await scope.await { fetchingAllSubscriptions($0) }
     }
@@ -119,7 +119,8 @@ extension CKDatabase {
     /// Fetches subscriptions.
     /// - Parameter ids: The subscriptions' identifiers. One that stands twice is answered once.
     /// - Returns: An answer for every subscription.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `notAuthenticated` without an
+    ///   account (S-17). One that is not there is its item's `unknownItem` (N-07).
     public func subscriptions(
         for ids: [CKSubscription.ID]
     ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
@@ -152,7 +153,9 @@ extension CKDatabase {
     ///   - subscriptionsToSave: The subscriptions to save.
     ///   - subscriptionIDsToDelete: The identifiers of the subscriptions to delete.
     /// - Returns: An answer for every subscription.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `notAuthenticated` without an
+    ///   account (S-17), `invalidArguments` for one that is named twice. An item fails with `invalidArguments` where
+    ///   the database takes no such subscription (N-01, D-10) or it is a mistake.
     @discardableResult
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]

@@ -18,7 +18,7 @@ extension CKDatabase {
     }
 
     /// Fetches all zones of the database (Z-05).
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`, `notAuthenticated` without an account, but in the public database (S-17).
     public func allRecordZones() async throws -> [CKRecordZone] {
         try await scope.await { fetchingAll($0) }
     }
@@ -58,7 +58,8 @@ extension CKDatabase {
     /// Saves a zone. One that exists stays as it is (Z-03).
     /// - Parameter zone: The zone.
     /// - Returns: The zone as the server has it.
-    /// - Throws: `CKError`.
+    /// - Throws: `CKError`: `badDatabase` in the public and in the shared database (Z-01), `serverRejectedRequest` for
+    ///   another encryption scope than it has (Z-06), `limitExceeded` for too many zones (L-06).
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         let zoneID = zone.zoneID
@@ -108,7 +109,8 @@ extension CKDatabase {
     /// Fetches zones.
     /// - Parameter ids: The zones' identifiers. One that stands twice is answered once.
     /// - Returns: An answer for every zone.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), and `notAuthenticated` without
+    ///   an account, but in the public database (S-17). A zone that is not there is its item's `zoneNotFound`.
     public func recordZones(
         for ids: [CKRecordZone.ID]
     ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
@@ -141,7 +143,8 @@ extension CKDatabase {
     ///   - recordZonesToSave: The zones to save.
     ///   - recordZoneIDsToDelete: The identifiers of the zones to delete.
     /// - Returns: An answer for every zone.
-    /// - Throws: `CKError` when the request as a whole failed.
+    /// - Throws: `CKError` when the request as a whole failed: `badDatabase` in the public database, and for saves in
+    ///   the shared one (Z-01), `invalidArguments` for a zone that is named twice, `limitExceeded` (L-01).
     @discardableResult
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]

@@ -20,7 +20,9 @@ extension Stratus {
             case invited
             /// They have asked for access.
             case requester
+            /// They were blocked, and are answered as outsiders.
             case blocked
+            /// They are nothing to it.
             case outsider
             /// The record lies in a public database, where the schema's grants decide.
             case world
@@ -63,6 +65,8 @@ extension Stratus {
         public var description: String { explanation.description }
 
         /// Encodes chain, share, participant, verdict and reasons.
+        ///
+        /// - Throws: What the encoder throws.
         public func encode(to encoder: any Encoder) throws { try explanation.encode(to: encoder) }
     }
 

@@ -23,31 +23,43 @@ extension Stratus {
     }
 
     /// The account with the host's own identifier, or nil.
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func account(externalID: String) throws -> Account? {
         try asking { try $0.account(externalID: externalID).map(Account.init) }
     }
 
     /// The account with the store's own identifier, ``Account/id``, or nil.
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func account(id: String) throws -> Account? {
         try asking { try $0.account(AccountID(id)).map(Account.init) }
     }
 
     /// The account that owns a verified e-mail address, however it is written, or nil.
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func account(email: String) throws -> Account? {
         try asking { try $0.account(handle: .email(email)).map(Account.init) }
     }
 
     /// The account that owns a verified telephone number, however it is written, or nil.
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func account(phoneNumber: String) throws -> Account? {
         try asking { try $0.account(handle: .phone(phoneNumber)).map(Account.init) }
     }
 
     /// The account whose user record has this name, or nil.
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func account(userRecordName: String) throws -> Account? {
         try asking { try $0.account(userName: UserName(userRecordName)).map(Account.init) }
     }
 
     /// All accounts, in no meaningful order.
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func accounts() throws -> [Account] {
         try asking { service in
             var accounts: [Account] = []
@@ -62,6 +74,8 @@ extension Stratus {
     }
 
     /// The bytes that the account's private databases hold, assets included: what its quota is compared with (S-16).
+    ///
+    /// - Throws: ``StratusError`` where the store fails or was closed.
     public func usageByteCount(of account: Account) throws -> Int64 {
         try asking { try $0.usage(of: UserName(account.userRecordName)) }
     }

@@ -30,6 +30,8 @@ extension Stratus {
     /// Runs `body` with this store as the current one, for this task and those it makes.
     ///
     /// Containers and operations remember the store that was current when they were made, the default store included.
+    ///
+    /// - Throws: What `body` throws.
     public func asCurrent<Result>(_ body: () throws -> Result) rethrows -> Result {
         try Stratus.$ofTask.withValue(self) {
             try CurrentSession.$ofTask.withValue(session) { try body() }
@@ -39,6 +41,8 @@ extension Stratus {
     /// Runs `body` with this store as the current one, for this task and those it makes.
     ///
     /// Containers and operations remember the store that was current when they were made, the default store included.
+    ///
+    /// - Throws: What `body` throws.
     public func asCurrent<Result>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {

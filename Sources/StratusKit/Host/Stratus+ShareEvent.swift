@@ -13,18 +13,27 @@ extension Stratus {
             case shared
             /// The share was deleted by its owner.
             case stopped
+            /// Somebody was added who has not accepted.
             case invited
             /// Somebody accepted, or came by the link of a public share.
             case joined
             /// Somebody left of their own accord, or deleted their account.
             case left
+            /// The owner or an administrator has taken somebody off.
             case removed
+            /// A participant's permission changed.
             case permissionChanged
+            /// A participant's role changed.
             case roleChanged
+            /// What everybody may do changed.
             case publicPermissionChanged
+            /// Somebody has asked for access (P-20).
             case accessRequested
+            /// A request for access was denied; they may ask again.
             case requestDenied
+            /// Somebody who had asked was blocked.
             case blocked
+            /// Somebody was unblocked, and is an outsider.
             case unblocked
         }
 

@@ -15,6 +15,7 @@ extension CKContainer {
     ///   - group: The group of operations that have none.
     ///   - body: What to do with the container.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -29,6 +30,7 @@ extension CKContainer {
     ///   - group: The group of operations that have none.
     ///   - body: What to do with the container.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -51,6 +53,7 @@ extension CKDatabase {
     ///   - group: The group of operations that have none.
     ///   - body: What to do with the database.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -65,6 +68,7 @@ extension CKDatabase {
     ///   - group: The group of operations that have none.
     ///   - body: What to do with the database.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

@@ -98,9 +98,13 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: State
 
+    /// Always true: `start()` returns before the work is done.
     open override var isAsynchronous: Bool { true }
+    /// Whether it has begun and is not over.
     open override var isExecuting: Bool { locked { state.isExecuting } }
+    /// Whether its last block was called, or it will call none.
     open override var isFinished: Bool { locked { state.isFinished } }
+    /// Whether it was cancelled (O-08).
     open override var isCancelled: Bool { locked { state.isCancelled } }
 
     /// Starts the operation by calling `main`. An operation that waits for others, or was started before, ignores it.
@@ -160,6 +164,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Whether all it waits for has finished, or it was cancelled (O-09).
     open override var isReady: Bool { locked { state.isReady } && super.isReady }
 
+    /// Lets it begin only when another operation has finished (O-09).
+    /// - Parameter op: The other operation. Adding it again does nothing.
     open override func addDependency(_ op: Operation) {
         let watch = DependencyWatch(op) { [weak self] in self?.handle(.dependencyFinished) }
         let actions: [OperationAction]? = locked {
@@ -173,6 +179,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         reconsiderDependencies()
     }
 
+    /// Waits for another operation no longer.
+    /// - Parameter op: The other operation. One that it does not wait for is passed over.
     open override func removeDependency(_ op: Operation) {
         let watch = locked {
             watches.firstIndex { $0.dependency === op }.map { watches.remove(at: $0) }

@@ -8,13 +8,21 @@ import StratusStore
 public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
     /// How much data the operations of a group are expected to move.
     public enum TransferSize: Int, Sendable {
+        /// Nobody has said.
         case unknown = 0
+        /// Some kilobytes.
         case kilobytes = 1
+        /// Some megabytes.
         case megabytes = 2
+        /// Tens of megabytes.
         case tensOfMegabytes = 3
+        /// Hundreds of megabytes.
         case hundredsOfMegabytes = 4
+        /// Some gigabytes.
         case gigabytes = 5
+        /// Tens of gigabytes.
         case tensOfGigabytes = 6
+        /// Hundreds of gigabytes, or more.
         case hundredsOfGigabytes = 7
     }
 

@@ -4,8 +4,12 @@ public import Foundation
 
 /// Something that holds values under keys. Clients do not conform to it.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol, Sendable {
+    /// The value under a key; nil where there is none.
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
+    /// Sets the value under a key; nil takes it away. A bad key or value is remembered and fails the save.
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey)
+    /// The value under a key; nil where there is none. Setting nil takes it away, and a bad key or value is remembered and
+    /// fails the save.
     subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? { get set }
     /// The keys that have values.
     func allKeys() -> [CKRecord.FieldKey]

@@ -17,8 +17,11 @@ extension CKShare {
     public enum ParticipantAcceptanceStatus: Int, Sendable {
         /// A value of another version's; never the server's.
         case unknown = 0
+        /// They have not accepted.
         case pending = 1
+        /// They have accepted.
         case accepted = 2
+        /// They were taken off the share.
         case removed = 3
     }
 
@@ -28,7 +31,9 @@ extension CKShare {
         case unknown = 0
         /// Nothing: the person is listed and sees nothing (P-09).
         case none = 1
+        /// They may read.
         case readOnly = 2
+        /// They may read, change, delete and add.
         case readWrite = 3
     }
 
@@ -36,6 +41,7 @@ extension CKShare {
     public enum ParticipantRole: Int, Sendable {
         /// A value of another version's; never the server's.
         case unknown = 0
+        /// The owner of the root, or of the zone.
         case owner = 1
         /// May invite and remove people and change permissions.
         case administrator = 2

@@ -28,7 +28,9 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// Whether the encrypted values of a zone's records have keys of their own or share one (Z-06).
     public enum EncryptionScope: Int, Sendable {
+        /// Each record has a key of its own.
         case perRecord = 0
+        /// All records share one: the zone is shared whole or not at all.
         case perZone = 1
     }
 

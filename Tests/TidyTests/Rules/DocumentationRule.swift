@@ -1,4 +1,5 @@
-// Types that other files can reach say in one line what they are.
+// Types that other files can reach say in one line what they are; so do the cases of public enumerations and what public
+// protocols ask for, which the formatter's own rule passes over.
 
 enum DocumentationRule {
     static func findings(in source: SwiftSource) -> [Finding] {
@@ -12,5 +13,42 @@ enum DocumentationRule {
             return Finding(
                 source.path, line: type.line, "\(type.text) has no documentation comment: say in one line what it is")
         }
+    }
+
+    /// The modules that others import.
+    static let publicTargets: Set = ["StratusKit", "StratusTesting", "CloudKit", "CoreLocation"]
+
+    /// Members that are public because what they stand in is. Scopes are told by their indentation, which is the formatter's.
+    static func undocumentedMembers(in source: SwiftSource) -> [Finding] {
+        guard source.sourceTarget.map(publicTargets.contains) == true else { return [] }
+        var scopes: [(indentation: Int, members: [String])] = []
+        var findings: [Finding] = []
+        for (index, line) in source.lines.enumerated() {
+            let text = line.trimmed
+            guard !text.isEmpty, !text.hasPrefix("//") else { continue }
+            let indentation = line.prefix { $0 == " " }.count
+            while let scope = scopes.last, indentation <= scope.indentation { scopes.removeLast() }
+            if let scope = scopes.last, indentation == scope.indentation + 4,
+                scope.members.contains(where: text.hasPrefix), !isDocumented(index, in: source.lines)
+            {
+                findings.append(Finding(source.path, line: index + 1, "'\(text)' has no documentation comment"))
+            }
+            if text.hasSuffix("{") { scopes.append((indentation, members(openedBy: text))) }
+        }
+        return findings
+    }
+
+    private static func isDocumented(_ index: Int, in lines: [String]) -> Bool {
+        var above = index - 1
+        while above >= 0, lines[above].trimmed.hasPrefix("@") { above -= 1 }
+        return above >= 0 && lines[above].trimmed.hasPrefix("///")
+    }
+
+    /// How those members begin that are as public as the declaration that opens their scope.
+    private static func members(openedBy text: String) -> [String] {
+        let words = text.split(separator: " ").drop { $0.hasPrefix("@") }.prefix(3)
+        guard words.first == "public" else { return [] }
+        if words.contains("enum") { return ["case "] }
+        return words.contains("protocol") ? ["func ", "var ", "subscript", "init", "static ", "associatedtype "] : []
     }
 }

@@ -1,4 +1,4 @@
-// The example of the README, as it stands there.
+// The example of the architecture page, as it stands there.
 
 import Foundation
 import StratusLevelDB
@@ -6,13 +6,13 @@ import StratusModel
 import StratusRecords
 import Testing
 
-@Suite("README")
-struct ReadmeExampleTests {
+@Suite("The architecture page")
+struct EngineExampleTests {
     @Test("the example compiles and says that the milk is in the family's share")
     func example() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
-        // README: from here
+        // page: from here
         let store = try LevelDBStore.open(at: path, options: .init())
         defer { store.close() }
         let engine = try RecordEngine(store: store, incarnation: UUID())
@@ -32,17 +32,17 @@ struct ReadmeExampleTests {
         try engine.transact { try $0.apply(request, in: zone) }
 
         let share = try engine.read { try $0.existingZone(zone).shareMembership(of: "milk") }
-        // README: to here
+        // page: to here
         #expect(share == ShareMembership(root: "list", share: "family"))
     }
 
-    @Test("the example of the README is the one above, but for blanks and comments")
+    @Test("the example of the page is the one above, but for blanks and comments")
     func sameText() throws {
         let own = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../README.md").standardizedFileURL
-        let text = try String(contentsOf: readme, encoding: .utf8)
-        let tested = try Self.code(in: own, from: "// README: from here\n", to: "// README: to here\n")
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Docs/ARCHITECTURE.md").standardizedFileURL
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let tested = try Self.code(in: own, from: "// page: from here\n", to: "// page: to here\n")
         let shown = try Self.code(in: text, from: "## The engine from Swift\n", "\n```swift\n", to: "\n```\n")
         #expect(shown == tested)
         #expect(shown.contains("RecordEngine("))

@@ -1,11 +1,11 @@
-// The examples of README.md and Docs/HOST.md, as they stand there.
+// What Docs/HOST.md says of schemas, and the first steps of a host.
 
 import StratusTesting
 import Testing
 
-@Suite("README of the host")
-struct ReadmeHostTests {
-    @Test("the README's example compiles and saves a note")
+@Suite("First steps of a host")
+struct FirstStepsTests {
+    @Test("a store is opened, an account is made, and a note is saved")
     func readme() async throws {
         let scratch = try HostDirectory()
         let directory = scratch.store

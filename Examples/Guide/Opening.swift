@@ -1,0 +1,69 @@
+// The pages about stores and accounts.
+
+import Foundation
+import StratusKit
+
+extension Guide {
+    /// Opens a store in a directory and saves for somebody in it.
+    public static func open(at directory: URL) async throws -> Stratus {
+        // snippet
+        let cloud = try Stratus.open(at: directory)  // one LevelDB directory, many users
+        let alice = try cloud.account(
+            externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+        let container = cloud.container("iCloud.com.example.app", signedInAs: alice)
+        let database = container.privateCloudDatabase  // from here on, CloudKit
+
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "groceries"))
+        note["title"] = "Groceries"
+        try await database.save(note)
+        // end
+        return cloud
+    }
+
+    /// Opens a store and says what is in the way where that fails.
+    public static func openOrExplain(_ directory: URL) throws -> Stratus? {
+        // snippet
+        do {
+            return try Stratus.open(at: directory)
+        } catch let error as StratusError where error.code == .held {
+            let holder = error.fields["holderCommand"] ?? "another process"
+            print("The store is in use by \(holder): stop it first.")
+            return nil
+        }
+        // end
+    }
+
+    /// Options for a server.
+    public static func productionOptions() -> Stratus.Options {
+        // snippet
+        var options = Stratus.Options()
+        options.schemaMode = .production  // refuses types and fields that no schema names
+        options.quotaByteCount = 1 << 30  // what one person may keep
+        options.assetByteCount = 50 << 20
+        options.shareURLBase = "https://app.example.com/share/"
+        options.cacheByteCount = 256 << 20
+        // end
+        return options
+    }
+
+    /// Finds a person again and changes what is known of them.
+    public static func changeAccount(in cloud: Stratus) throws -> Stratus.Account? {
+        // snippet
+        let alice = try cloud.account(
+            externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+        try cloud.setHandles(emails: ["alice@example.com", "alice@example.org"], of: alice)
+        try cloud.setQuota(byteCount: 5 << 30, of: alice)
+        try cloud.setStanding(.suspended, of: alice)
+        // end
+        return try cloud.account(email: "Alice@Example.org")
+    }
+
+    /// Gives the code that runs in it a store of its own.
+    public static func current(_ cloud: Stratus, _ record: CKRecord) async throws -> CKRecord {
+        // snippet
+        try await cloud.asCurrent {
+            try await CKContainer.default().privateCloudDatabase.save(record)
+        }
+        // end
+    }
+}

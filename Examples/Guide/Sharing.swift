@@ -1,0 +1,90 @@
+// The pages about sharing and access.
+
+import CloudKit
+
+extension Guide {
+    /// Shares a folder: the share is saved together with its root.
+    public static func share(_ folder: CKRecord, in database: CKDatabase) async throws -> CKShare {
+        // snippet
+        let share = CKShare(rootRecord: folder)
+        share[CKShare.SystemFieldKey.title] = "Our trip" as CKRecordValue
+        let (results, _) = try await database.modifyRecords(saving: [folder, share], deleting: [])
+        for result in results.values { _ = try result.get() }
+        // end
+        return share
+    }
+
+    /// Invites somebody by e-mail address, with CloudKit's calls alone.
+    public static func invite(_ email: String, to share: CKShare, in container: CKContainer) async throws {
+        // snippet
+        let guest = try await container.shareParticipant(forEmailAddress: email)
+        guest.permission = .readWrite
+        share.addParticipant(guest)
+        try await container.privateCloudDatabase.save(share)
+        // end
+    }
+
+    /// Invites in one call, as a sharing sheet would.
+    public static func inviteFromHost(
+        _ email: String, to share: CKShare, in container: CKContainer, of cloud: Stratus
+    ) async throws -> CKShare {
+        // snippet
+        try await cloud.invite(
+            [CKUserIdentity.LookupInfo(emailAddress: email)], to: share.recordID, in: container,
+            permission: .readWrite)
+        // end
+    }
+
+    /// Opens a share's URL for somebody and looks at what is shared.
+    public static func accept(_ url: URL, as bob: Stratus.Account, of cloud: Stratus) async throws -> [CKRecord.ID] {
+        // snippet
+        let metadata = try cloud.open(url, as: bob)
+
+        let container = cloud.container(metadata.containerIdentifier, signedInAs: bob)
+        let shared = container.sharedCloudDatabase
+        let zones = try await shared.allRecordZones()
+        let changes = try await shared.recordZoneChanges(inZoneWith: zones[0].zoneID, since: nil)
+        // end
+        return Array(changes.modificationResultsByID.keys)
+    }
+
+    /// Takes somebody off a share, and ends the share.
+    public static func stopSharing(
+        _ shareID: CKRecord.ID, with email: String, in database: CKDatabase
+    ) async throws -> Int {
+        // snippet
+        guard let share = try await database.record(for: shareID) as? CKShare else { return 0 }
+        for participant in share.participants
+        where participant.userIdentity.lookupInfo?.emailAddress == email {
+            share.removeParticipant(participant)
+        }
+        try await database.save(share)
+        // end
+        return share.participants.count
+    }
+
+    /// Why somebody may do what they may.
+    public static func explain(
+        _ record: CKRecord, of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus
+    ) throws -> Stratus.AccessExplanation {
+        // snippet
+        let explanation = try cloud.explainAccess(
+            to: record.recordID, of: alice, inContainer: "iCloud.com.example.app", for: bob)
+        print(explanation)  // the chain, the share, the participant, the verdict: a line each
+        if explanation.mayChange { print("… so the edit button may be shown.") }
+        // end
+        return explanation
+    }
+
+    /// What somebody may do with many records, cheaply.
+    public static func permissions(
+        _ recordIDs: [CKRecord.ID], of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus
+    ) throws -> [CKRecord.ID] {
+        // snippet
+        let permissions = try cloud.permissions(
+            for: recordIDs, of: alice, inContainer: "iCloud.com.example.app", account: bob)
+        let visible = recordIDs.filter { permissions[$0]?.contains(.read) == true }
+        // end
+        return visible
+    }
+}

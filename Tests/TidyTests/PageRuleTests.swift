@@ -1,0 +1,84 @@
+// The rules about pages are shown violations and must find them, and innocent neighbours, which they must not.
+
+import Testing
+
+@Suite struct PageRuleTests {
+    private static let file = """
+        import A
+
+        extension Guide {
+            public static func save() {
+                // snippet
+                let a = 1
+                    f(a)
+                // end
+            }
+        }
+        """
+
+    private func findings(page: String, file: String = Self.file) -> [String] {
+        PageCodeRule.findings(texts: ["README.md": page, "Examples/Guide/A.swift": file]).map(\.description)
+    }
+
+    @Test("code on a page is compared with the snippets, without its indentation, and imports with the file's")
+    func pageCode() {
+        #expect(findings(page: "a\n```swift\nlet a = 1\n    f(a)\n```\n").isEmpty)
+        #expect(findings(page: "```swift\nimport A\n\nlet a = 1\n    f(a)\n```").isEmpty)
+        #expect(findings(page: "```swift\nimport B\n\nlet a = 1\n    f(a)\n```").count == 1)
+        #expect(findings(page: "```swift\nlet a = 2\n```").count == 2)
+        #expect(findings(page: "```swift\nlet a = 1\n    f(a)").count == 2)
+        #expect(findings(page: "```\nlet a = 2\n```").count == 1)
+        #expect(findings(page: "", file: "// nothing").isEmpty)
+    }
+
+    @Test("a function of the guide that no test calls is found")
+    func idleFunctions() {
+        let called = ["Examples/Guide/A.swift": Self.file, "Tests/StratusExampleTests/A.swift": "Guide.save()"]
+        #expect(PageCodeRule.idleFunctions(texts: called).isEmpty)
+        let idle = ["Examples/Guide/A.swift": Self.file, "Tests/StratusExampleTests/A.swift": "Guide.saveAll()"]
+        #expect(PageCodeRule.idleFunctions(texts: idle).map(\.line) == [4])
+    }
+
+    @Test("a public symbol that no group of the first page has is found")
+    func catalogue() {
+        func findings(_ text: String, page: String) -> Int {
+            let source = SwiftSource(path: "Sources/StratusKit/A.swift", text: text)
+            return CatalogueRule.findings(sources: [source], page: page).count
+        }
+        #expect(findings("public final class A {\n    public struct B {}\n}", page: "- ``A``").isZero)
+        #expect(findings("@frozen public struct A {}\npublic func f(\npublic let k = 1", page: "- ``f(_:)``") == 2)
+        #expect(findings("open class A {}", page: "see ``A``") == 1)
+        #expect(findings("struct A {}\npublic protocol __B {}\nextension A {\n", page: "").isZero)
+    }
+
+    @Test("a rule that is called proven without a test, unproven with one, or not at all, is found")
+    func compatibility() {
+        let tests = [
+            SwiftSource(
+                path: "Tests/ATests/A.swift", text: "@Test(\"[S-04][A-02] a save is refused\")\n// \"[S-09] b\""),
+            SwiftSource(path: "Tests/TidyTests/A.swift", text: "@Test(\"[S-05] sample\")"),
+        ]
+        func findings(_ rows: String) -> Int { CompatibilityRule.findings(page: rows, sources: tests).count }
+        let both = "| S-04 | proven | a save is refused | 1 |\n| A-02 | proven | a save is refused | 1 |"
+        #expect(findings(both + "\n| S-05 | not proven | left out | 0 |").isZero)
+        #expect(findings("| S-04 | proven | a save is refused | 1 |") == 1)
+        #expect(findings(both + "\n| S-09 | proven | b | 1 |") == 1)
+        #expect(findings("| S-04 | not proven | x | 0 |\n| A-02 | proven | another name | 1 |") == 2)
+        #expect(findings(both + "\n| S-07 | perhaps | x | 0 |") == 1)
+    }
+
+    @Test("a test that the page on security names and that is not there is found")
+    func quotedTests() {
+        let tests = SwiftSource(path: "Tests/ATests/A.swift", text: "@Test(\"[X-22] nobody is owner\", arguments: [1])")
+        func findings(_ row: String) -> [Int] {
+            QuotedTestRule.findings(page: "a\n" + row, sources: [tests]).map(\.line)
+        }
+        #expect(findings("| a | \"nobody is owner\" |").isEmpty)
+        #expect(findings("| a | \"nobody is owner\" \"somebody is\" |") == [2])
+        #expect(findings("text \"somebody is\"").isEmpty)
+    }
+}
+
+extension Int {
+    fileprivate var isZero: Bool { self == 0 }
+}

@@ -1,0 +1,35 @@
+// The documentation's first page leads to every public symbol: what is declared at the top of a file of the public
+// module stands in a group of it. DocC itself tells where a link leads nowhere, and not where one is missing.
+
+enum CatalogueRule {
+    static let target = "StratusKit"
+    static let page = "Sources/StratusKit/StratusKit.docc/StratusKit.md"
+
+    /// The names of the public symbols that a source declares outside of other types.
+    static func symbols(in source: SwiftSource) -> [String] {
+        let keywords: Set = ["class", "struct", "enum", "protocol", "typealias", "let", "var", "func", "actor"]
+        let modifiers: Set = ["final", "indirect"]
+        return source.lines.compactMap { line in
+            var words = line.split(separator: " ").drop { $0.hasPrefix("@") }
+            guard !line.hasPrefix(" "), let access = words.popFirst(), access == "public" || access == "open" else {
+                return nil
+            }
+            while let word = words.first, modifiers.contains(String(word)) { words = words.dropFirst() }
+            guard let keyword = words.popFirst(), keywords.contains(String(keyword)), let name = words.first else {
+                return nil
+            }
+            return String(name.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+        }
+    }
+
+    /// Symbols that no group has. Names with a leading underscore are not shown by DocC.
+    static func findings(sources: [SwiftSource], page text: String) -> [Finding] {
+        let listed = Set(
+            text.split(separator: "\n").filter { $0.hasPrefix("- ``") }
+                .map { String($0.dropFirst(4).prefix { $0 != "`" && $0 != "(" }) })
+        return sources.filter { $0.sourceTarget == target }.flatMap { source in
+            symbols(in: source).filter { !$0.hasPrefix("_") && !listed.contains($0) }
+                .map { Finding(source.path, "\($0) is in no group of \(page): put it there") }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// The page on security names the tests that show its claims, in quotes, in its tables. Each of them is there.
+
+enum QuotedTestRule {
+    static let page = "Docs/SECURITY.md"
+
+    /// The names of tests on the page, with their lines.
+    static func quoted(on text: String) -> [(name: String, line: Int)] {
+        var names: [(name: String, line: Int)] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            guard line.hasPrefix("| "), let cell = line.split(separator: "|").last else { continue }
+            let parts = cell.split(separator: "\"", omittingEmptySubsequences: false)
+            for place in parts.indices where !place.isMultiple(of: 2) {
+                names.append((String(parts[place]), index + 1))
+            }
+        }
+        return names
+    }
+
+    static func findings(page text: String, sources: [SwiftSource]) -> [Finding] {
+        let lines = sources.filter { $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/TidyTests/") }
+            .flatMap(\.lines).filter { $0.trimmed.hasPrefix("@Test(\"") || $0.trimmed.hasPrefix("\"") }
+        // A name ends with its quote, and begins with one or behind the numbers of rules.
+        let names = Set(
+            lines.flatMap { line -> [String] in
+                let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+                return parts.indices.filter { !$0.isMultiple(of: 2) }.map { withoutRules(parts[$0]) }
+            })
+        return quoted(on: text).filter { !names.contains($0.name) }.map {
+            Finding(page, line: $0.line, "there is no test named '\($0.name)'")
+        }
+    }
+
+    private static func withoutRules(_ name: Substring) -> String {
+        var rest = name
+        while rest.first == "[", let end = rest.firstIndex(of: "]") { rest = rest[rest.index(after: end)...] }
+        return rest.trimmed
+    }
+}
