@@ -195,9 +195,9 @@ struct DatabaseQuery {
             desiredKeys.map { keys in
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
-        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { stored in
+        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { kept in
             // Everything of one's own may be read.
-            try !zone.isShared && !zone.isPublic || access.permissions(for: stored).contains(.read)
+            try !zone.isShared && !zone.isPublic || access.permissions(for: kept.stored).contains(.read)
         }
         page.plans.append(
             ZonePlan(
@@ -215,7 +215,7 @@ struct DatabaseQuery {
     }
 
     private func told(_ found: Found) throws -> ClientRecord {
-        let record = try found.view.shown(found.row.stored)
+        let record = try found.view.shown(found.row.kept.stored)
         guard let desiredKeys else { return record }
         // What was only compared is not told.
         var wanted = record
@@ -226,6 +226,6 @@ struct DatabaseQuery {
 
 extension QueryPosition {
     fileprivate init(_ row: QueryRow) {
-        self.init(values: row.values, name: .name(row.stored.record.name))
+        self.init(values: row.values, name: .name(row.kept.stored.record.name))
     }
 }

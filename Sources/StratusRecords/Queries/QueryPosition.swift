@@ -55,14 +55,7 @@ package struct QueryPosition: Hashable, Sendable {
 /// One result.
 package struct QueryRow: Sendable {
     package let values: [FieldValue?]
-    private let record: KeptRecord
-
-    init(values: [FieldValue?], record: KeptRecord) {
-        self.values = values
-        self.record = record
-    }
-
-    package var stored: StoredRecord { record.stored }
+    package let kept: KeptRecord
 }
 
 extension ResultOrder {
@@ -81,7 +74,7 @@ extension ResultOrder {
     func isBefore(_ left: QueryRow, _ right: QueryRow) -> Bool {
         let order = compare(values: left.values, right.values)
         guard order == 0 else { return order < 0 }
-        return compare(names: left.stored.record.name, right.stored.record.name) < 0
+        return compare(names: left.kept.stored.record.name, right.kept.stored.record.name) < 0
     }
 }
 
@@ -100,7 +93,7 @@ struct FirstRows {
     func takes(values: [FieldValue?], name: RecordName) -> Bool {
         guard rows.count >= limit, let last = rows.last else { return limit > 0 }
         let difference = order.compare(values: values, last.values)
-        return difference < 0 || difference == 0 && order.compare(names: name, last.stored.record.name) < 0
+        return difference < 0 || difference == 0 && order.compare(names: name, last.kept.stored.record.name) < 0
     }
 
     /// Takes a row in; one that is there already stays once.
@@ -110,7 +103,7 @@ struct FirstRows {
             let middle = (low + high) / 2
             if order.isBefore(rows[middle], row) { low = middle + 1 } else { high = middle }
         }
-        if low < rows.count, rows[low].stored.record.name == row.stored.record.name { return }
+        if low < rows.count, rows[low].kept.stored.record.name == row.kept.stored.record.name { return }
         rows.insert(row, at: low)
         if rows.count > limit { rows.removeLast() }
     }

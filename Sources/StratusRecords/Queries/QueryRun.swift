@@ -40,7 +40,7 @@ struct QueryRun {
     /// The fields of the results.
     let fields: FieldSelection
     /// Whether the caller may see the record.
-    let admits: (StoredRecord) throws -> Bool
+    let admits: (KeptRecord) throws -> Bool
     private let testedFields: Set<FieldKey>
     private var page = QueryPage()
     /// Whether the record before passed: then the next one is likely to.
@@ -48,7 +48,7 @@ struct QueryRun {
 
     init(
         _ query: RecordQuery, _ plan: QueryPlan, in zone: ZoneReader, after position: QueryPosition?,
-        _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (StoredRecord) throws -> Bool
+        _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (KeptRecord) throws -> Bool
     ) {
         self.query = query
         testedFields = query.testedFields
@@ -191,22 +191,33 @@ struct QueryRun {
     ) throws -> QueryRow? {
         page.examinedCount += 1
         var values: [FieldValue?] = []
-        func isRow(_ seen: StoredRecord) -> Bool {
-            guard query.matches(seen) else { return false }
-            values = plan.order.values(of: seen)
-            // Of a record that stands in several places of an index, that of its value counts.
-            if let entry, (values[0].flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing) != entry {
-                return false
-            }
-            return plan.order.isBehind(position, values: values, name: name) && isWanted(values)
-        }
         let found = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { found in
             guard found.record.type == query.type else { return false }
-            return query.hidesParentsOfRoots && found.record.share != nil ? isRow(found.withoutParent) : isRow(found)
+            let hidesParent = query.hidesParentsOfRoots && found.record.share != nil
+            // Two calls, because a choice between two records copies the one that is chosen.
+            let order =
+                hidesParent
+                ? orderValues(of: found.withoutParent, name, entry, isWanted)
+                : orderValues(of: found, name, entry, isWanted)
+            values = order ?? []
+            return order != nil
         }
         hasPassed = found != nil
-        guard let found, try admits(found.stored) else { return nil }
-        return QueryRow(values: values, record: found)
+        guard let found, try admits(found) else { return nil }
+        return QueryRow(values: values, kept: found)
+    }
+
+    /// What the record is sorted by, if it passes all filters and is to stand here.
+    private func orderValues(
+        of stored: StoredRecord, _ name: RecordName, _ entry: TupleElement?, _ isWanted: ([FieldValue?]) -> Bool
+    ) -> [FieldValue?]? {
+        guard query.matches(stored) else { return nil }
+        let values = plan.order.values(of: stored)
+        // Of a record that stands in several places of an index, that of its value counts.
+        if let entry, (values[0].flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing) != entry {
+            return nil
+        }
+        return plan.order.isBehind(position, values: values, name: name) && isWanted(values) ? values : nil
     }
 }
 
