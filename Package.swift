@@ -144,7 +144,8 @@ let package = Package(
             name: "StratusExampleTests",
             dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
         .testTarget(
-            name: "StratusToolTests", dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusModel"]),
+            name: "StratusToolTests",
+            dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCrashTests",
