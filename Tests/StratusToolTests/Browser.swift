@@ -38,8 +38,8 @@ final class Browser {
         ]
         // Opened for both directions neither end waits for the other.
         let script = """
-            mkfifo "$0" "$1" || exit 1
             name=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || exit 1
+            mkfifo "$0" "$1" || exit 1
             exec "$name" "${@:3}" about:blank 3<> "$0" 4<> "$1" > "$2" 2>&1
             """
         process.arguments = ["-c", script] + pipes + ["\(directory)/browser.log"] + flags
@@ -52,9 +52,13 @@ final class Browser {
             }
             usleep(10_000)
         }
-        guard let input = FileHandle(forWritingAtPath: pipes[0]), let output = FileHandle(forReadingAtPath: pipes[1])
+        // Held for both directions by this side too: nobody waits for a browser that has gone, or is killed by its pipe.
+        guard let input = FileHandle(forUpdatingAtPath: pipes[0]),
+            let keeper = FileHandle(forUpdatingAtPath: pipes[1]), let output = FileHandle(forReadingAtPath: pipes[1])
         else { throw BrowserError(description: "The pipes of the browser cannot be opened.") }
         (self.input, self.output) = (input, output)
+        process.terminationHandler = { _ in try? keeper.close() }
+        guard process.isRunning else { throw BrowserError(description: "The browser has ended at once.") }
         let pid = process.processIdentifier
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.limitSeconds) { [weak process] in
             if process?.isRunning == true { kill(pid, SIGKILL) }
