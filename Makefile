@@ -64,6 +64,11 @@ bench-large: bootstrap ## The same with ten times the data
 	scripts/bootstrap libsqlite3-dev
 	STRATUS_BENCHMARKS=1 STRATUS_BENCHMARKS_LARGE=1 scripts/bench
 
+.PHONY: pages
+pages: bootstrap ## Draws pages and pictures in a real Chromium, judges them, and leaves screenshots in .build/pages
+	scripts/bootstrap chromium fonts-dejavu-core
+	STRATUS_PAGES="$(CURDIR)/.build/pages" $(TEST) --filter PageTests
+
 .PHONY: sanitize
 sanitize: sanitize-address sanitize-thread ## Runs the tests under the address, leak and thread sanitizers
 

@@ -148,7 +148,8 @@ let package = Package(
                 "CloudKitExamples", "CloudKitExamplesSwift5", "GuideExamples", "CloudKit", "StratusTesting",
             ]),
         .testTarget(
-            name: "StratusToolTests", dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusModel"]),
+            name: "StratusToolTests",
+            dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCrashTests",

@@ -96,6 +96,12 @@ struct LiveTests {
             #expect(fields["holderProcessID"] == "\(ProcessInfo.processInfo.processIdentifier)")
             #expect(fields["holderCommand"]?.isEmpty == false)
         }
+        let report = try await shell("\"$TOOL\" report --store store --output report.html --json")
+        #expect(try report.object()["asOf"] is String)
+        let picture = try await shell("\"$TOOL\" tree / --format svg --nodes 400 --store store")
+        #expect(picture.status == 0 && picture.output.contains("28 records, no share, as of 20"))
+        let page = try String(contentsOfFile: "\(directory.path)/report.html", encoding: .utf8)
+        #expect(page.contains("a copy of a store that another process has open, as of 20"))
         #expect(try leftCopies.isEmpty)
     }
 

@@ -7,6 +7,7 @@ struct FileError: Error, Hashable {
     static let notFound: Int32 = 2
     static let notPermitted: Int32 = 1
     static let accessDenied: Int32 = 13
+    static let alreadyThere: Int32 = 17
     static let notADirectory: Int32 = 20
     static let brokenPipe: Int32 = 32
     static let tooManyLinks: Int32 = 40
@@ -20,7 +21,7 @@ struct FileError: Error, Hashable {
         case Self.notFound: "no such file or directory"
         case 5: "the device failed"
         case Self.accessDenied: "permission denied"
-        case 17: "it exists already"
+        case Self.alreadyThere: "it exists already"
         case Self.notADirectory: "not a directory"
         case 21: "is a directory"
         case 24: "too many open files"

@@ -96,12 +96,32 @@ final class StoreFiles {
     /// LevelDB's files and memory.
     struct Figures {
         var filesByLevel: [Int]
+        /// Of the tables, level 0 first.
+        var bytesByLevel: [Int]
         var memoryByteCount: Int
     }
 
     func figures() throws -> Figures {
         let figures = try store.figures()
-        return Figures(filesByLevel: figures.filesByLevel, memoryByteCount: figures.memoryByteCount)
+        return Figures(
+            filesByLevel: figures.filesByLevel,
+            bytesByLevel: Self.bytesByLevel(figures.tableListText, levelCount: figures.filesByLevel.count),
+            memoryByteCount: figures.memoryByteCount)
+    }
+
+    /// Sums up LevelDB's list of tables: "--- level 1 ---" and, for each table, " number:bytes[keys".
+    static func bytesByLevel(_ list: String, levelCount: Int) -> [Int] {
+        var sums = [Int](repeating: 0, count: levelCount)
+        var level = 0
+        for line in list.utf8.split(separator: UInt8(ascii: "\n")) {
+            if line.starts(with: "--- level ".utf8) {
+                level = Int(Substring(line.dropFirst(10).prefix { $0 != UInt8(ascii: " ") })) ?? levelCount
+                continue
+            }
+            let size = line.drop { $0 != UInt8(ascii: ":") }.dropFirst().prefix { $0 != UInt8(ascii: "[") }
+            if sums.indices.contains(level) { sums[level] += Int(Substring(size)) ?? 0 }
+        }
+        return sums
     }
 
     /// About how many bytes of files a range takes; what is still in memory is not counted.

@@ -89,11 +89,15 @@ final class StoreSession {
 
     var statistics: StoreStatistics { opened.files.statistics }
     var stratus: Stratus? { opened.stratus }
+    /// When the copy was begun that is read; nil where the store itself is.
+    var copyDate: Date? { opened.copy?.date }
+    /// Where the engine's files lie that are read.
+    var readPath: String { opened.copy?.path ?? path }
 
     /// The files of assets, to be looked at: nothing is taken in and nothing removed. Of a store that another process holds
     /// they are there where it was opened with them.
     var assets: AssetStore {
-        LiveCopy.assets(in: opened.copy?.path ?? path)
+        LiveCopy.assets(in: readPath)
     }
 
     /// Lets go of the assets of deleted zones. Their files are left to the next host.

@@ -1,4 +1,4 @@
-// stratus tree: everything below a record, indented.
+// stratus tree: everything below a record, indented or drawn.
 
 import ArgumentParser
 import StratusModel
@@ -7,15 +7,35 @@ import StratusStore
 
 struct Tree: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows a record and everything below it.",
+        abstract: "Shows a record and everything below it, as text or as a picture with its shares.",
         discussion: """
             Parents come before their children. Memory does not grow with the tree.
 
+            --format svg, html and dot draw the records, the shares among them, who takes part, and what they may do, in \
+            colours and in words. Large trees are folded: ways to shared records are kept, the rest is counted, and --nodes \
+            says how much is drawn. An html page needs nothing but itself, and opens and closes with the keyboard; 'dot \
+            -Tsvg' lays out what dot gives. URLs of shares are never drawn. With --as what the person sees is drawn and \
+            counted, and nothing else.
+
             --json: one line a record: {"record","name","type","parent","share","hasChildren","size","modified","target",\
-            "level"}
+            "level"}; with --output {"file","format","records","drawn","shares"}.
 
             Example: stratus tree /share/doc --depth 2 --store ./store
+            Example: stratus tree / --format html --output tree.html --store ./store
             """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text
+        case svg
+        case html
+        case dot
+
+        /// Records that are drawn unless another number is asked for.
+        var nodeCount: Int { self == .html ? 2_400 : 160 }
+    }
+
+    /// Levels of a page that are open at first.
+    private static let openLevelCount = 2
 
     @Argument(help: RecordAddress.help)
     var record = RecordAddress(path: "/")
@@ -23,16 +43,106 @@ struct Tree: ParsableCommand {
     @Option(help: ArgumentHelp("Go down so many levels.", valueName: "levels"))
     var depth: Int?
 
+    @Option(help: "text, svg, html or dot.")
+    var format = Format.text
+
+    @Option(
+        help: ArgumentHelp(
+            "Draw so many records at most, 1 to 20000; 160 unless asked for, and 2400 on a page.", valueName: "count"))
+    var nodes: Int?
+
+    @Option(help: ArgumentHelp("Levels of an html page that are open at first; else 2.", valueName: "levels"))
+    var open: Int?
+
+    @OptionGroup var target: OutputArguments
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
     @OptionGroup var acting: ActingArguments
 
     func validate() throws {
         if let depth, depth < 0 { throw ValidationError("--depth is below zero.") }
+        if let open, open < 0 { throw ValidationError("--open is below zero.") }
+        if let nodes, !PictureLimits.nodeCounts.contains(nodes) { throw ValidationError("--nodes takes 1 to 20000.") }
+        if open != nil, format != .html { throw ValidationError("--open goes with --format html.") }
+        if format == .text {
+            guard target.output == nil, nodes == nil else {
+                throw ValidationError("--output and --nodes go with --format svg, html or dot.")
+            }
+        } else if store.json, target.output == nil {
+            throw ValidationError("--json goes with --format text, or with --output: a picture is no JSON.")
+        }
     }
 
     func run() throws {
+        try target.check()
         let console = Console(usesJSON: store.json)
+        if format == .text { try list(console) } else { try draw(console) }
+        try console.flush()
+    }
+
+    // MARK: Pictures
+
+    private func draw(_ console: Console) throws {
+        let picture = try StoreSession.with(store.at(record.place), acting.opening) { session in
+            let id = try session.zone(zone)
+            let sight = try session.sight(of: id, acting)
+            let progress = Progress("counting", total: nil, on: console)
+            defer { progress.finish() }
+            let painter = TreePainter(session: session, zone: id, limits: limits, person: acting.person)
+            return try painter.picture(of: record, sight, progress: progress.update)
+        }
+        let text = self.text(of: picture)
+        guard let file = target.output else {
+            for line in text.split(separator: "\n") { try console.line(String(line)) }
+            return
+        }
+        try PageFile.write(text, to: file, replacing: target.force)
+        try console.line("drew \(picture.summary) to \(VisibleText.of(file))")
+        try console.object([
+            "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
+            "drawn": JSONValue(picture.nodes.count), "shares": JSONValue(picture.shares.count + picture.moreShareCount),
+        ])
+    }
+
+    private var limits: PictureLimits {
+        let levels = format == .html ? min(depth ?? .max, PictureLimits.pageLevelCount) : depth
+        return PictureLimits(nodeCount: nodes ?? format.nodeCount, depth: levels)
+    }
+
+    private func text(of picture: TreePicture) -> String {
+        switch format {
+        case .svg: return TreeSVG.text(of: picture)
+        case .dot: return TreeDOT.text(of: picture)
+        case .html, .text:
+            return TreeHTML.text(of: picture, openLevelCount: open ?? Self.openLevelCount) { node in
+                command(for: node, in: picture)
+            }
+        }
+    }
+
+    /// The command that draws what was folded away below a record; nil where no shell takes its name.
+    private func command(for node: PictureNode?, in picture: TreePicture) -> String? {
+        guard let place = PlaceAddress(argument: picture.title) else { return nil }
+        let address = node.map { place.text(of: $0.name) } ?? place.text
+        var words = ["stratus", "tree", node == nil ? "/" : address, "--format", "html"]
+        if node == nil { words += ["--in", address, "--nodes", "\(PictureLimits.nodeCounts.upperBound)"] }
+        if let person = acting.person { words += ["--as", person.text] }
+        words += ["--store", store.store]
+        guard words.allSatisfy({ DisplayText.of($0, limit: 1_000) == $0 }) else { return nil }
+        return words.map(Self.quoted).joined(separator: " ")
+    }
+
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x40...0x5A).contains(byte) || (0x2C...0x3A).contains(byte) || byte == 0x5F
+        }
+        if isPlain { return word }
+        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+
+    // MARK: Text
+
+    private func list(_ console: Console) throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
@@ -49,7 +159,6 @@ struct Tree: ParsableCommand {
                 }
             }
         }
-        try console.flush()
     }
 
     private func show(_ root: Child, _ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {

@@ -1,0 +1,87 @@
+// A hierarchy in Graphviz's language, for those who want to lay it out themselves.
+
+struct TreeDOT {
+    private static let shareCount = 24
+
+    /// The file: `dot -Tsvg` draws it.
+    static func text(of picture: TreePicture) -> String {
+        var dot: DOT = """
+            digraph stratus {
+              graph [rankdir=LR, labelloc=t, fontname="monospace", label=\("\(picture.title): \(picture.summary)")];
+              node [shape=box, style=filled, fontname="monospace", fontsize=11, fillcolor="#f6f7f9", color="#5b6675"];
+              edge [color="#8b95a5", arrowhead=none];
+
+            """
+        for (index, node) in picture.nodes.enumerated() {
+            dot += Self.node(node, index, picture)
+            if let parent = node.parent { dot += "  n\(parent) -> n\(index);\n" }
+        }
+        for (index, node) in picture.nodes.enumerated() where !node.fold.isEmpty {
+            let hasChildren = index + 1 < picture.nodes.count && picture.nodes[index + 1].parent == index
+            dot += Self.fold("f\(index)", node.fold.text(besideOthers: hasChildren))
+            dot += "  n\(index) -> f\(index);\n"
+        }
+        if !picture.fold.isEmpty { dot += Self.fold("f", picture.fold.text(besideOthers: !picture.nodes.isEmpty)) }
+        for (index, share) in picture.shares.prefix(Self.shareCount).enumerated() {
+            dot += Self.share(share, index, root: picture.nodes.firstIndex { $0.isRoot && $0.share == index })
+        }
+        let moreCount = picture.moreShareCount + max(0, picture.shares.count - Self.shareCount)
+        if moreCount > 0 { dot += Self.fold("s", "… \(Quantities.count(moreCount, "more share"))") }
+        return dot.source + "}\n"
+    }
+
+    private static func node(_ node: PictureNode, _ index: Int, _ picture: TreePicture) -> DOT {
+        let label = DisplayText.fitting(node.label, columns: TreeLayout.labelColumns)
+        let title = picture.title(of: node)
+        guard let share = node.share else { return "  n\(index) [label=\(label), tooltip=\(title)];\n" }
+        let colour = share % PictureShare.colourCount
+        let badge = PictureShare.badge(share)
+        return """
+              n\(index) [label=\("\(label)  \(badge)"), tooltip=\(title), color=\(PictureColours.light[colour]), \
+            fillcolor=\(PictureColours.lightTints[colour]), penwidth=\(node.isRoot ? 3 : 1)];
+
+            """
+    }
+
+    private static func fold(_ id: DOT, _ text: String) -> DOT {
+        "  \(id) [label=\(text), style=dashed, fontcolor=\"#566173\"];\n"
+    }
+
+    private static func share(_ share: PictureShare, _ index: Int, root: Int?) -> DOT {
+        let colour = PictureColours.light[index % PictureShare.colourCount]
+        let subject = share.rootLabel.map { "of \($0)" } ?? "of the whole zone"
+        let lines = [
+            "\(PictureShare.badge(index))  \(share.name)", subject, "whoever has its URL: \(share.publicPermission)",
+        ]
+        var dot: DOT = """
+              s\(index) [shape=note, label=\(lines: lines), color=\(colour), fontcolor=\(colour), style=bold];
+
+            """
+        if let root { dot += "  n\(root) -> s\(index) [style=bold, color=\(colour)];\n" }
+        for (number, person) in share.people.enumerated() {
+            let lines = [person.title, "\(person.role), \(person.status)"]
+            dot += """
+                  p\(index)_\(number) [shape=ellipse, style=solid, label=\(lines: lines)];
+                  s\(index) -> p\(index)_\(number) [label=\(person.rights.text), fontname="monospace", fontsize=10, \
+                style=\(person.rights.line), color=\(colour)];
+
+                """
+        }
+        if share.morePeopleCount > 0 {
+            dot += Self.fold("p\(index)", "… \(Quantities.count(share.morePeopleCount)) more people")
+            dot += "  s\(index) -> p\(index);\n"
+        }
+        return dot
+    }
+}
+
+extension PicturePerson.Rights {
+    /// The line from a share to whom has these rights.
+    fileprivate var line: DOT {
+        switch self {
+        case .readWrite: "bold"
+        case .readOnly: "dashed"
+        case .nothing: "dotted"
+        }
+    }
+}

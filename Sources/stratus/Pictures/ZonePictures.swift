@@ -1,0 +1,152 @@
+// The records of a zone for a picture, as somebody sees them. What the person does not see is neither drawn nor counted.
+
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct ZonePictures: PictureSource {
+    private let zone: ZoneReader
+    private let sight: Sight
+    /// Shares are drawn beside the hierarchy. Their names are all that is kept of them.
+    private let shareNames: Set<RecordName>
+
+    init(_ zone: ZoneReader, _ sight: Sight) throws {
+        self.zone = zone
+        self.sight = sight
+        var names: Set<RecordName> = []
+        try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange) { key, _ in
+            names.insert(try zone.keys.readTypeKey(key).name)
+            return .next
+        }
+        shareNames = names
+    }
+
+    /// How many shares the person sees.
+    var shareCount: Int {
+        get throws { sight.isWhole ? shareNames.count : try shareNames.count { try sight.sees($0) } }
+    }
+
+    func visitChildren(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws {
+        guard let parent else {
+            return try zone.visitSeen(below: RecordAddress(path: "/"), sight) { child in
+                shareNames.contains(child.name) ? .next : try visit(child)
+            }
+        }
+        try zone.visitChildren(of: parent) { try sight.sees($0.name) ? try visit($0) : .next }
+    }
+
+    func recordCount(below name: RecordName) throws -> Int {
+        var count = 0
+        try zone.visitSubtree(below: name) { child, _ in
+            guard try sight.sees(child.name) else { return .skipChildren }
+            count += 1
+            return .next
+        }
+        return count
+    }
+
+    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay] {
+        var ways: [PictureWay] = []
+        try visitCounts(below: parent) { name, count in
+            guard ways.count < limit else { return .stop }
+            if try sight.sees(name) { ways.append(PictureWay(name: name, rootCount: count)) }
+            return .next
+        }
+        return ways
+    }
+
+    /// Somebody else than the owner is not told of roots that are folded away: some may not be theirs to see.
+    func rootCount(below parent: RecordName?) throws -> Int {
+        guard sight.isWhole else { return 0 }
+        var sum = 0
+        try visitCounts(below: parent) { _, count in
+            sum += count
+            return .next
+        }
+        return sum
+    }
+
+    private func visitCounts(
+        below parent: RecordName?, _ visit: (RecordName, Int) throws -> ScanStep
+    ) throws {
+        try zone.store.scan(zone.keys.shareCounts(below: parent).keyRange) { key, value in
+            let name = try zone.keys.readShareCountKey(key).name
+            return try visit(name, Int(clamping: ShareCountEntry(decoding: value).count))
+        }
+    }
+
+    func facts(of name: RecordName) throws -> PictureFacts? {
+        guard let record = try zone.record(name, fields: .only([TreeField.name]))?.record else { return nil }
+        let share = try record.share.flatMap { try sight.sees($0) ? $0 : nil }
+        return PictureFacts(
+            label: DisplayText.of(record.label), type: DisplayText.of(record.type.text), share: share)
+    }
+}
+
+// MARK: - Shares
+
+/// Shares as pictures show them, without their secrets.
+struct SharePictures {
+    /// People of one share that are drawn.
+    static let personCount = 40
+
+    let zone: ZoneReader
+    let people: People
+    /// Who looks; nil for the host, who sees everything.
+    let viewer: UserName?
+
+    /// The share of this name; nil where it has no record.
+    func share(_ name: RecordName) throws -> PictureShare? {
+        guard let content = try zone.record(name)?.record.shareContent() else { return nil }
+        return try share(name, content)
+    }
+
+    func share(_ name: RecordName, _ content: ShareContent) throws -> PictureShare {
+        let rootLabel = try content.root.map { root in
+            try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
+        }
+        let shown = visible(content)
+        return PictureShare(
+            name: DisplayText.of(name.text), rootLabel: rootLabel.map { DisplayText.of($0) },
+            publicPermission: Self.rights(content.publicPermission).text,
+            people: try shown.prefix(Self.personCount).map { try person($0, content) },
+            morePeopleCount: max(0, shown.count - Self.personCount))
+    }
+
+    /// Owner and administrators see everybody; others the owner, themselves and those who have accepted.
+    private func visible(_ content: ShareContent) -> [ShareParticipant] {
+        if managesShare(content) { return content.participants }
+        return content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.user == viewer }
+    }
+
+    private func managesShare(_ content: ShareContent) -> Bool {
+        guard let viewer else { return true }
+        return content.participants.contains {
+            $0.user == viewer && $0.status == .accepted && ($0.role == .owner || $0.role == .administrator)
+        }
+    }
+
+    private func person(_ one: ShareParticipant, _ content: ShareContent) throws -> PicturePerson {
+        let permission = one.role == .publicUser ? content.publicPermission : one.permission
+        return PicturePerson(
+            title: DisplayText.of(try title(of: one, content)), role: "\(one.role)", rights: Self.rights(permission),
+            hasAccepted: one.status == .accepted)
+    }
+
+    /// The host's identifiers are nobody else's to know, and how somebody was invited is for those who manage the share.
+    private func title(of one: ShareParticipant, _ content: ShareContent) throws -> String {
+        if viewer == nil || one.user == viewer { return try people.title(of: one.user, one) }
+        if let user = one.user { return "user:\(user.text)" }
+        return managesShare(content) ? try people.title(of: nil, one) : "somebody who is invited"
+    }
+
+    static func rights(_ permission: ParticipantPermission) -> PicturePerson.Rights {
+        switch permission {
+        case .readWrite: .readWrite
+        case .readOnly: .readOnly
+        case .none: .nothing
+        }
+    }
+}

@@ -1,0 +1,266 @@
+// A report as one page that needs nothing but itself: tables first, whose bars are drawn beside the numbers, so that
+// everything that is seen can be read and heard too.
+
+import FoundationEssentials
+
+struct ReportPage {
+    private let report: StoreReport
+
+    private init(_ report: StoreReport) { self.report = report }
+
+    static func text(of report: StoreReport) -> String {
+        PageFrame.text(heading: "Store \(DisplayText.of(report.path))", body: ReportPage(report).body)
+    }
+
+    private var body: HTML {
+        let copy: HTML = report.isCopy ? "a copy of a store that another process has open, " : ""
+        return """
+            <p class="soft">\(copy)as of \(Quantities.date(report.date)) UTC</p>
+            \(figures)
+            <h2 id="zones">Zones</h2>
+            \(zones)
+            <h2 id="types">Types of records</h2>
+            \(types)
+            <h2 id="hierarchy">Hierarchy</h2>
+            \(hierarchy)
+            <h2 id="shares">Shares</h2>
+            \(shares)
+            <h2 id="changes">Changes</h2>
+            \(changes)
+            <h2 id="health">Health of the indexes</h2>
+            \(health)
+            <h2 id="files">LevelDB's files</h2>
+            \(files)
+            """
+    }
+
+    private var figures: HTML {
+        let figures: [(String, String)] = [
+            ("records", Quantities.count(report.recordCount)), ("zones", Quantities.count(report.zoneCount)),
+            ("databases", Quantities.count(report.databaseCount)), ("accounts", Quantities.count(report.accountCount)),
+            ("shares", Quantities.count(report.shareCount)), ("values", Quantities.bytes(report.valueByteCount)),
+            ("files", Quantities.bytes(report.files.reduce(0) { $0 + $1.byteCount })),
+            ("writes ever", Quantities.count(report.sequenceSum)),
+        ]
+        let parts = figures.map { title, value -> HTML in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
+        return "<dl>\n\(HTML(parts))</dl>"
+    }
+
+    private var zones: HTML {
+        guard !report.zones.isEmpty else { return "<p>There is no zone.</p>" }
+        let most = max(1, report.zones.map(\.recordCount).max() ?? 1)
+        var rows: HTML = ""
+        for zone in report.zones {
+            rows += Self.row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
+        }
+        if report.otherZoneCount > 0 {
+            rows += Self.row(
+                report.otherZones, title: "… \(Quantities.count(report.otherZoneCount, "more zone"))",
+                bar: Self.bar(0, of: most))
+        }
+        let head = [
+            "Zone", "Records", "Beside the largest", "Values", "Files, about", "Deleted", "Shares", "Sequence",
+            "Horizon",
+        ]
+        return PageFrame.table(
+            caption: "Zones, the largest first. Files are LevelDB's estimate, packed; what is in memory is not in it.",
+            head: head, numbers: [1, 3, 4, 5, 6, 7, 8], rows: rows)
+    }
+
+    private static func row(_ zone: StoreReport.Zone, title: HTML, bar: HTML) -> HTML {
+        """
+        <tr><th class="name" scope="row">\(title)</th>\(number(zone.recordCount))\(bar)\(size(zone.valueByteCount))\
+        \(size(zone.fileByteCount))\(number(zone.deletedCount))\(number(zone.shareCount))\
+        \(number(Int(clamping: zone.sequence)))\(number(Int(clamping: zone.horizon)))</tr>
+
+        """
+    }
+
+    private var types: HTML {
+        var all = report.types
+        if report.otherTypes.recordCount > 0 {
+            var others = report.otherTypes
+            others.type = "… all others"
+            all.append(others)
+        }
+        guard !all.isEmpty else { return "<p>There is no record.</p>" }
+        let most = max(1, all.map(\.recordCount).max() ?? 1)
+        var rows: HTML = ""
+        for type in all {
+            rows += """
+                <tr><th class="name" scope="row">\(PageFrame.name(type.type))</th>\(Self.number(type.recordCount))\
+                \(Self.bar(type.recordCount, of: most))\(Self.size(type.valueByteCount))</tr>
+
+                """
+        }
+        return PageFrame.table(
+            caption: "Records by type, the most frequent first",
+            head: ["Type", "Records", "Beside the largest", "Values"], numbers: [1, 3], rows: rows)
+    }
+
+    private var hierarchy: HTML {
+        let shape = report.shape
+        let depth = Self.histogram(
+            caption: "Records by level: those without parent are at level 0", title: "Level", rows: shape.levelRows)
+        let width = Self.histogram(
+            caption: "Records with children, by how many they have", title: "Children", rows: shape.fanOutRows)
+        return """
+            <p>The deepest record lies at level \(Quantities.count(shape.deepestLevel)). \
+            \(Quantities.count(shape.folderCount, "record")) have children, the widest \
+            \(Quantities.count(shape.widest)) of them.</p>
+            \(depth)\(width)
+            """
+    }
+
+    private static func histogram(caption: String, title: String, rows all: [(title: String, count: Int)]) -> HTML {
+        guard !all.isEmpty else { return "" }
+        let most = max(1, all.map(\.count).max() ?? 1)
+        var rows: HTML = ""
+        for row in all {
+            rows += "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
+        }
+        return PageFrame.table(
+            caption: caption, head: [title, "Records", "Beside the largest"], numbers: [1], rows: rows)
+    }
+
+    // MARK: Cells
+
+    static func number(_ value: Int) -> HTML { "<td class=\"number\">\(Quantities.count(value))</td>" }
+    static func size(_ value: Int) -> HTML { "<td class=\"number\">\(Quantities.bytes(value))</td>" }
+
+    /// A bar beside its number, which says the same: screen readers pass it over.
+    static func bar(_ count: Int, of most: Int) -> HTML {
+        // What is there is seen, however little of the whole it is.
+        let width = count == 0 ? 0 : max(3, Int((Double(count) / Double(max(1, most)) * 1_000).rounded()))
+        let svg: SVG = """
+            <svg width="100%" height="12" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">\
+            <rect class="fill" width="\(width)" height="12"/></svg>
+            """
+        return "<td class=\"bar\">\(svg)</td>"
+    }
+}
+
+// MARK: - Shares, changes, health, files
+
+extension ReportPage {
+    private var shares: HTML {
+        guard !report.shares.isEmpty else { return "<p>Nothing is shared.</p>" }
+        let pictures = report.shares.map { sharing -> PictureShare in
+            var share = sharing.share
+            share.rootLabel = "\(share.rootLabel ?? "the whole zone") (\(sharing.owner), zone \(sharing.zone))"
+            return share
+        }
+        var urls: HTML = ""
+        for (index, sharing) in report.shares.enumerated() {
+            guard let url = sharing.url else { continue }
+            urls += "<li>\(PageFrame.badge(index)) <code>\(url)</code></li>\n"
+        }
+        let secrets: HTML =
+            urls.markup.isEmpty
+            ? "<p class=\"soft\">URLs of shares are secrets, and left out.</p>"
+            : "<p class=\"bad\">The URLs of shares are secrets: keep this page as you keep the store.</p><ul>\n\(urls)</ul>"
+        let table = PageFrame.shareTable(pictures, moreCount: report.shareCount - report.shares.count)
+        return "\(ShareMap(report.shares).figure)\(table)\(secrets)"
+    }
+
+    private var changes: HTML {
+        var rows: HTML = ""
+        for row in report.ages.rows {
+            rows += """
+                <tr><th scope="row">\(row.title)</th>\(Self.number(row.count))<td class="number">\(row.rate)</td></tr>
+
+                """
+        }
+        let ages = PageFrame.table(
+            caption: "Records by their last change, deletions among them", head: ["Within", "Records", "An hour"],
+            numbers: [1, 2], rows: rows)
+        return """
+            <p>Each record counts once, at its last change; \(Quantities.count(report.deletedCount)) of them are deletions. \
+            Zones have counted \(Quantities.count(report.sequenceSum)) writes since they were made.</p>
+            \(chart)\(ages)
+            """
+    }
+
+    /// Bars over time, and the same as a table.
+    private var chart: HTML {
+        let rows = report.changes.rows
+        guard let first = rows.first, let last = rows.last else { return "<p>Nothing has ever changed.</p>" }
+        let most = max(1, rows.map(\.bar.count).max() ?? 1)
+        var bars: SVG = ""
+        var lines: HTML = ""
+        for (index, row) in rows.enumerated() {
+            let saved = Self.height(row.bar.saved, most)
+            let deleted = Self.height(row.bar.deleted, most)
+            bars += """
+                <rect class="fill" x="\(index * 10 + 1)" y="\(120 - saved)" width="8" height="\(saved)"/>\
+                <rect class="fill2" x="\(index * 10 + 1)" y="\(120 - saved - deleted)" width="8" height="\(deleted)"/>
+
+                """
+            guard row.bar.count > 0 else { continue }
+            lines += """
+                <tr><th scope="row">\(Quantities.date(row.start))</th>\(Self.number(row.bar.saved))\
+                \(Self.number(row.bar.deleted))</tr>
+
+                """
+        }
+        let width = rows.count * 10
+        let label = "Last changes over time, a bar for \(report.changes.widthText), at most \(Quantities.count(most))"
+        let table = PageFrame.table(
+            caption: "Last changes, a line for \(report.changes.widthText)", head: ["From", "Saved", "Deleted"],
+            numbers: [1, 2], rows: lines)
+        return """
+            <figure>
+            <svg role="img" aria-label="\(label)" width="100%" height="120" viewBox="0 0 \(width) 120" \
+            preserveAspectRatio="none">\(bars)<path class="base" d="M0 119.5H\(width)"/></svg>
+            <div class="axis"><span>\(Quantities.date(first.start))</span><span>\(Quantities.date(last.start))</span></div>
+            <figcaption class="soft">A bar stands for \(report.changes.widthText), the highest for \
+            \(Quantities.count(most, "record")). Deletions stand on top, in the other colour.</figcaption>
+            </figure>
+            <details><summary>The bars as a table</summary>
+            \(table)</details>
+
+            """
+    }
+
+    private static func height(_ count: Int, _ most: Int) -> Int {
+        count == 0 ? 0 : max(2, Int(Double(count) / Double(most) * 116))
+    }
+
+    private var health: HTML {
+        guard let verification = report.verification else {
+            return """
+                <p>Not verified. <code>stratus report --verify</code> reads every byte against its checksum and every index \
+                against the records.</p>
+                """
+        }
+        let verdict: HTML =
+            verification.isClean
+            ? "<p class=\"good\">✓ Verified, and nothing is wrong.</p>"
+            : "<p class=\"bad\">✗ Verified, and something is wrong.</p>"
+        let lines = verification.lines().map { line -> HTML in "<li>\(DisplayText.of(line, limit: 500))</li>\n" }
+        return "\(verdict)<ul>\n\(HTML(lines))</ul>"
+    }
+
+    private var files: HTML {
+        let most = max(1, report.levels.map(\.byteCount).max() ?? 1)
+        let levels = Self.rows(of: report.levels, most)
+        let kinds = Self.rows(of: report.files, max(1, report.files.map(\.byteCount).max() ?? 1))
+        return PageFrame.table(
+            caption: "Tables by level", head: ["Level", "Tables", "Bytes", "Beside the largest"], numbers: [1, 2],
+            rows: levels)
+            + PageFrame.table(
+                caption: "Files in the store's directory, assets not among them",
+                head: ["Kind", "Files", "Bytes", "Beside the largest"], numbers: [1, 2], rows: kinds)
+    }
+
+    private static func rows(of files: [StoreReport.Files], _ most: Int) -> HTML {
+        HTML(
+            files.map { one -> HTML in
+                """
+                <tr><th scope="row">\(one.title)</th>\(number(one.count))\(size(one.byteCount))\
+                \(bar(one.byteCount, of: most))</tr>
+
+                """
+            })
+    }
+}

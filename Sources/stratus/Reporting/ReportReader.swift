@@ -1,0 +1,162 @@
+// Reads a whole store for a report, from one snapshot: every record's head once as it streams by, every parent entry once,
+// every share. Memory holds what the page will tell.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+struct ReportReader {
+    /// Types that are counted one by one while records stream by; clients may make up any number of them.
+    private static let countedTypeLimit = 5_000
+
+    private let session: StoreSession
+    private let secret: URLArguments
+    private let progress: (Int) -> Void
+    private var report: StoreReport
+    private var types: [RecordType: StoreReport.TypeCount] = [:]
+    private var readCount = 0
+
+    init(_ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping (Int) -> Void) {
+        (self.session, self.secret, self.progress) = (session, secret, progress)
+        report = StoreReport(path: session.path, date: session.copyDate ?? now, isCopy: session.copyDate != nil)
+    }
+
+    /// Throws the store's errors, `corruption` among them.
+    mutating func read() throws -> StoreReport {
+        try session.engine.read { try read($0) }
+        let all = types.values.sorted {
+            ($1.recordCount, $0.type) < ($0.recordCount, $1.type)
+        }
+        report.types = Array(all.prefix(StoreReport.typeCount))
+        for type in all.dropFirst(StoreReport.typeCount) { report.otherTypes.add(type) }
+        report.zones.sort { ($1.recordCount, $0.address) < ($0.recordCount, $1.address) }
+        report.shape.finish()
+        report.levels = try levels
+        report.files = files
+        return report
+    }
+
+    private mutating func read(_ reader: RecordReader) throws {
+        var last: AccountID?
+        repeat {
+            let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
+            report.accountCount += page.accounts.count
+            last = page.next
+        } while last != nil
+        for (database, _) in try reader.databases() {
+            report.databaseCount += 1
+            let owner = try session.owner(of: database, in: reader)
+            for listing in try reader.zones(in: database) {
+                let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
+                let address = PlaceAddress(database, ownedBy: owner, zone: listing.name).text
+                try read(zone, address, reader)
+            }
+        }
+    }
+
+    private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {
+        let header = try zone.header()
+        var counts = StoreReport.Zone(
+            address: DisplayText.of(address), recordCount: Int(clamping: header.recordCount),
+            fileByteCount: try session.approximateByteCount(of: zone.keys.all.keyRange), sequence: header.sequence,
+            horizon: header.horizon)
+        try readRecords(of: zone, &counts)
+        try readHierarchy(of: zone)
+        let pictures = SharePictures(zone: zone, people: People(reader: reader), viewer: nil)
+        try zone.visitShares { name, content in
+            counts.shareCount += 1
+            report.shareCount += 1
+            guard report.shares.count < StoreReport.shareCount else { return }
+            let owner = try pictures.people.title(of: zone.id.database.owner)
+            report.shares.append(
+                StoreReport.Sharing(
+                    owner: DisplayText.of(owner), zone: DisplayText.of(zone.id.name.text),
+                    share: try pictures.share(name, content), url: secret.url(of: content)))
+        }
+        report.add(counts)
+    }
+
+    /// Every record and tombstone: its type, its size, and when it changed.
+    private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
+        try zone.store.scan(zone.keys.records.keyRange) { _, value in
+            try note(value, &counts)
+            return .next
+        }
+    }
+
+    private mutating func note(_ value: Span<UInt8>, _ counts: inout StoreReport.Zone) throws {
+        counts.valueByteCount += value.count
+        switch try RecordValueKind(of: value) {
+        case .laterChunk: break
+        case .tombstone:
+            let deleted = try Tombstone(decoding: value).deleted.date
+            counts.deletedCount += 1
+            note(deleted, isDeletion: true)
+        case .live, .firstChunk:
+            let header = try RecordHeader(decoding: value)
+            note(header.system.modified.date, isDeletion: false)
+            note(header.type, value.count)
+        }
+    }
+
+    private mutating func note(_ date: Date, isDeletion: Bool) {
+        report.changes.note(date, isDeletion: isDeletion)
+        report.ages.note(date, now: report.date)
+        readCount += 1
+        progress(readCount)
+    }
+
+    private mutating func note(_ type: RecordType, _ byteCount: Int) {
+        let one = StoreReport.TypeCount(type: "", recordCount: 1, valueByteCount: byteCount)
+        guard types[type] != nil || types.count < Self.countedTypeLimit else { return report.otherTypes.add(one) }
+        types[type, default: StoreReport.TypeCount(type: DisplayText.of(type.text))].add(one)
+    }
+
+    private mutating func readHierarchy(of zone: ZoneReader) throws {
+        try zone.visitChildrenOrTops(of: nil) { top in
+            report.shape.note(level: 0)
+            guard top.hasChildren else { return .next }
+            try zone.visitSubtree(below: top.name) { _, level in
+                report.shape.note(level: level)
+                return .next
+            }
+            return .next
+        }
+    }
+
+    // MARK: Files
+
+    private var levels: [StoreReport.Files] {
+        get throws {
+            let figures = try session.figures()
+            return figures.filesByLevel.enumerated().map { level, count in
+                StoreReport.Files(title: "\(level)", count: count, byteCount: figures.bytesByLevel[level])
+            }
+        }
+    }
+
+    /// What lies in the store's directory, by kind.
+    private var files: [StoreReport.Files] {
+        var kinds = ["tables", "logs", "manifest", "others"].map { StoreReport.Files(title: $0) }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: session.readPath)) ?? []
+        for name in names {
+            let path = Array("\(session.readPath)/\(name)".utf8)
+            guard let facts = try? FileSystem.facts(of: path), facts.kind == .file else { continue }
+            let isTable = name.hasSuffix(".ldb") || name.hasSuffix(".sst")
+            let kind = isTable ? 0 : name.hasSuffix(".log") ? 1 : name.hasPrefix("MANIFEST-") ? 2 : 3
+            kinds[kind].count += 1
+            kinds[kind].byteCount += Int(clamping: facts.byteCount)
+        }
+        return kinds
+    }
+}
+
+extension StoreReport.TypeCount {
+    mutating func add(_ other: Self) {
+        recordCount += other.recordCount
+        valueByteCount += other.valueByteCount
+    }
+}

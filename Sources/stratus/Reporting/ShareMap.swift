@@ -1,0 +1,138 @@
+// Who shares what with whom, as a picture: shares on the left, people on the right, and a line for everybody who takes
+// part. What somebody may do is a line that is full, dashed or dotted; the table below the picture says it in words.
+
+struct ShareMap {
+    /// What fits into a picture that can still be followed with the eye.
+    private static let shareCount = 16
+    private static let personCount = 24
+    private static let rowHeight = 30
+    private static let boxHeight = 22
+    private static let columns = 34
+    private static let top = 26
+
+    /// Somebody, with a line for each share that they take part in.
+    private struct Person {
+        var title: String
+        var lines: [(share: Int, person: PicturePerson)]
+    }
+
+    private let shares: [StoreReport.Sharing]
+    private let leftOutCount: Int
+    private var people: [Person] = []
+    private var leftOutPersonCount = 0
+
+    init(_ all: [StoreReport.Sharing]) {
+        shares = Array(all.prefix(Self.shareCount))
+        leftOutCount = all.count - shares.count
+        var positions: [String: Int] = [:]
+        var leftOut: Set<String> = []
+        for (index, sharing) in shares.enumerated() {
+            for person in sharing.share.people where person.role != "owner" {
+                if let position = positions[person.title] {
+                    people[position].lines.append((index, person))
+                } else if people.count < Self.personCount {
+                    positions[person.title] = people.count
+                    people.append(Person(title: person.title, lines: [(index, person)]))
+                } else {
+                    leftOut.insert(person.title)
+                }
+            }
+        }
+        leftOutPersonCount = leftOut.count
+    }
+
+    var figure: HTML {
+        guard !people.isEmpty else { return "<p>Nobody but the owners takes part.</p>\n" }
+        var note = "A full line stands for read and write, a dashed one for read only, a dotted one for nothing; "
+        note += "pale ones are invited and have not accepted. The table says the same."
+        if leftOutCount > 0 { note += " … \(Quantities.count(leftOutCount, "more share")) in the table." }
+        if leftOutPersonCount > 0 { note += " … \(Quantities.count(leftOutPersonCount)) more people in the table." }
+        return """
+            <figure>
+            <div class="scroll" role="region" aria-label="Who shares what with whom, as a picture" tabindex="0">
+            \(picture)
+            </div>
+            <figcaption class="soft">\(note)</figcaption>
+            </figure>
+
+            """
+    }
+
+    private var labelWidth: Int {
+        TreeLayout.textWidth(String(repeating: "m", count: Self.columns)) + 2 * TreeLayout.padding
+    }
+
+    private var picture: SVG {
+        let boxWidth = labelWidth + TreeLayout.badgeWidth
+        let (leftEnd, rightStart) = (boxWidth, boxWidth + 170)
+        let width = rightStart + labelWidth
+        let height = Self.top + max(shares.count, people.count) * Self.rowHeight
+        let label = "\(Quantities.count(shares.count, "share")) and \(Quantities.count(people.count)) people"
+        var drawn: SVG = ""
+        for (number, person) in people.enumerated() {
+            let endY = y(number, of: people.count) + Self.boxHeight / 2
+            for line in person.lines {
+                let startY = y(line.share, of: shares.count) + Self.boxHeight / 2
+                let middle = (leftEnd + rightStart) / 2
+                let bend: SVG = "M\(leftEnd) \(startY)C\(middle) \(startY) \(middle) \(endY) \(rightStart) \(endY)"
+                let style = line.person.hasAccepted ? line.person.rights.style : line.person.rights.style + " invited"
+                drawn += """
+                    <g class="\(PictureShare.style(line.share))"><path class="\(style)" d="\(bend)">\
+                    <title>\(person.title): \(line.person.rights.text), \(line.person.status)</title></path></g>
+
+                    """
+            }
+        }
+        for (index, sharing) in shares.enumerated() { drawn += box(sharing, index, width: boxWidth) }
+        for (number, person) in people.enumerated() {
+            drawn += box(person.title, x: rightStart, y: y(number, of: people.count), width: labelWidth)
+        }
+        return """
+            <svg class="map" role="img" aria-label="\(label)" width="\(width)" height="\(height)" \
+            viewBox="0 0 \(width) \(height)">
+            <text class="soft" x="0" y="14">owner: what is shared</text>\
+            <text class="soft" x="\(rightStart)" y="14">with whom</text>
+            \(drawn)</svg>
+            """
+    }
+
+    /// The shorter column stands in the middle of the longer one.
+    private func y(_ row: Int, of count: Int) -> Int {
+        let rest = max(shares.count, people.count) - count
+        return Self.top + rest * Self.rowHeight / 2 + row * Self.rowHeight
+    }
+
+    private func box(_ sharing: StoreReport.Sharing, _ index: Int, width: Int) -> SVG {
+        let top = y(index, of: shares.count)
+        let what = sharing.share.rootLabel ?? "zone \(sharing.zone)"
+        let badge = width - TreeLayout.badgeWidth
+        return """
+            <g class="\(PictureShare.style(index))">\(box("\(sharing.owner): \(what)", x: 0, y: top, width: width))\
+            <rect class="mark" x="\(badge)" y="\(top)" width="\(TreeLayout.badgeWidth)" height="\(Self.boxHeight)" rx="4"/>\
+            <text class="on" x="\(badge + TreeLayout.badgeWidth / 2)" y="\(top + 15)" text-anchor="middle">\
+            \(PictureShare.badge(index))</text></g>
+
+            """
+    }
+
+    private func box(_ text: String, x: Int, y: Int, width: Int) -> SVG {
+        """
+        <g><title>\(text)</title>\
+        <rect class="box" x="\(x)" y="\(y)" width="\(width)" height="\(Self.boxHeight)" rx="4"/>\
+        <svg x="\(x + TreeLayout.padding)" y="\(y)" width="\(labelWidth - 2 * TreeLayout.padding)" height="20">\
+        <text y="15">\(DisplayText.fitting(text, columns: Self.columns))</text></svg></g>
+
+        """
+    }
+}
+
+extension PicturePerson.Rights {
+    /// The class of a line to whom has these rights.
+    fileprivate var style: String {
+        switch self {
+        case .readWrite: "full"
+        case .readOnly: "half"
+        case .nothing: "none"
+        }
+    }
+}

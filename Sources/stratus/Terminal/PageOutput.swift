@@ -1,0 +1,74 @@
+// Where a picture or a page goes: to standard output, or whole into a file of its own.
+
+import ArgumentParser
+import CFileTree
+import Foundation
+
+/// The arguments of a verb that makes a file for people to look at.
+struct OutputArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("The file to make; else standard output.", valueName: "file"))
+    var output: String?
+
+    @Flag(help: "Replace the file where there is one.")
+    var force = false
+
+    /// Looks before the work is done whether there is room for the file.
+    ///
+    /// Throws `refused` where a file is there and is not to be replaced, or where a directory is.
+    func check() throws {
+        guard let output else { return }
+        guard !output.isEmpty else { throw ToolError(.usage, "--output names no file.") }
+        guard let facts = try? FileSystem.facts(of: Array(output.utf8)) else { return }
+        if facts.kind == .folder {
+            throw ToolError(.refused, "A directory is there: name a file in it.", ["file": output])
+        }
+        guard force else { throw PageFile.taken(output) }
+    }
+}
+
+/// A file that appears whole or not at all.
+enum PageFile {
+    static func taken(_ path: String) -> ToolError {
+        ToolError(.refused, "A file is there already: say --force to replace it, or name another.", ["file": path])
+    }
+
+    /// Writes the text under another name beside it, and gives it its name once it is on the disk. What is drawn of a store
+    /// is for its owner alone to read.
+    ///
+    /// Throws `refused` where a file is there and is not to be replaced, `outputFailed` where it cannot be written.
+    static func write(_ text: String, to path: String, replacing: Bool) throws {
+        let url = URL(fileURLWithPath: AbsolutePath.of(path))
+        let draft = url.deletingLastPathComponent().appendingPathComponent(".stratus-\(UUID().uuidString)").path
+        let discard: @Sendable () -> Void = { _ = try? FileManager.default.removeItem(atPath: draft) }
+        Interruption.beforeEnd(discard)
+        defer { discard() }
+        try fill(draft, text, for: path)
+        let (from, to) = (Array(draft.utf8), Array(url.path.utf8))
+        // A link is made only where nothing is.
+        let error = replacing ? cfiletree_rename(from.span, to.span) : cfiletree_link(from.span, to.span)
+        guard error != 0 else { return }
+        let failure = FileError(number: -error)
+        if failure.number == FileError.alreadyThere { throw taken(path) }
+        throw failed(path, failure.reason)
+    }
+
+    private static func fill(_ draft: String, _ text: String, for path: String) throws {
+        let descriptor = cfiletree_create_file(Array(draft.utf8).span)
+        guard descriptor >= 0 else { throw failed(path, FileError(number: -descriptor).reason) }
+        defer { cfiletree_close(descriptor) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = cfiletree_write(descriptor, rest.span)
+            guard count >= 0 else { throw failed(path, FileError(number: Int32(truncatingIfNeeded: -count)).reason) }
+            rest = rest.dropFirst(Int(count))
+        }
+        let error = cfiletree_sync(descriptor)
+        guard error == 0 else { throw failed(path, FileError(number: -error).reason) }
+    }
+
+    private static func failed(_ path: String, _ reason: String) -> ToolError {
+        ToolError(
+            .outputFailed, "The file cannot be written: name one where there is room and where you may write.",
+            ["file": path, "reason": reason])
+    }
+}

@@ -1,0 +1,77 @@
+// stratus report: one page about a whole store.
+
+import ArgumentParser
+import Foundation
+
+struct Report: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Writes one page of HTML about a store: what is in it, who shares what with whom, how it changes.",
+        discussion: """
+            Zones and their sizes, types, depth and width of hierarchies, shares with those who take part and what they \
+            may do, changes over time, LevelDB's levels and files; with --verify what 'stratus verify' finds, and its exit \
+            code. The page is one file that asks nothing of any network and runs no script; it can be read in the light \
+            and in the dark, with the keyboard, and by screen readers. Everybody and everything in the store may stand in \
+            it: it is for the host alone to see, and made for its owner alone to read. Everything is read once, and memory \
+            does not grow with the store.
+
+            --json: {"file","records","zones","shares","verified","clean"}; clean is null without --verify.
+
+            Example: stratus report --output report.html --store ./store
+            """)
+
+    @Flag(help: "Check every byte and every index, and tell of it. This reads everything a second time.")
+    var verify = false
+
+    @OptionGroup var secret: URLArguments
+    @OptionGroup var target: OutputArguments
+    @OptionGroup var store: StoreArguments
+
+    func validate() throws {
+        guard store.json, target.output == nil else { return }
+        throw ValidationError("--json goes with --output: a page is no JSON.")
+    }
+
+    func run() throws {
+        try target.check()
+        let console = Console(usesJSON: store.json)
+        let report = try StoreSession.with(store, verify ? .readingAssets : .reading) { session in
+            let verification = try verify ? self.verification(of: session, console) : nil
+            let progress = Progress("reading", total: nil, on: console)
+            defer { progress.finish() }
+            var reader = ReportReader(session, secret, now: Date(), progress: progress.update)
+            var report = try reader.read()
+            report.verification = verification
+            return report
+        }
+        try write(report, console)
+        try console.flush()
+        guard report.verification?.isClean ?? true else { throw ExitCode(ExitStatus.failure.rawValue) }
+    }
+
+    /// Throws the first damage where bytes are damaged: what would be told of such a store could be wrong.
+    private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
+        let progress = Progress("verifying", total: nil, on: console)
+        defer { progress.finish() }
+        let verification = try Verification(of: session) { _, done in progress.update(done) }
+        if let damage = verification.damages.first { throw damage }
+        return verification
+    }
+
+    private func write(_ report: StoreReport, _ console: Console) throws {
+        let text = ReportPage.text(of: report)
+        guard let file = target.output else {
+            for line in text.split(separator: "\n") { try console.line(String(line)) }
+            return
+        }
+        try PageFile.write(text, to: file, replacing: target.force)
+        try console.line(
+            "reported \(Quantities.count(report.recordCount, "record")), "
+                + "\(Quantities.count(report.zoneCount, "zone")), \(Quantities.count(report.shareCount, "share")) to "
+                + VisibleText.of(file))
+        try console.object([
+            "file": .string(file), "records": JSONValue(report.recordCount), "zones": JSONValue(report.zoneCount),
+            "shares": JSONValue(report.shareCount), "verified": .boolean(report.verification != nil),
+            "clean": report.verification.map { .boolean($0.isClean) } ?? .null,
+        ])
+    }
+}

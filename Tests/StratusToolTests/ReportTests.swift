@@ -1,0 +1,221 @@
+// Reports and pictures of whole stores, as the tool writes them.
+
+import Foundation
+import Testing
+
+@testable import stratus
+
+@Suite("reports and pictures of stores")
+struct ReportTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private func run(_ line: String) async throws -> ToolRun {
+        try await ToolRun.shell("\"$TOOL\" \(line) --store store", in: directory)
+    }
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOf: URL(fileURLWithPath: "\(directory.path)/\(name)"), encoding: .utf8)
+    }
+
+    @Test("the picture in the README is what the tool draws")
+    func household() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        let drawn = try await run("tree / --account anna --zone home --format svg --nodes 40")
+        #expect(drawn.status == 0, "\(drawn.errors)")
+        var file = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { file.deleteLastPathComponent() }
+        file.append(path: "Docs/Pictures/household.svg")
+        if ProcessInfo.processInfo.environment["STRATUS_RECORD"] == "1" {
+            try Data(drawn.output.utf8).write(to: file)
+        }
+        #expect(try String(contentsOf: file, encoding: .utf8) == drawn.output)
+        _ = try MarkupScanner(drawn.output)
+    }
+
+    @Test("hostile names stand in every format as they are, and never as markup")
+    func hostileNames() async throws {
+        try await PictureStore.makeHostile(at: "\(directory.path)/store")
+        let place = "--account anna --zone home"
+        let page = try MarkupScanner(try await run("tree / \(place) --format html --nodes 2400").output)
+        let picture = try await run("tree / \(place) --format svg --nodes 400")
+        let drawn = try MarkupScanner(picture.output)
+        let graph = try await run("tree / \(place) --format dot --nodes 400")
+        let strings = try DOTScanner(graph.output).strings.joined(separator: "\n")
+        let report = try MarkupScanner(try await run("report --verify").output)
+        for name in PictureStore.hostileNames {
+            #expect(page.text.contains(name.shown), "\(name.shown)")
+            #expect(drawn.text.contains(name.shown), "\(name.shown)")
+            #expect(strings.contains(name.shown), "\(name.shown)")
+        }
+        for words in [page, report] {
+            #expect(Set(words.elements).isDisjoint(with: ["script", "img", "i", "b"]))
+            #expect(words.text.contains("<i>eve</i> \"quoted\"") && words.text.contains("S\"2'&"))
+        }
+        #expect(page.text.contains("… ") && page.text.contains("stratus tree "))
+        #expect(report.text.contains("✓ Verified"))
+        let drawing = try await ToolRun.shell(
+            "command -v dot > /dev/null || exit 0; \"$TOOL\" tree / \(place) --format dot --store store | dot -Tsvg > g.svg",
+            in: directory)
+        #expect(drawing.status == 0 && !drawing.errors.contains("Error"), "\(drawing.errors)")
+    }
+
+    @Test("who acts is drawn what they see and nothing else")
+    func sight() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        let dora = try MarkupScanner(try await run("tree / --account anna --zone home --as dora --format html").output)
+        #expect(dora.text.contains("Photos of the coast") && dora.text.contains("share-photos"))
+        for secret in ["Groceries", "Holiday", "Diary", "share-groceries", "cleo", "ben@", "id:anna"] {
+            #expect(!dora.text.contains(secret), "\(secret)")
+        }
+        #expect(dora.text.contains("61 records"))
+        let nobody = try await run("tree / --account anna --zone home --as mallory --format svg")
+        #expect(nobody.status == 3)
+        let cleo = try await run("tree / --account anna --zone home --as cleo --format dot")
+        #expect(cleo.output.contains("0 records, no share"))
+    }
+
+    @Test("a report counts what is there, and shows URLs of shares to those alone who ask for them")
+    func report() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        let made = try await run("report --output report.html --json")
+        #expect(made.status == 0, "\(made.errors)")
+        let told = try made.object()
+        #expect(told["records"] as? Int == 85 && told["shares"] as? Int == 2 && told["zones"] as? Int == 1)
+        #expect(told["verified"] as? Bool == false && told["clean"] is NSNull)
+        let page = try text("report.html")
+        let words = try MarkupScanner(page).text
+        for expected in [
+            "Not verified", "read, write", "read only", "invited", "Photo", "db://iCloud.default/id:anna/home",
+            "The deepest record lies at level 3", "cloudkit.share",
+        ] {
+            #expect(words.contains(expected), "\(expected)")
+        }
+        let shares = try await run("share show name:share-photos --url --json --account anna --zone home").object()
+        let url = try #require(shares["url"] as? String)
+        let secret = try #require(url.split(separator: "/").last)
+        #expect(!page.contains(secret))
+        #expect(try await run("report --url").output.contains(secret))
+        for format in ["svg", "html", "dot"] {
+            let drawn = try await run("tree / --account anna --zone home --format \(format)")
+            #expect(drawn.status == 0 && !drawn.output.contains(secret))
+        }
+    }
+
+    @Test("a page lets nothing in but its own style, and asks for nothing")
+    func policy() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        for line in ["report", "tree / --account anna --zone home --format html"] {
+            let page = try await run(line).output
+            let scanned = try MarkupScanner(page)
+            let policy = try #require(scanned.attributes["meta.content"]?.first)
+            #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-"))
+            #expect(!policy.contains("unsafe"))
+            for attribute in scanned.attributes.keys {
+                #expect(!["src", "href", "style"].contains(attribute.split(separator: ".").last), "\(attribute)")
+            }
+            #expect(!page.contains("url(") && !page.contains("@import") && !page.contains("http:"))
+        }
+    }
+
+    @Test("a file is made whole or not at all, replaced only where that is asked for, and closed to others")
+    func files() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        let line = "tree / --account anna --zone home --format svg --output picture.svg"
+        #expect(try await run(line).status == 0)
+        let first = try text("picture.svg")
+        let facts = try FileSystem.facts(of: directory.bytes(of: "picture.svg"))
+        #expect(facts.permissions == 0o600)
+        let refused = try await run(line)
+        #expect(refused.status == 1 && refused.errors.contains("--force"))
+        #expect(try await run("\(line) --force --nodes 1").status == 0)
+        #expect(try text("picture.svg") != first)
+        #expect(try await run("report --output store").status == 1)
+        #expect(try await run("report --output none/report.html").status == 1)
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(left.sorted() == ["picture.svg", "store"])
+    }
+
+    @Test("arguments that make no sense together are refused before anything is read")
+    func usage() async throws {
+        for line in [
+            "tree / --format png", "tree / --nodes 5", "tree / --output x", "tree / --format svg --json",
+            "tree / --format svg --nodes 0", "tree / --format svg --nodes 20001", "tree / --format svg --open 1",
+            "report --json",
+        ] {
+            #expect(try await run(line).status == 2, "\(line)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+    }
+
+    // MARK: Pure parts
+
+    @Test("levels and widths are counted as records stream by")
+    func shape() {
+        var shape = HierarchyShape()
+        for level in [0, 1, 2, 2, 2, 1, 0, 0, 1] { shape.note(level: level) }
+        shape.finish()
+        #expect(shape.levels == [3, 3, 3])
+        #expect(shape.folderCount == 3 && shape.widest == 3 && shape.deepestLevel == 2)
+        #expect(shape.fanOutRows.map(\.title) == ["1", "2 to 3"])
+        #expect(shape.fanOutRows.map(\.count) == [1, 2])
+        for level in 0..<200 { shape.note(level: level) }
+        shape.finish()
+        #expect(shape.levelRows.count == HierarchyShape.toldLevelCount + 1)
+        #expect(shape.levelRows.map(\.count).reduce(0, +) == 209)
+    }
+
+    @Test("a histogram of any dates has a bounded number of bars and loses nothing")
+    func histogram() {
+        let day = 86_400.0
+        for span in [0.5, 59, 3_600, day * 9, day * 365 * 30, day * 365 * 5_000] as [Double] {
+            var histogram = TimeHistogram()
+            for step in 0..<1_000 {
+                let place = Double((step * 7_919) % 1_000) / 1_000 - 0.5
+                let date = Date(timeIntervalSinceReferenceDate: span * place)
+                histogram.note(date, isDeletion: step.isMultiple(of: 10))
+            }
+            let rows = histogram.rows
+            #expect(rows.count <= TimeHistogram.barCount, "\(span)")
+            #expect(rows.reduce(0) { $0 + $1.bar.saved } == 900 && rows.reduce(0) { $0 + $1.bar.deleted } == 100)
+            #expect(zip(rows, rows.dropFirst()).allSatisfy { $0.start < $1.start })
+        }
+        var extremes = TimeHistogram()
+        for seconds in [Double.infinity, -.infinity, .nan, 1e300, 0] {
+            extremes.note(Date(timeIntervalSinceReferenceDate: seconds))
+        }
+        #expect(extremes.rows.reduce(0) { $0 + $1.bar.saved } == 5)
+        #expect(
+            TimeHistogram.widths.indices.dropFirst().allSatisfy { index in
+                TimeHistogram.widths[index].isMultiple(of: TimeHistogram.widths[index - 1])
+            })
+    }
+
+    @Test("LevelDB's list of tables is summed up by level, whatever its keys hold")
+    func levels() {
+        let list = """
+            --- level 0 ---
+             12:1000['a:9[' @ 5 : 1 .. '--- level 3 ---' @ 3 : 1]
+             13:24['b' @ 5 : 1 .. 'c' @ 3 : 1]
+            --- level 1 ---
+            --- level 2 ---
+             7:5['\\n 9:99[' @ 1 : 1 .. 'z' @ 1 : 1]
+
+            """
+        #expect(StoreFiles.bytesByLevel(list, levelCount: 3) == [1_024, 0, 5])
+    }
+
+    @Test("more zones than are told one by one are told together, the smallest of them")
+    func manyZones() {
+        var report = StoreReport(path: "p", date: Date(timeIntervalSinceReferenceDate: 0), isCopy: false)
+        for number in 0..<(StoreReport.zoneCount + 25) {
+            report.add(
+                StoreReport.Zone(address: "z\(number)", recordCount: number, fileByteCount: 1, sequence: 2, horizon: 0))
+        }
+        #expect(report.zones.count == StoreReport.zoneCount && report.otherZoneCount == 25)
+        #expect(report.otherZones.recordCount == (0..<25).reduce(0, +) && report.otherZones.sequence == 50)
+        #expect(report.recordCount == (0..<75).reduce(0, +))
+        #expect(throws: Never.self) { try MarkupScanner(ReportPage.text(of: report)) }
+    }
+}
