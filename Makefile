@@ -47,6 +47,13 @@ demo: build ## Imports a real file tree (TREE=/usr/share) and shows what the eng
 test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 	$(TEST) $(FILTER_OPTION)
 
+SERVICE := Examples/HostService
+SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
+
+.PHONY: service
+service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests
+	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
+
 .PHONY: check
 check: bootstrap ## Checks formatting, warnings, imports, documentation and the house rules
 	swift format lint --strict --recursive --parallel $(SOURCES)

@@ -1,0 +1,54 @@
+// What the service would send by mail: a file with one JSON object a line, which only the service's user may read,
+// because codes and links are secrets. A real service hands them to whoever sends its mail.
+
+import Foundation
+import StratusKit
+import Synchronization
+
+/// One mail.
+struct Mail: Encodable, Sendable {
+    /// To whom it goes.
+    var to: String
+    /// What it is about.
+    var subject: String
+    /// The code to sign in with.
+    var code: String?
+    /// The link by which a share is accepted.
+    var link: String?
+}
+
+/// Where mails are put.
+///
+/// Writing blocks its thread. It is called on threads of the store's and of `HostCalls`, which may be blocked.
+final class Outbox: Sendable {
+    private let file: Mutex<FileHandle>
+
+    /// Opens the outbox, and makes it where there is none.
+    init(at url: URL) throws {
+        if !FileManager.default.fileExists(atPath: url.path) {
+            let isMade = FileManager.default.createFile(
+                atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
+            guard isMade else { throw CocoaError(.fileWriteNoPermission, userInfo: [NSFilePathErrorKey: url.path]) }
+        }
+        let handle = try FileHandle(forWritingTo: url)
+        try handle.seekToEnd()
+        file = Mutex(handle)
+    }
+
+    func deliver(_ mail: Mail) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let line = try encoder.encode(mail) + Data("\n".utf8)
+        try file.withLock { try $0.write(contentsOf: line) }
+    }
+}
+
+extension Mail {
+    /// What somebody is sent who was invited; nil for whoever was invited without an address.
+    init?(_ invitation: Stratus.Invitation) {
+        guard let address = invitation.emailAddress else { return nil }
+        self.init(
+            to: address, subject: "You are invited to the list \(invitation.title ?? "of somebody")",
+            link: invitation.url.absoluteString)
+    }
+}

@@ -1,0 +1,159 @@
+// Who is asking. A person proves that they read the mail of an address by a code that was sent there, and gets a token,
+// which every later request carries. So the address is verified before the store takes it for the person's.
+//
+// Codes and tokens are records of the service's own account, by their hashes: they are as durable as everything else, and
+// who reads the store's files cannot sign in with what they find.
+
+import Foundation
+import StratusKit
+
+/// Somebody who is signed in, on one of their devices.
+struct Person: Sendable {
+    let account: Stratus.Account
+    /// Requests act on it, so that it is not told of what it has done itself.
+    let device: Stratus.Device
+    /// The record of the token that the request came with.
+    let tokenID: CKRecord.ID
+}
+
+/// Codes and tokens.
+struct Sessions: Sendable {
+    /// Why somebody is not signed in. Each is answered in the same way.
+    enum Refusal: Error {
+        case wrongCode
+        case unknownToken
+    }
+
+    /// Too many codes were asked for.
+    struct TooManyCodes: Error {
+        let retryAfterSeconds: Double
+    }
+
+    static let containerIdentifier = "iCloud.com.example.shared-lists.sessions"
+
+    private static let codeSeconds = 600.0
+    private static let codeCount = 5
+    private static let guessCount = 5
+    private static let tokenSeconds = 30.0 * 24 * 3600
+
+    private let cloud: Stratus
+    private let database: CKDatabase
+    private let outbox: Outbox
+    private let hostCalls: HostCalls
+
+    /// The sessions of a store, kept in the private database of `account`.
+    init(cloud: Stratus, account: Stratus.Account, outbox: Outbox, hostCalls: HostCalls) {
+        self.cloud = cloud
+        database = cloud.container(Self.containerIdentifier, signedInAs: account).privateCloudDatabase
+        self.outbox = outbox
+        self.hostCalls = hostCalls
+    }
+
+    // MARK: Codes
+
+    /// Sends a code to an address, whoever has it: the answer does not tell whether there is such an account.
+    func sendCode(to email: String, now: Date = Date()) async throws {
+        let email = email.lowercased()
+        let code = Secret.makeCode()
+        let record = try await codeRecord(of: email) ?? CKRecord(recordType: "Code", recordID: codeID(of: email))
+        let expires = record["expires"] as? Date ?? .distantPast
+        let isOver = expires <= now
+        let left = isOver ? Self.codeCount : record["codesLeft"] as? Int ?? 0
+        guard left > 0 else { throw TooManyCodes(retryAfterSeconds: expires.timeIntervalSince(now)) }
+        record["codesLeft"] = left - 1
+        record["guessesLeft"] = Self.guessCount
+        record["hash"] = Secret.hash(email + code)
+        record["expires"] = isOver ? now.addingTimeInterval(Self.codeSeconds) : expires
+        try await database.save(record)
+        try await hostCalls { [outbox] in
+            try outbox.deliver(Mail(to: email, subject: "Your code for shared lists", code: code))
+        }
+    }
+
+    /// Signs in whoever has the code that was sent to an address; makes the account where there is none.
+    /// - Returns: The token.
+    func signIn(email: String, code: String, device: String, now: Date = Date()) async throws -> String {
+        let email = email.lowercased()
+        guard let record = try await codeRecord(of: email), let expires = record["expires"] as? Date,
+            let left = record["guessesLeft"] as? Int, left > 0, expires > now
+        else { throw Refusal.wrongCode }
+        // The guess is counted before it is judged, and who saves second fails: guesses at the same time are counted too.
+        record["guessesLeft"] = left - 1
+        try await database.save(record)
+        guard record["hash"] as? String == Secret.hash(email + code) else { throw Refusal.wrongCode }
+
+        let (account, signedIn) = try await hostCalls { [cloud] in
+            let account = try cloud.findOrMakeAccount(email: email)
+            return (account, try cloud.device(device, signedInAs: account))
+        }
+        try await UserLists.prepare(for: signedIn)
+        try await database.deleteRecord(withID: record.recordID)
+        let token = Secret.makeToken()
+        let session = CKRecord(recordType: "Token", recordID: tokenID(of: token))
+        session["account"] = account.id
+        session["device"] = device
+        session["expires"] = now.addingTimeInterval(Self.tokenSeconds)
+        try await database.save(session)
+        return token
+    }
+
+    // MARK: Tokens
+
+    /// Who has a token.
+    func person(withToken token: String, now: Date = Date()) async throws -> Person {
+        let id = tokenID(of: token)
+        guard let session = try await database.recordIfAny(id), let accountID = session["account"] as? String,
+            let device = session["device"] as? String, let expires = session["expires"] as? Date
+        else { throw Refusal.unknownToken }
+        guard expires > now else {
+            try await database.deleteRecord(withID: id)
+            throw Refusal.unknownToken
+        }
+        return try await hostCalls { [cloud] in
+            guard let account = try cloud.account(id: accountID), account.standing == .good else {
+                throw Refusal.unknownToken
+            }
+            return Person(account: account, device: try cloud.device(device, signedInAs: account), tokenID: id)
+        }
+    }
+
+    /// Ends a session: its token is no good from then on, and its device hears nothing more.
+    func signOut(_ person: Person) async throws {
+        try await database.deleteRecord(withID: person.tokenID)
+        try await hostCalls { try person.device.remove() }
+    }
+
+    // MARK: Records
+
+    private func codeID(of email: String) -> CKRecord.ID { CKRecord.ID(recordName: "code-\(Secret.hash(email))") }
+
+    private func tokenID(of token: String) -> CKRecord.ID { CKRecord.ID(recordName: "token-\(Secret.hash(token))") }
+
+    private func codeRecord(of email: String) async throws -> CKRecord? {
+        try await database.recordIfAny(codeID(of: email))
+    }
+}
+
+extension Stratus {
+    /// The account with a verified address. Two that sign in for the first time at once get the same.
+    fileprivate func findOrMakeAccount(email: String) throws -> Account {
+        if let account = try account(email: email) { return account }
+        do {
+            return try createAccount(NewAccount(emails: [email]))
+        } catch let error as StratusError where error.code == .alreadyTaken {
+            guard let account = try account(email: email) else { throw error }
+            return account
+        }
+    }
+}
+
+extension CKDatabase {
+    /// The record of that name; nil where there is none.
+    func recordIfAny(_ id: CKRecord.ID) async throws -> CKRecord? {
+        do {
+            return try await record(for: id)
+        } catch CKError.unknownItem {
+            return nil
+        }
+    }
+}

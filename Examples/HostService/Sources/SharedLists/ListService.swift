@@ -1,0 +1,127 @@
+// The service from its beginning to its end: opens the store, serves, and closes the store when nothing is served any
+// more. So a request that was answered is in the store, and one that was begun is not cut off by its closing.
+
+import Foundation
+public import Logging
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import ServiceLifecycle
+import StratusKit
+import UnixSignals
+
+/// A server with shared lists for many users.
+public struct ListService: Sendable {
+    /// By what the store knows the account that the service keeps codes and tokens in.
+    static let accountName = "service"
+
+    private let configuration: ServiceConfiguration
+    private let logger: Logger
+    private let stopsOnSignals: Bool
+    private let onListening: @Sendable (Int) async -> Void
+
+    /// A service that is not running yet.
+    /// - Parameters:
+    ///   - configuration: How it is to run.
+    ///   - logger: Where it logs.
+    ///   - stopsOnSignals: Whether SIGTERM and SIGINT stop it. They are the process's, so that only one service may.
+    ///   - onListening: Called with the port when requests are taken.
+    public init(
+        configuration: ServiceConfiguration, logger: Logger, stopsOnSignals: Bool = true,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.stopsOnSignals = stopsOnSignals
+        self.onListening = onListening
+    }
+
+    /// Serves until it is stopped by a signal, or its task is cancelled.
+    ///
+    /// - Throws: ``StratusError`` where the store cannot be opened, and what the system says where the port is taken.
+    public func run() async throws {
+        let hostCalls = HostCalls()
+        let metrics = PrometheusMetrics()
+        let (cloud, sessions) = try await hostCalls { try open(metrics: metrics, hostCalls: hostCalls) }
+        let result: Result<Void, any Error>
+        do {
+            try await serve(cloud, sessions, metrics, hostCalls)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        try await hostCalls { cloud.close() }
+        logger.info("closed")
+        try result.get()
+    }
+
+    private func open(metrics: PrometheusMetrics, hostCalls: HostCalls) throws -> (Stratus, Sessions) {
+        try FileManager.default.createDirectory(
+            at: configuration.dataDirectory, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        let outbox = try Outbox(at: configuration.outboxFile)
+        var options = Stratus.Options()
+        options.schemaMode = .production
+        options.quotaByteCount = configuration.quotaByteCount
+        options.shareURLBase = configuration.shareURLBase
+        options.logger = logger
+        options.metricsFactory = metrics
+        options.onInvitation = { invitation in
+            do {
+                if let mail = Mail(invitation) { try outbox.deliver(mail) }
+            } catch {
+                logger.error("an invitation was not sent", metadata: ["error": "\(error)"])
+            }
+        }
+        let cloud = try Stratus.open(at: configuration.storeDirectory, options: options)
+        try cloud.importSchema(Schema.lists, intoContainer: UserLists.containerIdentifier)
+        try cloud.importSchema(Schema.sessions, intoContainer: Sessions.containerIdentifier)
+        let account = try cloud.account(
+            externalID: Self.accountName,
+            // Codes and tokens are no data of a person's: the quota of people is not theirs.
+            createIfMissing: Stratus.NewAccount(isDiscoverable: false, quotaByteCount: .max))
+        return (cloud, Sessions(cloud: cloud, account: account, outbox: outbox, hostCalls: hostCalls))
+    }
+
+    private func serve(
+        _ cloud: Stratus, _ sessions: Sessions, _ metrics: PrometheusMetrics, _ hostCalls: HostCalls
+    ) async throws {
+        let server = Application(
+            router: router(cloud, sessions, metrics, hostCalls),
+            server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), serverName: "shared-lists",
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.connectionCount)),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? configuration.port
+                logger.info("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
+                await onListening(port)
+            },
+            logger: logger)
+        var group = ServiceGroupConfiguration(
+            services: [server], gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(configuration.shutdownSeconds)
+        try await ServiceGroup(configuration: group).run()
+    }
+
+    private func router(
+        _ cloud: Stratus, _ sessions: Sessions, _ metrics: PrometheusMetrics, _ hostCalls: HostCalls
+    ) -> Router<ServiceContext> {
+        let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: RequestLog(metrics: metrics))
+        router.add(middleware: ProblemMiddleware())
+        HealthRoutes(cloud: cloud, hostCalls: hostCalls, metrics: metrics).add(to: router)
+
+        let accounts = AccountRoutes(sessions: sessions)
+        accounts.addOpen(to: router.group("v1"))
+        let authentication = Authentication(sessions: sessions)
+        let signedIn = router.group("v1").add(middleware: authentication)
+        accounts.addSignedIn(to: signedIn)
+        ListRoutes(cloud: cloud, hostCalls: hostCalls).add(to: signedIn)
+        EventRoutes(cloud: cloud, hostCalls: hostCalls).add(to: signedIn)
+        let sharing = SharingRoutes(cloud: cloud, hostCalls: hostCalls, shareURLBase: configuration.shareURLBase)
+        sharing.add(to: signedIn)
+        sharing.addLinks(to: router.group("share").add(middleware: authentication))
+        return router
+    }
+}

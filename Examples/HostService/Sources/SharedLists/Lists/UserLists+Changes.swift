@@ -1,0 +1,86 @@
+// What has changed since a token: a client keeps the token of the last answer, and asks from there.
+
+import Foundation
+import StratusKit
+
+/// What has changed in the lists of one owner.
+struct ListChanges {
+    /// Lists and items that are new or have changed, in an order that does not depend on chance.
+    var records: [CKRecord]
+    var deletions: [CKDatabase.RecordZoneChange.Deletion]
+    var token: CKServerChangeToken
+    /// Whether there is more to ask for at once.
+    var isMoreComing: Bool
+}
+
+/// Whose lists have changed, of those that others share with a person.
+struct SharedChanges {
+    var changedOwners: [String]
+    /// Those who share nothing any more.
+    var goneOwners: [String]
+    var token: CKServerChangeToken
+    var isMoreComing: Bool
+}
+
+extension UserLists {
+    /// What has changed in the lists of an owner, as far as the person may see them.
+    func changes(of owner: String, since token: CKServerChangeToken?) async throws -> ListChanges {
+        let zoneID = zoneID(of: owner)
+        let page = try await database(of: zoneID).recordZoneChanges(
+            inZoneWith: zoneID, since: token, resultsLimit: Limits.pageItemCount)
+        let records = try page.modificationResultsByID.values.map { try $0.get().record }
+            .sorted { $0.recordID.recordName < $1.recordID.recordName }
+        return ListChanges(
+            records: records, deletions: page.deletions, token: page.changeToken, isMoreComing: page.moreComing)
+    }
+
+    /// Whose shared lists have changed.
+    func sharedChanges(since token: CKServerChangeToken?) async throws -> SharedChanges {
+        let page = try await container.sharedCloudDatabase.databaseChanges(
+            since: token, resultsLimit: Limits.pageItemCount)
+        return SharedChanges(
+            changedOwners: page.modifications.map(\.zoneID.ownerName),
+            goneOwners: page.deletions.map(\.zoneID.ownerName), token: page.changeToken, isMoreComing: page.moreComing)
+    }
+
+    /// Has the person's devices told of whatever happens in their lists and in those that are shared with them.
+    func subscribe() async throws {
+        for (database, name) in [
+            (container.privateCloudDatabase, "own-lists"), (container.sharedCloudDatabase, "shared-lists"),
+        ] {
+            do {
+                _ = try await database.subscription(for: name)
+            } catch CKError.unknownItem {
+                let subscription = CKDatabaseSubscription(subscriptionID: name)
+                let info = CKSubscription.NotificationInfo()
+                info.shouldSendContentAvailable = true
+                subscription.notificationInfo = info
+                try await database.save(subscription)
+            }
+        }
+    }
+}
+
+/// Tokens and cursors as clients have them: text that only the store can read.
+///
+/// What comes back is a claim of whoever sends it: it is decoded by `StratusArchive`, which takes any bytes, and the store
+/// checks whose it is.
+enum OpaqueText {
+    /// A text of a client's that was never a token.
+    struct Malformed: Error {}
+
+    private static let byteCountLimit = 16 << 10
+
+    static func encode(_ object: some NSObject & NSSecureCoding) throws -> String {
+        try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true).base64URLText
+    }
+
+    static func decode<Object: NSObject & NSSecureCoding>(_ type: Object.Type, from text: String) throws -> Object {
+        guard let data = Data(base64URLText: text) else { throw Malformed() }
+        do {
+            return try StratusArchive.decode(type, from: data, byteCountLimit: byteCountLimit)
+        } catch {
+            throw Malformed()
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// Items: made, read, changed, moved to another list, deleted.
+
+import Foundation
+import StratusKit
+
+/// What is to become of an item; nil for what stays as it is.
+struct ItemChange: Sendable {
+    var title: String?
+    var isDone: Bool?
+    /// The list to which it moves: one of the same owner.
+    var list: String?
+}
+
+extension UserLists {
+    /// A page of the items of a list.
+    func items(
+        of address: ListAddress, from cursor: CKQueryOperation.Cursor?
+    ) async throws -> (items: [CKRecord], next: CKQueryOperation.Cursor?) {
+        let list = try await list(address)
+        let database = database(of: list.recordID.zoneID)
+        if let cursor {
+            let page = try await database.records(continuingMatchFrom: cursor, resultsLimit: Limits.pageItemCount)
+            return (try page.matchResults.map { try $0.1.get() }, page.queryCursor)
+        }
+        let reference = CKRecord.Reference(recordID: list.recordID, action: .deleteSelf)
+        let query = CKQuery(recordType: RecordType.item, predicate: NSPredicate(format: "list == %@", reference))
+        query.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: true)]
+        let page = try await database.records(
+            matching: query, inZoneWith: list.recordID.zoneID, resultsLimit: Limits.pageItemCount)
+        return (try page.matchResults.map { try $0.1.get() }, page.queryCursor)
+    }
+
+    func item(_ name: String, in address: ListAddress) async throws -> CKRecord {
+        let listID = listID(address)
+        let item = try await record(CKRecord.ID(recordName: name, zoneID: listID.zoneID), ofType: RecordType.item)
+        guard item.parent?.recordID == listID else { throw CKError(.unknownItem) }
+        return item
+    }
+
+    /// Adds an item to a list, under a name that the client may have chosen.
+    func makeItem(named name: String?, title: String, in address: ListAddress) async throws -> CKRecord {
+        let list = try await list(address)
+        let item = CKRecord(
+            recordType: RecordType.item,
+            recordID: CKRecord.ID(recordName: name ?? UUID().uuidString, zoneID: list.recordID.zoneID))
+        item["title"] = title
+        item["done"] = 0
+        item.put(under: list)
+        return try await database(of: list.recordID.zoneID).save(item)
+    }
+
+    /// Changes an item, if it is still what the client has seen.
+    ///
+    /// Who changes it between the condition and the save makes the save fail, as the condition would have.
+    func changeItem(
+        _ name: String, in address: ListAddress, if condition: IfMatch, _ change: ItemChange
+    ) async throws -> CKRecord {
+        let item = try await item(name, in: address)
+        try condition.check(item)
+        if let title = change.title { item["title"] = title }
+        if let isDone = change.isDone { item["done"] = isDone ? 1 : 0 }
+        if let target = change.list {
+            // Asked for first, so that a list that the person cannot see is answered as one that is not there.
+            item.put(under: try await list(ListAddress(owner: address.owner, list: target)))
+        }
+        return try await database(of: item.recordID.zoneID).save(item)
+    }
+
+    func deleteItem(_ name: String, in address: ListAddress) async throws {
+        let item = try await item(name, in: address)
+        try await database(of: item.recordID.zoneID).deleteRecord(withID: item.recordID)
+    }
+}
+
+extension CKRecord {
+    /// Puts an item into a list: into what the list is shared with, and into what is deleted with it.
+    fileprivate func put(under list: CKRecord) {
+        setParent(list)
+        self["list"] = CKRecord.Reference(recordID: list.recordID, action: .deleteSelf)
+    }
+}

@@ -1,0 +1,52 @@
+// What whoever runs the service decides, and what the service itself limits.
+
+public import Foundation
+
+/// How a service is to run.
+public struct ServiceConfiguration: Sendable {
+    /// The address it listens at.
+    public var host = "127.0.0.1"
+    /// The port it listens at; 0 lets the system choose one.
+    public var port = 8080
+    /// Where the store and the outbox lie. It is made where it does not exist.
+    public var dataDirectory: URL
+    /// What the links begin with that people are sent: how the service is reached from outside.
+    public var publicURL: URL
+    /// How many bytes the lists of one person may hold; nil for no limit.
+    public var quotaByteCount: Int64?
+    /// How many connections are served at a time. Others wait to be accepted.
+    public var connectionCount = 1_000
+    /// How long requests may take to end after the service was asked to stop. What takes longer is cancelled.
+    public var shutdownSeconds = 25
+
+    /// The defaults, for a service that is reached where it listens.
+    /// - Parameters:
+    ///   - dataDirectory: Where the store and the outbox lie.
+    ///   - publicURL: What the links begin with that people are sent.
+    public init(dataDirectory: URL, publicURL: URL) {
+        self.dataDirectory = dataDirectory
+        self.publicURL = publicURL
+    }
+
+    var storeDirectory: URL { dataDirectory.appendingPathComponent("store", isDirectory: true) }
+    var outboxFile: URL { dataDirectory.appendingPathComponent("outbox.jsonl") }
+    var shareURLBase: String { publicURL.absoluteString.trimmedOfSlashes + "/share/" }
+}
+
+/// What requests may ask for at most.
+enum Limits {
+    static let bodyByteCount = 64 << 10
+    static let titleByteCount = 1_000
+    static let idByteCount = 64
+    static let pageItemCount = 200
+    /// How often a share is changed anew that somebody else has changed meanwhile.
+    static let attemptCount = 4
+}
+
+extension String {
+    fileprivate var trimmedOfSlashes: String {
+        var text = Substring(self)
+        while text.hasSuffix("/") { text.removeLast() }
+        return String(text)
+    }
+}
