@@ -93,8 +93,8 @@ struct AgeCounts: Hashable {
     var rows: [(title: String, count: Int, rate: String)] {
         zip(Self.spans, counts).map { span, count in
             let rate = Double(count) / (span.seconds / 3_600)
-            let text = span.seconds.isFinite ? Quantities.decimal(rate, places: rate < 10 ? 2 : 0) : ""
-            return (span.title, count, text)
+            let text = rate < 10 ? Quantities.decimal(rate, places: 2) : Quantities.count(Int(rate.rounded()))
+            return (span.title, count, span.seconds.isFinite ? text : "")
         }
     }
 }
