@@ -50,10 +50,12 @@ let package = Package(
             name: "StratusKit",
             dependencies: [
                 "StratusCloud", "StratusRecords", "StratusModel", "StratusOperations", "StratusLevelDB", "StratusStore",
-                "CLoadHook",
+                "CLoadHook", "CLocalSocket",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ]),
+            ],
+            // Gives the C functions of CLocalSocket signatures with spans.
+            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
         .target(name: "CloudKit", dependencies: ["StratusKit"]),
         .target(name: "CoreLocation", dependencies: ["StratusKit"]),
         .target(name: "StratusTesting", dependencies: ["StratusKit"]),
@@ -62,6 +64,7 @@ let package = Package(
         .target(name: "CloudKitExamples", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift6"),
         .target(name: "CloudKitExamplesSwift5", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift5"),
         .target(name: "CFileTree"),
+        .target(name: "CLocalSocket"),
         // Calls StratusKit when it is loaded.
         .target(name: "CLoadHook"),
         .executableTarget(
@@ -109,7 +112,9 @@ let package = Package(
                 "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "StratusTuple",
                 "StratusTestSupport",
             ]),
-        .executableTarget(name: "stratus-test-child", dependencies: ["StratusLevelDB", "StratusStore"]),
+        .executableTarget(
+            name: "stratus-test-child",
+            dependencies: ["StratusKit", "StratusLevelDB", "StratusRecords", "StratusStore"]),
         .testTarget(
             name: "StratusLevelDBTests",
             dependencies: [
@@ -144,7 +149,8 @@ let package = Package(
             name: "StratusExampleTests",
             dependencies: ["CloudKitExamples", "CloudKitExamplesSwift5", "CloudKit", "StratusTesting"]),
         .testTarget(
-            name: "StratusToolTests", dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusModel"]),
+            name: "StratusToolTests",
+            dependencies: ["stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusModel"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCrashTests",
