@@ -50,10 +50,12 @@ let package = Package(
             name: "StratusKit",
             dependencies: [
                 "StratusCloud", "StratusRecords", "StratusModel", "StratusOperations", "StratusLevelDB", "StratusStore",
-                "CLoadHook",
+                "CLoadHook", "CLocalSocket",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ]),
+            ],
+            // Gives the C functions of CLocalSocket signatures with spans.
+            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
         .target(name: "CloudKit", dependencies: ["StratusKit"]),
         .target(name: "CoreLocation", dependencies: ["StratusKit"]),
         .target(name: "StratusTesting", dependencies: ["StratusKit"]),
@@ -64,6 +66,7 @@ let package = Package(
         // The code that the guide's pages show, word for word.
         .target(name: "GuideExamples", dependencies: ["CloudKit", "StratusKit"], path: "Examples/Guide"),
         .target(name: "CFileTree"),
+        .target(name: "CLocalSocket"),
         // Calls StratusKit when it is loaded.
         .target(name: "CLoadHook"),
         .executableTarget(
@@ -111,7 +114,9 @@ let package = Package(
                 "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "StratusTuple",
                 "StratusTestSupport",
             ]),
-        .executableTarget(name: "stratus-test-child", dependencies: ["StratusLevelDB", "StratusStore"]),
+        .executableTarget(
+            name: "stratus-test-child",
+            dependencies: ["StratusKit", "StratusLevelDB", "StratusRecords", "StratusStore"]),
         .testTarget(
             name: "StratusLevelDBTests",
             dependencies: [
@@ -149,7 +154,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "StratusToolTests",
-            dependencies: ["stratus", "StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusModel"]),
+            dependencies: [
+                "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusStore",
+                "StratusModel",
+            ]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCrashTests",

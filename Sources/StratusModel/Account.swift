@@ -9,7 +9,7 @@ package struct AccountID: ByteComparedName {
 }
 
 /// How an account stands with the host. The raw values are stored; they never change.
-package enum AccountStanding: UInt8, Hashable, Sendable, CaseIterable {
+package enum AccountStanding: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case good = 1
     /// Parental or managed restrictions: the account exists but may not be used.
     case restricted = 2
@@ -20,7 +20,7 @@ package enum AccountStanding: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The parts of a person's name.
-package struct PersonName: Hashable, Sendable {
+package struct PersonName: Hashable, Codable, Sendable {
     package var prefix: String?
     package var given: String?
     package var middle: String?

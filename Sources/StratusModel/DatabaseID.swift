@@ -3,13 +3,13 @@
 /// Which of a container's databases. The raw values are stored; they never change.
 ///
 /// The shared database has no scope here: it stores nothing and is a window on other people's private databases (D-01).
-package enum DatabaseScope: UInt8, Hashable, Sendable, CaseIterable {
+package enum DatabaseScope: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case `public` = 1
     case `private` = 2
 }
 
 /// One database: the private one of an owner, or the public one of a container (`owner` is nil).
-package struct DatabaseID: Hashable, Sendable {
+package struct DatabaseID: Hashable, Codable, Sendable {
     package let container: ContainerName
     package let owner: UserName?
     package let scope: DatabaseScope
@@ -22,7 +22,7 @@ package struct DatabaseID: Hashable, Sendable {
 }
 
 /// One zone of one database, by name.
-package struct ZoneID: Hashable, Sendable {
+package struct ZoneID: Hashable, Codable, Sendable {
     package let database: DatabaseID
     package let name: ZoneName
 

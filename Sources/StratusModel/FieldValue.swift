@@ -3,7 +3,7 @@
 package import FoundationEssentials
 
 /// A place on Earth with the accuracy a device reports for it.
-package struct Location: Hashable, Sendable {
+package struct Location: Hashable, Codable, Sendable {
     package var latitudeDegrees: Double
     package var longitudeDegrees: Double
     package var altitudeMetres: Double
@@ -30,7 +30,7 @@ package struct Location: Hashable, Sendable {
 }
 
 /// What happens to the record that holds a reference when its target is deleted. The raw values are stored.
-package enum ReferenceAction: UInt8, Hashable, Sendable, CaseIterable {
+package enum ReferenceAction: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// The reference is left dangling.
     case none = 0
     /// The holder is deleted too.
@@ -49,7 +49,7 @@ package struct RecordReference: Hashable, Sendable {
 }
 
 /// What a record keeps of a file: its content's digest and its size. The bytes are stored elsewhere, once per owner.
-package struct AssetDescriptor: Hashable, Sendable {
+package struct AssetDescriptor: Hashable, Codable, Sendable {
     /// The SHA-256 of the content, 32 bytes.
     package var digest: [UInt8]
     package var byteCount: Int64

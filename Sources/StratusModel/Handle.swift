@@ -5,7 +5,7 @@
 // their ASCII form (`xn--…`). A telephone number keeps its digits and whether it is international.
 
 /// An address that leads to a person.
-package enum Handle: Hashable, Sendable {
+package enum Handle: Hashable, Codable, Sendable {
     case email(String)
     case phone(String)
 }

@@ -2,7 +2,9 @@
 // decomposed "é" equal, but they are two keys in the store and two records to CloudKit.
 
 /// A piece of text that is equal to another only when every UTF-8 byte is the same.
-package protocol ByteComparedName: Hashable, Comparable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+package protocol ByteComparedName:
+    Hashable, Comparable, Codable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral
+{
     var text: String { get }
     init(_ text: String)
 }
@@ -25,6 +27,16 @@ extension ByteComparedName {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
+    // As text alone: a name has nothing else.
+    package init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
 }
 
 /// The name of a record, unique within its zone: 1 to 255 characters of any valid Unicode. Source: L-07.

@@ -1,7 +1,7 @@
 // Counted costs. They are exact and the same on every machine, so tests hold them fixed where clock times would wander.
 
 /// What one reader or transaction asked of the store.
-package struct StoreCost: Hashable, Sendable {
+package struct StoreCost: Hashable, Codable, Sendable {
     /// Keys looked up, whether they were there or not; a transaction's own writes cost like any other.
     package var pointReads = 0
     /// Scans, but for those of an empty range or a limit of zero.
@@ -20,7 +20,7 @@ package struct StoreCost: Hashable, Sendable {
 }
 
 /// What a store has done since it was opened.
-package struct StoreStatistics: Hashable, Sendable {
+package struct StoreStatistics: Hashable, Codable, Sendable {
     package var cost = StoreCost()
     /// Transactions that were committed, empty ones not counted.
     package var transactionsCommitted = 0

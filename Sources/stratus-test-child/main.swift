@@ -5,9 +5,15 @@
 //                                          [0] and under [1, number modulo 300]; prints each number when it was taken
 //   stratus-test-child private FOLDER      makes a private directory there, prints "made", and waits until its input ends
 //   stratus-test-child nobody DIRECTORY    gives up root, opens the store without creating it, prints how it went
+//   stratus-test-child serve DIRECTORY     is a host with one account, "local", that serves its store's socket; prints "open",
+//                                          and closes the store when its input ends
+//   stratus-test-child ask DIRECTORY       gives up root, asks the store's host something, prints how it went
 
+import Foundation
 import Glibc
+import StratusKit
 import StratusLevelDB
+import StratusRecords
 import StratusStore
 
 func say(_ line: String) {
@@ -51,9 +57,33 @@ func write(to path: String) {
     }
 }
 
+func giveUpRoot() {
+    guard setgid(65_534) == 0, setuid(65_534) == 0 else {
+        say("cannot give up root")
+        exit(77)
+    }
+}
+
+func serve(_ path: String) throws {
+    var options = Stratus.Options()
+    options.logger = nil
+    options.servesTool = true
+    let host = try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    _ = try host.account(externalID: "local", createIfMissing: .init())
+    say("open")
+    while readLine() != nil {}
+    host.close()
+}
+
+func ask(_ path: String) throws {
+    guard let served = try ServedStore(directory: path) else { return say("nobody serves") }
+    _ = try served.engine.read { try $0.databases() }
+    say("answered")
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|write|private|nobody DIRECTORY")
+    say("usage: stratus-test-child hold|write|private|nobody|serve|ask DIRECTORY")
     exit(64)
 }
 switch arguments[1] {
@@ -71,13 +101,18 @@ case "private":
     while readLine() != nil {}
     directory.remove()
 case "nobody":
-    guard setgid(65_534) == 0, setuid(65_534) == 0 else {
-        say("cannot give up root")
-        exit(77)
-    }
+    giveUpRoot()
     guard let store = open(arguments[2]) else { exit(1) }
     store.close()
     say("open")
+case "serve":
+    do { try serve(arguments[2]) } catch {
+        say("\(error)")
+        exit(1)
+    }
+case "ask":
+    giveUpRoot()
+    do { try ask(arguments[2]) } catch { say("\(error)") }
 default:
     exit(64)
 }

@@ -18,7 +18,8 @@ struct StratusCommand: ParsableCommand {
             which shares the store's files, and say as of when it is: on standard error, with --json as "asOf" in every \
             object. Copies lie in \(LiveCopy.folderVariable), else in the first of TMPDIR, /tmp, /var/tmp and the user's \
             cache that is on the store's file system; where none is, tables are copied. Nothing is written into the \
-            store's directory. Verbs that write name the process that has the store.
+            store's directory. Verbs that write go through the process that has the store, where it serves a socket \
+            (Stratus.Options.servesTool), else they name it; so do import, reset, migrate, restore and demo always.
 
             Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and \
             says with --dry-run what it would do.
@@ -50,7 +51,7 @@ struct StratusCommand: ParsableCommand {
                 subcommands: [
                     Share.self, Participants.self, Invite.self, Accept.self, Who.self, Explain.self, Audit.self,
                 ]),
-            CommandGroup(name: "Changes:", subcommands: [Changes.self, Subscriptions.self]),
+            CommandGroup(name: "Changes:", subcommands: [Changes.self, Subscriptions.self, Watch.self]),
             CommandGroup(name: "More:", subcommands: [Addresses.self, Bench.self, Demo.self]),
         ])
 

@@ -3,7 +3,7 @@
 package import StratusModel
 
 /// An account to be created. Handles are verified by the host.
-package struct AccountDraft: Hashable, Sendable {
+package struct AccountDraft: Hashable, Codable, Sendable {
     /// The host's own identifier of the person, unique in the store.
     package var externalID: String?
     package var handles: Set<Handle>

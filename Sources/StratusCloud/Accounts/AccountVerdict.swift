@@ -3,7 +3,7 @@
 package import StratusModel
 
 /// What a client is told about its account. The raw values are the client's own.
-package enum AccountStatus: Int, Hashable, Sendable, CaseIterable {
+package enum AccountStatus: Int, Hashable, Codable, Sendable, CaseIterable {
     case couldNotDetermine = 0
     case available = 1
     case restricted = 2

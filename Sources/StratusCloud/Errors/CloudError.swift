@@ -5,9 +5,9 @@ import StratusModel
 
 /// An error of the server: an open code, a message that says what is wrong and how to mend it, the variables as fields,
 /// and the cause. What a caller may not see is in none of them.
-package struct CloudError: Error, Sendable, CustomStringConvertible {
+package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
     /// The client's error code.
-    package struct Code: RawRepresentable, Hashable, Sendable {
+    package struct Code: RawRepresentable, Hashable, Codable, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
 

@@ -8,7 +8,7 @@ package import StratusModel
 import StratusRecords
 
 /// A content that a field of a record holds.
-package struct HeldAsset: Hashable, Sendable {
+package struct HeldAsset: Hashable, Codable, Sendable {
     package let asset: AssetDescriptor
     package let field: String
     package let record: RecordAddress

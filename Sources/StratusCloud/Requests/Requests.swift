@@ -4,7 +4,7 @@
 package import StratusModel
 
 /// Who asks, and in which container.
-package struct Caller: Hashable, Sendable {
+package struct Caller: Hashable, Codable, Sendable {
     package var container: ContainerName
     /// Nil when nobody is signed in: the public database can be read then (S-17).
     package var account: AccountID?
@@ -19,14 +19,14 @@ package struct Caller: Hashable, Sendable {
 }
 
 /// Which of a record's values a save writes, and whether the tag is compared (S-01, S-02).
-package enum SavePolicy: Int, Hashable, Sendable, CaseIterable {
+package enum SavePolicy: Int, Hashable, Codable, Sendable, CaseIterable {
     case ifServerRecordUnchanged = 0
     case changedKeys = 1
     case allKeys = 2
 }
 
 /// Records to save and to delete.
-package struct ModifyRecordsRequest: Sendable {
+package struct ModifyRecordsRequest: Codable, Sendable {
     package var saves: [RecordSave]
     package var deletes: [RecordAddress]
     package var policy: SavePolicy
@@ -65,7 +65,7 @@ package struct ModifyRecordsResponse: Sendable {
 }
 
 /// Records to fetch by name.
-package struct FetchRecordsRequest: Sendable {
+package struct FetchRecordsRequest: Codable, Sendable {
     package var addresses: [RecordAddress]
     /// The fields to hand out; nil for all of them.
     package var desiredKeys: Set<String>?
@@ -88,7 +88,7 @@ package struct FetchRecordsResponse: Sendable {
 }
 
 /// Zones to save and to delete.
-package struct ModifyZonesRequest: Sendable {
+package struct ModifyZonesRequest: Codable, Sendable {
     package var saves: [ClientZone]
     package var deletes: [ZoneAddress]
     /// Whether the answer is to name the shares that go with the zones: looking for them costs a step for each.
@@ -119,7 +119,7 @@ package struct ModifyZonesResponse: Sendable {
 }
 
 /// Zones to fetch: those named, or all of the database.
-package enum FetchZonesRequest: Sendable {
+package enum FetchZonesRequest: Codable, Sendable {
     case named([ZoneAddress])
     case all
 }

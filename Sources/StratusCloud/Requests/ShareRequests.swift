@@ -3,7 +3,7 @@
 package import StratusModel
 
 /// Shares to be told of, by their URLs.
-package struct ShareMetadataRequest: Hashable, Sendable {
+package struct ShareMetadataRequest: Hashable, Codable, Sendable {
     package var urls: [String]
     package var wantsRootRecord: Bool
     /// The fields of the root to hand out; nil for all of them (M-02).
@@ -17,7 +17,7 @@ package struct ShareMetadataRequest: Hashable, Sendable {
 }
 
 /// A share as somebody is told of it who has its URL (M-01 … M-03).
-package struct ClientShareMetadata: Hashable, Sendable {
+package struct ClientShareMetadata: Hashable, Codable, Sendable {
     /// The URL that was asked for: a one-time URL stands for another participant than the share's own.
     package var url: String
     /// Where the share has to be accepted (M-01).

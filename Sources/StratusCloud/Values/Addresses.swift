@@ -3,7 +3,7 @@
 import StratusModel
 
 /// A zone as a client names it.
-package struct ZoneAddress: Hashable, Sendable, CustomStringConvertible {
+package struct ZoneAddress: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The owner name that stands for the caller, whoever that is.
     package static let currentUser = "__defaultOwner__"
     /// The zone that every private and public database has.
@@ -27,7 +27,7 @@ package struct ZoneAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A record as a client names it.
-package struct RecordAddress: Hashable, Sendable, CustomStringConvertible {
+package struct RecordAddress: Hashable, Codable, Sendable, CustomStringConvertible {
     package var recordName: String
     package var zone: ZoneAddress
 
@@ -44,7 +44,7 @@ package struct RecordAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Which database of a container a request goes to.
-package enum DatabaseSelector: UInt8, Hashable, Sendable, CaseIterable {
+package enum DatabaseSelector: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case `public` = 1
     case `private` = 2
     case shared = 3

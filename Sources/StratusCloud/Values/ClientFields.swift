@@ -106,6 +106,11 @@ extension ClientFields: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(dictionary) }
 }
 
+extension ClientFields: Codable {
+    package init(from decoder: any Decoder) throws { self.init(try [String: ClientField](from: decoder)) }
+    package func encode(to encoder: any Encoder) throws { try dictionary.encode(to: encoder) }
+}
+
 extension ClientFields: ExpressibleByDictionaryLiteral {
     /// Of a key that is written twice the last field counts.
     package init(dictionaryLiteral fields: (String, ClientField)...) {

@@ -4,7 +4,7 @@ package import FoundationEssentials
 import StratusModel
 
 /// A record as the server hands it out.
-package struct ClientRecord: Hashable, Sendable {
+package struct ClientRecord: Hashable, Codable, Sendable {
     package var address: RecordAddress
     package var type: String
     package var changeTag: String
@@ -37,7 +37,7 @@ extension ClientRecord {
 }
 
 /// A record that a client wants saved. Everything here is a claim.
-package struct RecordSave: Hashable, Sendable {
+package struct RecordSave: Hashable, Codable, Sendable {
     package var address: RecordAddress
     package var type: String
     /// The tag of the version the client started from; nil for a record it believes to be new.

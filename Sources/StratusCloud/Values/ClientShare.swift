@@ -4,7 +4,7 @@ package import FoundationEssentials
 package import StratusModel
 
 /// A person as a client is told of them.
-package struct ClientIdentity: Hashable, Sendable {
+package struct ClientIdentity: Hashable, Codable, Sendable {
     /// How the person was invited or found.
     package var lookup: IdentityLookup?
     /// The record name of the user record, `__defaultOwner__` for the caller's own; nil while it is not known (P-03).
@@ -21,7 +21,7 @@ package struct ClientIdentity: Hashable, Sendable {
 }
 
 /// A participant as a client is told of them.
-package struct ClientParticipant: Hashable, Sendable {
+package struct ClientParticipant: Hashable, Codable, Sendable {
     package var id: String
     package var identity: ClientIdentity
     package var role: ParticipantRole
@@ -53,7 +53,7 @@ package struct ClientParticipant: Hashable, Sendable {
 }
 
 /// Somebody who asks for access, or may not ask any more, as owner and administrators are told of them.
-package struct ClientPetitioner: Hashable, Sendable {
+package struct ClientPetitioner: Hashable, Codable, Sendable {
     package var id: String
     /// Its look-up is how the person can be invited.
     package var identity: ClientIdentity
@@ -65,7 +65,7 @@ package struct ClientPetitioner: Hashable, Sendable {
 }
 
 /// What a client is told of a share beside its fields: as much as the caller may know.
-package struct ClientShare: Hashable, Sendable {
+package struct ClientShare: Hashable, Codable, Sendable {
     /// Nil for a share of a whole zone.
     package var root: RecordAddress?
     package var url: String
@@ -97,7 +97,7 @@ package struct ClientShare: Hashable, Sendable {
 }
 
 /// A participant as a client wants them: a claim. Whether somebody has accepted is not the client's to say.
-package struct ParticipantClaim: Hashable, Sendable {
+package struct ParticipantClaim: Hashable, Codable, Sendable {
     /// That of a participant of the share, or a new one.
     package var id: String
     /// Who is invited; nil for a participant who is there, and for a one-time URL.
@@ -124,7 +124,7 @@ package struct ParticipantClaim: Hashable, Sendable {
 }
 
 /// What a client wants of a share beside its fields. Everything here is a claim.
-package struct ShareClaim: Hashable, Sendable {
+package struct ShareClaim: Hashable, Codable, Sendable {
     /// The root that a new share is for; nil for a whole zone. Of a share that is there the server knows it.
     package var root: RecordAddress?
     /// Nil for a value that the client does not know.

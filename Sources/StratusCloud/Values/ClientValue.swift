@@ -5,7 +5,7 @@ package import FoundationEssentials
 package import StratusModel
 
 /// A pointer to a record, wherever it lies; the server refuses those that leave the zone.
-package struct ClientReference: Hashable, Sendable {
+package struct ClientReference: Hashable, Codable, Sendable {
     package var target: RecordAddress
     package var action: ReferenceAction
 
@@ -16,8 +16,9 @@ package struct ClientReference: Hashable, Sendable {
 }
 
 /// An asset as a client sends it and is given it.
-package enum ClientAsset: Hashable, Sendable {
-    /// A file that this process may read and that is to be taken in. Never made from decoded data.
+package enum ClientAsset: Hashable, Codable, Sendable {
+    /// A file that this process may read and that is to be taken in. Never made from an archive; a host's socket
+    /// takes it from its own user alone.
     case file(path: String)
     /// Content that the server has handed out before, or that a record is said to have: a claim, which counts only
     /// where the record as stored holds the same content in the same field.
@@ -27,7 +28,7 @@ package enum ClientAsset: Hashable, Sendable {
 }
 
 /// The value of a field.
-package enum ClientValue: Hashable, Sendable {
+package enum ClientValue: Hashable, Codable, Sendable {
     case string(String)
     case int64(Int64)
     case double(Double)
@@ -41,7 +42,7 @@ package enum ClientValue: Hashable, Sendable {
 }
 
 /// A value and whether it came through `encryptedValues` (C-08).
-package struct ClientField: Hashable, Sendable {
+package struct ClientField: Hashable, Codable, Sendable {
     package var value: ClientValue
     package var isEncrypted: Bool
 

@@ -1,7 +1,7 @@
 // Zones as they cross the line between client and server.
 
 /// What a zone can do (Z-02). The bits are those of the client's option set.
-package struct ZoneCapabilities: OptionSet, Hashable, Sendable {
+package struct ZoneCapabilities: OptionSet, Hashable, Codable, Sendable {
     package let rawValue: UInt
     package init(rawValue: UInt) { self.rawValue = rawValue }
 
@@ -12,13 +12,13 @@ package struct ZoneCapabilities: OptionSet, Hashable, Sendable {
 }
 
 /// Whether a zone's records have keys of their own or share one (Z-06). The raw values are stored; they never change.
-package enum ZoneEncryptionScope: UInt8, Hashable, Sendable, CaseIterable {
+package enum ZoneEncryptionScope: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case perRecord = 0
     case perZone = 1
 }
 
 /// A zone as the server hands it out, or as a client wants it saved; then capabilities and share are ignored.
-package struct ClientZone: Hashable, Sendable {
+package struct ClientZone: Hashable, Codable, Sendable {
     package var address: ZoneAddress
     package var capabilities: ZoneCapabilities
     package var share: ClientReference?

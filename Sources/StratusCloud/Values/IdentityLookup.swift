@@ -3,7 +3,7 @@
 package import StratusModel
 
 /// A person as a client names them.
-package enum IdentityLookup: Hashable, Sendable {
+package enum IdentityLookup: Hashable, Codable, Sendable {
     case email(String)
     case phone(String)
     /// The record name of the person's user record.
@@ -20,7 +20,7 @@ package enum IdentityLookup: Hashable, Sendable {
 }
 
 /// A person who has been found and may be.
-package struct DiscoveredIdentity: Hashable, Sendable {
+package struct DiscoveredIdentity: Hashable, Codable, Sendable {
     package var lookup: IdentityLookup
     package var userName: UserName
     package var name: PersonName

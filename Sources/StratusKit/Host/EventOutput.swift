@@ -13,10 +13,19 @@ final class EventOutput: Sendable {
     private let hook: (@Sendable (Stratus.Event) -> Void)?
     private let logger: Logger?
     private let metrics: RequestMetrics?
+    /// Whoever watches from another process.
+    let feed: EventFeed
+    private let clock: any CloudClock
+    private let secretBase: String
 
+    /// `secretBase` is what the URLs of shares begin with, which nobody who watches gets to know.
     init(
-        hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?
+        hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?,
+        feed: EventFeed, clock: any CloudClock, secretBase: String
     ) {
+        self.feed = feed
+        self.clock = clock
+        self.secretBase = secretBase
         self.hook = hook
         self.logger = logger
         metrics = metricsFactory.map(RequestMetrics.init)
@@ -25,6 +34,7 @@ final class EventOutput: Sendable {
     func tell(_ event: CloudEvent) {
         metrics?.record(event)
         if let logger { log(event, logger) }
+        if feed.isWatched { feed.tell(WatchedEvent(event, at: clock.now, hiding: secretBase)) }
         hook?(Stratus.Event(event))
     }
 

@@ -68,6 +68,18 @@ final class StoreBacking: Sendable {
             unfinishedPaths: report.unfinishedPaths)
     }
 
+    /// Rewrites an open store's files without what was deleted; nil for a store that has none.
+    static func compact(_ store: any OrderedStore) throws -> CompactedFiles? {
+        guard let store = store as? LevelDBStore else { return nil }
+        // Longer than any key, so that it is behind all of them.
+        let behindAll = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
+        let everything = KeyRange(from: [], upTo: behindAll)
+        let before = try store.approximateByteCount(of: everything)
+        try store.compact(everything)
+        return CompactedFiles(
+            byteCountBefore: before, byteCountAfter: try store.approximateByteCount(of: everything))
+    }
+
     /// Gives back what a store in memory has on disk.
     func close() {
         if directory == nil { try? FileManager.default.removeItem(at: temporaryDirectory) }

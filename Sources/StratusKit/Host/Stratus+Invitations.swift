@@ -26,6 +26,14 @@ extension Stratus {
         permission: CKShare.ParticipantPermission = .readOnly, role: CKShare.ParticipantRole = .privateUser,
         allowing options: CKAllowedSharingOptions = .standard
     ) async throws -> CKShare {
+        try await Self.invite(people, to: shareID, in: container, permission: permission, role: role, allowing: options)
+    }
+
+    static func invite(
+        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
+        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole,
+        allowing options: CKAllowedSharingOptions = .standard
+    ) async throws -> CKShare {
         try options.require(.specifiedRecipientsOnly)
         try options.require(permission)
         try options.require(role)
@@ -55,6 +63,13 @@ extension Stratus {
     /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as saving the share does.
     @discardableResult
     public func setPublicPermission(
+        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
+        allowing options: CKAllowedSharingOptions = .standard
+    ) async throws -> CKShare {
+        try await Self.setPublicPermission(permission, of: shareID, in: container, allowing: options)
+    }
+
+    static func setPublicPermission(
         _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
         allowing options: CKAllowedSharingOptions = .standard
     ) async throws -> CKShare {

@@ -117,6 +117,13 @@ extension Stratus {
         /// when the store is opened.
         public var metricsFactory: (any MetricsFactory)? = MetricsSystem.factory
 
+        // MARK: The tool
+
+        /// Whether the tool `stratus` may watch this host and write through it while it has the store: by a Unix socket in
+        /// the store's directory that the host's own user and root alone can use, and that goes with the store's closing.
+        /// Who may connect may do whatever the host may do with its store. A store in memory serves none. Default: false.
+        public var servesTool = false
+
         /// The defaults.
         public init() {}
 

@@ -20,14 +20,24 @@ extension Stratus {
     ///   (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
     @discardableResult
     public func open(_ url: URL, as account: Account) throws -> CKShare.Metadata {
-        let told: ClientShareMetadata
+        session.metadata(try openShare(url.absoluteString, as: account.accountID), as: account.accountID)
+    }
+
+    /// The same in the server's words.
+    func openShare(_ url: String, as account: AccountID) throws -> ClientShareMetadata {
         do {
-            told = try server.withService { try $0.openShare(url.absoluteString, as: account.accountID) }
+            return try server.withService { try $0.openShare(url, as: account) }
         } catch let error as CloudError {
             throw StratusError(ofShare: error)
         }
+    }
+}
+
+extension CloudSession {
+    /// What somebody is told of a share that they have opened.
+    func metadata(_ told: ClientShareMetadata, as account: AccountID) -> CKShare.Metadata {
         let context = RequestContext(
-            session: session, caller: Caller(container: told.container, account: account.accountID),
+            session: self, caller: Caller(container: told.container, account: account),
             database: .shared, callbacks: CallbackQueue(pool: nil))
         return context.metadata(told)
     }

@@ -28,6 +28,8 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
+    /// The socket at which this host is asked by other processes, while it serves one.
+    let toolSocket = Locked<LocalSocketListener?>(nil)
     private let forgetOperations: @Sendable () -> Void
 
     init(directory: URL?, options: Options) throws {
@@ -39,7 +41,8 @@ public final class Stratus: Sendable {
         let clock = options.clock.cloudClock
         let upkeep = UpkeepThread(intervalSeconds: options.upkeepIntervalSeconds)
         let output = EventOutput(
-            hook: options.onEvent, logger: options.logger, metricsFactory: options.metricsFactory)
+            hook: options.onEvent, logger: options.logger, metricsFactory: options.metricsFactory,
+            feed: EventFeed(), clock: clock, secretBase: options.shareURLBase)
         let faults = FaultPlan(clock: clock)
         let bell = NotificationBell()
         let environment = CloudEnvironment(
@@ -71,6 +74,11 @@ public final class Stratus: Sendable {
         startUpkeep()
         // What an end of the process has left behind.
         if directory != nil { session.hub.wake() }
+        do { try startServingTool() } catch {
+            upkeep.stop()
+            server.close()
+            throw error
+        }
     }
 
     private static func makeLongLivedStore(
@@ -87,6 +95,7 @@ public final class Stratus: Sendable {
     deinit {
         // Containers may outlive this object: their requests go on, the upkeep does not.
         upkeep.stop()
+        stopServingTool()
     }
 }
 
@@ -157,6 +166,7 @@ extension Stratus {
             session.hub.close()
             // The upkeep may have had something delivered meanwhile.
             session.activity.waitUntilOver()
+            stopServingTool()
             server.close()
             // What a store in memory has kept goes with it.
             if directory == nil { forgetOperations() }
@@ -171,10 +181,13 @@ extension Stratus {
     /// - Throws: ``StratusError`` where the store could not be made anew, or was closed.
     public func reset() throws {
         faults.removeAll()
+        // Whoever reads through it would be waited for, and the directory is made anew.
+        stopServingTool()
         try upkeep.pausing {
             try StratusError.wrapping { try server.reset() }
             forgetOperations()
         }
+        try startServingTool()
         session.hub.forget { _ in true }
         session.signIn(nil)
     }

@@ -12,7 +12,7 @@ package struct ParticipantID: ByteComparedName {
 }
 
 /// What a participant is to a share. The raw values are stored; they are the client's own and never change (P-04).
-package enum ParticipantRole: UInt8, Hashable, Sendable, CaseIterable {
+package enum ParticipantRole: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case owner = 1
     case administrator = 2
     /// Somebody who was invited.
@@ -22,7 +22,7 @@ package enum ParticipantRole: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// What a participant may do with shared records. The raw values are stored; they are the client's own and never change.
-package enum ParticipantPermission: UInt8, Hashable, Sendable, CaseIterable {
+package enum ParticipantPermission: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// Nothing: the person is listed and sees nothing (P-09).
     case none = 1
     case readOnly = 2
@@ -31,7 +31,7 @@ package enum ParticipantPermission: UInt8, Hashable, Sendable, CaseIterable {
 
 /// Whether a participant has accepted. The raw values are stored; they are the client's own and never change (P-02). Those
 /// who were removed are not kept.
-package enum AcceptanceStatus: UInt8, Hashable, Sendable, CaseIterable {
+package enum AcceptanceStatus: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case pending = 1
     case accepted = 2
 }

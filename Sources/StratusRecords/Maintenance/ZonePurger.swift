@@ -9,7 +9,7 @@ import StratusLayout
 import StratusStore
 
 /// What a purge has done.
-package struct PurgeProgress: Hashable, Sendable {
+package struct PurgeProgress: Hashable, Codable, Sendable {
     package var zonesFinished = 0
     package var entriesDeleted = 0
     package var commits = 0

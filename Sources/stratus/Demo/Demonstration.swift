@@ -66,8 +66,7 @@ final class Demonstration {
             _ = try session.deleteZone(zone)
         }
         let purged = try step("purge its entries", { _ in 0 }) {
-            try session.releaseAssets()
-            return try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() })
+            try session.purgeDeletedZones(shouldContinue: { _ in true })
         }
         try console.line(
             "forgot the zone of an earlier demonstration, removed \(Quantities.count(purged.entriesDeleted)) entries")

@@ -6,7 +6,8 @@ import StratusModel
 import StratusRecords
 
 struct ShareChange {
-    typealias Change = @Sendable (Stratus, CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
+    typealias Change =
+        @Sendable (any StoreHost, CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
 
     private let record: RecordAddress
     private let store: StoreArguments

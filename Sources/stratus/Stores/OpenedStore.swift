@@ -1,4 +1,4 @@
-// A store is opened: itself, or, where another process holds it and it is only to be read, a copy.
+// A store is opened: itself, or, where another process holds it, a copy of it to be read, or the host's socket to write.
 
 import Foundation
 import StratusCloud
@@ -8,23 +8,27 @@ import StratusStore
 
 struct OpenedStore {
     let engine: RecordEngine
-    let files: StoreFiles
-    let stratus: Stratus?
+    /// LevelDB's files; nil where another process has them.
+    let files: StoreFiles?
+    let host: (any StoreHost)?
     /// What is read, where it is a copy, and who holds the store.
     private(set) var copy: LiveCopy?
     private var holder: StoreFiles.Holder?
 
-    private init(engine: RecordEngine, files: StoreFiles, stratus: Stratus?) {
+    private init(engine: RecordEngine, files: StoreFiles?, host: (any StoreHost)?) {
         self.engine = engine
         self.files = files
-        self.stratus = stratus
+        self.host = host
     }
+
+    /// The store at the other end of its host's socket, where it is that.
+    var served: ServedStore? { host as? ServedStore }
 
     /// Opens the store at `path`.
     ///
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     static func open(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
-        guard opening.isReading else { return try direct(path, opening) }
+        guard opening.isReading else { return try writable(path, opening) }
         LiveCopy.sweep()
         if let holder = try StoreFiles.holder(of: path) { return try copy(path, opening, holder) }
         do {
@@ -36,15 +40,28 @@ struct OpenedStore {
         }
     }
 
+    /// What another process holds is written through that, where it serves and the verb is one that can be served. Else
+    /// opening the store names it.
+    private static func writable(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        if opening.mayBeServed, holdsStore(path), let holder = try StoreFiles.holder(of: path),
+            let served = try ServedStore(directory: path)
+        {
+            var opened = OpenedStore(engine: served.engine, files: nil, host: served)
+            opened.holder = holder
+            return opened
+        }
+        return try direct(path, opening)
+    }
+
     private static func direct(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
-        guard opening == .creatingAsClient || (opening.wantsFace && holdsStore(path)) else {
+        guard opening.mayCreate || (opening.wantsFace && holdsStore(path)) else {
             let files = try StoreFiles.open(path, isReading: opening.isReading)
-            return OpenedStore(engine: files.engine, files: files, stratus: nil)
+            return OpenedStore(engine: files.engine, files: files, host: nil)
         }
         let stratus = try openStratus(path)
         do {
             let engine = try stratus.service.engine
-            return OpenedStore(engine: engine, files: try StoreFiles(ofOpen: engine, path: path), stratus: stratus)
+            return OpenedStore(engine: engine, files: try StoreFiles(ofOpen: engine, path: path), host: stratus)
         } catch {
             stratus.close()
             throw error
@@ -64,12 +81,16 @@ struct OpenedStore {
 
     /// Closes what was opened. A copy is left to its owner.
     func close() {
-        if let stratus { stratus.close() } else { files.close() }
+        if let host { host.close() } else { files?.close() }
     }
 
-    /// What is to be said of a copy.
+    /// What is to be said of a copy, and of a store that is another process's.
     var note: String? {
-        guard let copy else { return nil }
+        guard let copy else {
+            guard served != nil, let holder else { return nil }
+            let command = VisibleText.of(holder.command)
+            return "note: goes through process \(holder.processID) (\(command)), which has the store"
+        }
         var note = "note: reads a copy of the store as of \(Quantities.date(copy.date)) UTC"
         if let holder { note += ", held by process \(holder.processID) (\(VisibleText.of(holder.command)))" }
         guard copy.copiedTableCount > 0 else { return note }

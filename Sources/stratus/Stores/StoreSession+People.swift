@@ -9,9 +9,19 @@ extension StoreSession {
     /// The store with the calls of hosts.
     ///
     /// Throws where it was opened with the engine alone.
-    var host: Stratus {
+    var host: any StoreHost {
         get throws {
-            guard let stratus else { throw choice.noAccount }
+            guard let host = availableHost else { throw choice.noAccount }
+            return host
+        }
+    }
+
+    /// The store that this process has open itself.
+    ///
+    /// Throws where it is another process's, or was opened with the engine alone.
+    var ownHost: Stratus {
+        get throws {
+            guard let stratus = availableHost as? Stratus else { throw choice.noAccount }
             return stratus
         }
     }
@@ -57,6 +67,7 @@ extension StoreSession {
         _ query: CKQuery, in zone: ZoneID, _ acting: ActingArguments, limit: Int
     ) throws -> Stratus.QueryExplanation {
         let (actor, client) = (try actor(acting), try client(of: zone, acting))
+        let host = try ownHost
         return try host.explainQuery(
             query, inZoneWith: client.zoneID, of: client.database.databaseScope,
             inContainer: zone.database.container.text, as: host.account(id: actor.id.text), resultsLimit: limit)
@@ -70,6 +81,7 @@ extension StoreSession {
 
     /// Fills and clears indexes until all are what their schemas want.
     func finishIndexes() throws {
+        if let served { return try served.finishIndexes() }
         try service.buildIndexes(UpkeepPace(pause: { Waiting.aLittle() }))
     }
 

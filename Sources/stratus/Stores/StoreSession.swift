@@ -15,8 +15,8 @@ import StratusStore
 final class StoreSession {
     /// How a store is opened.
     ///
-    /// A store that another process holds is read from a copy of its own, as it was when the verb began. What writes needs
-    /// the store itself, and throws `held` then.
+    /// A store that another process holds is read from a copy of its own, as it was when the verb began, and written through
+    /// that process where it serves a socket. Else, and where a verb wants the store for itself, writing throws `held`.
     enum Opening {
         /// To be read, with the engine alone.
         case reading
@@ -30,12 +30,20 @@ final class StoreSession {
         case existing
         /// The same with the face above the engine where the database's owner has an account.
         case existingAsClient
+        /// The same for what no host does for others.
+        case owningAsClient
         /// With the face above the engine; store and account are made where there are none.
         case creatingAsClient
+        /// The same for what no host does for others.
+        case creatingForItself
 
         var isReading: Bool { [.reading, .readingAssets, .readingAsClient, .readingAssetsAsClient].contains(self) }
         var wantsAssets: Bool { [.readingAssets, .readingAssetsAsClient].contains(self) }
-        var wantsFace: Bool { [.existingAsClient, .readingAsClient, .readingAssetsAsClient].contains(self) }
+        var wantsFace: Bool {
+            [.existingAsClient, .owningAsClient, .readingAsClient, .readingAssetsAsClient].contains(self)
+        }
+        var mayCreate: Bool { [.creatingAsClient, .creatingForItself].contains(self) }
+        var mayBeServed: Bool { [.existing, .existingAsClient, .creatingAsClient].contains(self) }
     }
 
     let path: String
@@ -50,16 +58,16 @@ final class StoreSession {
     /// Throws `notFound` when there is no directory and none is to be made, and the store's errors: `held`, `notAStore`,
     /// `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     init(at path: String, _ choice: DatabaseChoice, _ opening: Opening) throws {
-        if opening != .creatingAsClient { try StorePath.require(path) }
+        if !opening.mayCreate { try StorePath.require(path) }
         self.path = path
         self.choice = choice
         opened = try OpenedStore.open(path, opening)
         engine = opened.engine
         do {
-            if opening == .creatingAsClient, choice.owner == nil, let id = choice.account.newExternalID,
+            if opening.mayCreate, choice.owner == nil, let id = choice.account.newExternalID,
                 try engine.read({ try choice.findOwner(in: $0) }) == nil
             {
-                _ = try stratus?.account(externalID: id, createIfMissing: .init())
+                _ = try opened.host?.account(externalID: id, createIfMissing: .init())
             }
             account = try engine.read { try choice.findOwner(in: $0) }
         } catch {
@@ -74,10 +82,8 @@ final class StoreSession {
     ) throws -> Result {
         let session = try StoreSession(at: arguments.store, arguments.database, opening)
         defer { session.close() }
-        if let copy = session.opened.copy {
-            Console.readsCopy(of: copy.date)
-            if !arguments.json, let note = session.opened.note { Console.note(note) }
-        }
+        if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
+        if !arguments.json, let note = session.opened.note { Console.note(note) }
         return try body(session)
     }
 
@@ -87,8 +93,12 @@ final class StoreSession {
         opened.copy?.remove()
     }
 
-    var statistics: StoreStatistics { opened.files.statistics }
-    var stratus: Stratus? { opened.stratus }
+    /// What the store has done; where another process has it, for everybody.
+    var statistics: StoreStatistics { engine.store.statistics }
+    /// The calls of hosts; nil where the store was opened with the engine alone.
+    var availableHost: (any StoreHost)? { opened.host }
+    /// The store at the other end of its host's socket, where it is that.
+    var served: ServedStore? { opened.served }
     /// When the copy was begun that is read; nil where the store itself is.
     var copyDate: Date? { opened.copy?.date }
     /// Where the engine's files lie that are read.
@@ -100,9 +110,17 @@ final class StoreSession {
         LiveCopy.assets(in: readPath)
     }
 
-    /// Lets go of the assets of deleted zones. Their files are left to the next host.
-    func releaseAssets() throws {
+    /// Removes what deleted zones have left behind, their assets first, whose files are left to the host.
+    func purgeDeletedZones(shouldContinue: (PurgeProgress) -> Bool) throws -> PurgeProgress {
+        if let served { return try served.purgeDeletedZones() }
         try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
+        return try engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: shouldContinue)
+    }
+
+    /// Makes the indexes of a zone anew.
+    func rebuild(_ zone: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void) throws {
+        if let served { return try served.rebuild(zone, incarnation: incarnation) }
+        try engine.rebuild(zone, incarnation: incarnation, progress: progress)
     }
 
     /// The database that the verb works in.
@@ -120,8 +138,8 @@ final class StoreSession {
 
     /// The zone as a client has it; nil where the store was opened without the face, or for an owner without account.
     func client(of zone: ZoneID) throws -> ZoneClient? {
-        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else { return nil }
-        return ZoneClient(stratus.container(zone.database.container.text, signedInAs: found), zone, as: account)
+        guard let host = opened.host, let account, let found = try host.account(id: account.id.text) else { return nil }
+        return ZoneClient(host.container(zone.database.container.text, signedInAs: found), zone, as: account)
     }
 
     /// The same for what only clients do.
@@ -138,10 +156,8 @@ final class StoreSession {
     ///
     /// Throws `notFound` where the database's owner has no account.
     func owner() throws -> ShareClient {
-        guard let stratus, let account, let found = try stratus.account(id: account.id.text) else {
-            throw choice.noAccount
-        }
-        return ShareClient(stratus.container(try database.container.text, signedInAs: found))
+        guard let account, let found = try host.account(id: account.id.text) else { throw choice.noAccount }
+        return try ShareClient(host.container(try database.container.text, signedInAs: found))
     }
 
     /// Somebody else of the store, by the host's own identifier.
@@ -152,25 +168,20 @@ final class StoreSession {
 
     /// Another person of the store, who is made where there is none.
     func guest(externalID: String, email: String) throws -> Guest {
-        guard let stratus else { throw choice.noAccount }
-        let account = try stratus.account(externalID: externalID, createIfMissing: .init(emails: [email]))
+        let account = try host.account(externalID: externalID, createIfMissing: .init(emails: [email]))
         return Guest(
             account: account,
-            client: ShareClient(stratus.container(try database.container.text, signedInAs: account)))
+            client: try ShareClient(host.container(try database.container.text, signedInAs: account)))
     }
 
     /// Accepts a share as somebody who has its URL.
     func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
-        guard let stratus else { throw choice.noAccount }
-        return try stratus.open(url, as: guest.account)
+        try host.open(url, as: guest.account)
     }
 
     /// The server's rules, for what hosts look up.
     var service: CloudService {
-        get throws {
-            guard let stratus else { throw choice.noAccount }
-            return try stratus.service
-        }
+        get throws { try host.service }
     }
 
     // MARK: Below the face
@@ -255,18 +266,36 @@ final class StoreSession {
 // MARK: - The engine's files
 
 extension StoreSession {
-    func figures() throws -> StoreFiles.Figures { try opened.files.figures() }
+    private var files: StoreFiles {
+        get throws {
+            guard let files = opened.files else {
+                throw ToolError(.refused, "The store's files are another process's: stop it first.", ["path": path])
+            }
+            return files
+        }
+    }
+
+    func figures() throws -> StoreFiles.Figures { try files.figures() }
 
     /// About how many bytes of files a range takes; what is still in memory is not counted.
-    func approximateByteCount(of range: KeyRange) throws -> Int { try opened.files.approximateByteCount(of: range) }
+    func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
 
-    /// Gives the room of deleted entries in a range back.
+    /// Gives the room of deleted entries back. Returns about how large the files were before, and are after.
     ///
     /// Throws what has failed the engine's background work: `corruption` names where damage lies.
-    func compact(_ range: KeyRange) throws { try opened.files.compact(range) }
+    func compact() throws -> (before: Int, after: Int) {
+        if let served {
+            let files = try served.compact()
+            return (files.byteCountBefore, files.byteCountAfter)
+        }
+        let (files, everything) = (try files, KeyRange.everything)
+        let before = try files.approximateByteCount(of: everything)
+        try files.compact(everything)
+        return (before, try files.approximateByteCount(of: everything))
+    }
 
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
     func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
-        try opened.files.verifyChecksums(progress: progress)
+        try files.verifyChecksums(progress: progress)
     }
 }

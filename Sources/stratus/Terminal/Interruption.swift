@@ -12,6 +12,7 @@ enum Interruption {
     private struct State {
         var isWatching = false
         var stopsAtSafePoints = false
+        var isQuiet = false
         var isRequested = false
         var cleanUps: [@Sendable () -> Void] = []
     }
@@ -23,6 +24,12 @@ enum Interruption {
     static func stopAtSafePoints() {
         watch()
         state.withLock { $0.stopsAtSafePoints = true }
+    }
+
+    /// The same for a verb that merely looks on: it ends at once, and nothing is said of it.
+    static func stopQuietly() {
+        stopAtSafePoints()
+        state.withLock { $0.isQuiet = true }
     }
 
     /// Whether the verb was asked to stop.
@@ -72,6 +79,7 @@ enum Interruption {
             return state.stopsAtSafePoints && !state.isRequested
         }
         guard isFirstRequest else { end(by: signal) }
+        if state.withLock({ $0.isQuiet }) { return }
         Console.note("stopping where the work can be taken up again; once more to end at once")
     }
 

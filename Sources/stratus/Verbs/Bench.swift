@@ -38,7 +38,7 @@ struct Bench: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let choice = DatabaseChoice(
             container: "iCloud.bench", account: PersonAddress("bench"), owner: nil, isPublic: false, zone: nil)
-        let session = try StoreSession(at: path, choice, .creatingAsClient)
+        let session = try StoreSession(at: path, choice, .creatingForItself)
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)

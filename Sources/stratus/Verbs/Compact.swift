@@ -20,9 +20,7 @@ struct Compact: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .existing) { session in
-            let before = try session.approximateByteCount(of: .everything)
-            let (_, cost) = try StepCost.measuring(session) { try session.compact(.everything) }
-            let after = try session.approximateByteCount(of: .everything)
+            let ((before, after), cost) = try StepCost.measuring(session) { try session.compact() }
             try console.line(
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
                     + "(\(Quantities.duration(cost.duration)))")

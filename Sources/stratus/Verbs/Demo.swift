@@ -25,7 +25,7 @@ struct Demo: ParsableCommand {
         let name = path.split(separator: "/").last.map(String.init) ?? "root"
         let options = ImportOptions(directory: Array(path.utf8), topName: FileName(Array(name.utf8)))
         _ = try TreeImporter.walker(options)
-        let verification = try StoreSession.with(store, .creatingAsClient) { session in
+        let verification = try StoreSession.with(store, .creatingForItself) { session in
             let zone = try session.zone("demo")
             return try Demonstration(session, zone: zone, options: options, console).run()
         }

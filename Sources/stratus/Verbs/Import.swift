@@ -31,8 +31,8 @@ struct Import: ParsableCommand {
         let started = clock.now
         var reader = try LineReader(path: file)
         Interruption.stopAtSafePoints()
-        _ = try StoreSession.make(at: store.store, account: nil)
-        try StoreSession.with(store, .existingAsClient) { session in
+        _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
+        try StoreSession.with(store, .owningAsClient) { session in
             let progress = Progress("importing", total: nil, on: console)
             var importer = try StoreImporter(session, resumes: resume, progress: progress.update)
             try importer.run(&reader)

@@ -23,7 +23,8 @@ struct Init: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let (isNew, account) = try StoreSession.make(at: store.store, account: createAccount)
+        let (isNew, account) = try StoreSession.make(
+            at: store.store, account: createAccount, mayBeServed: true)
         try console.line("store \(VisibleText.of(store.store)) \(isNew ? "made" : "exists")")
         if let account {
             try console.line("account \(VisibleText.of(createAccount ?? "")), user \(account.userRecordName)")
@@ -37,10 +38,13 @@ struct Init: ParsableCommand {
 
 extension StoreSession {
     /// Makes a store where there is none, and an account where none has the identifier. Returns whether it was made.
-    static func make(at path: String, account externalID: String?) throws -> (isNew: Bool, Stratus.Account?) {
+    /// One that another process has is asked for the account where `mayBeServed` says so.
+    static func make(
+        at path: String, account externalID: String?, mayBeServed: Bool
+    ) throws -> (isNew: Bool, Stratus.Account?) {
         let isNew = !OpenedStore.holdsStore(path)
-        let stratus = try OpenedStore.openStratus(path)
-        defer { stratus.close() }
-        return (isNew, try externalID.map { try stratus.account(externalID: $0, createIfMissing: .init()) })
+        let opened = try OpenedStore.open(path, mayBeServed ? .creatingAsClient : .creatingForItself)
+        defer { opened.close() }
+        return (isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) })
     }
 }

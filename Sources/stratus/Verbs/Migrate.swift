@@ -21,7 +21,7 @@ struct Migrate: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .owningAsClient) { session in
             let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes() }
             let isDone = cost.commits == 0
             try console.line(

@@ -29,7 +29,7 @@ struct Rebuild: ParsableCommand {
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {
-                try session.engine.rebuild(id, incarnation: incarnation) {
+                try session.rebuild(id, incarnation: incarnation) {
                     progress.update($0.recordsChecked)
                 }
             }.cost

@@ -23,7 +23,7 @@ struct Reset: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .owningAsClient) { session in
             let accounts = try Self.accountCount(session)
             let (zones, records) = try session.engine.read { reader in
                 var (zones, records) = (0, UInt64(0))
@@ -43,7 +43,7 @@ struct Reset: ParsableCommand {
                 "\(Quantities.count(accounts, "account")), \(Quantities.count(zones, "zone")), "
                 + Quantities.count(records, "record")
             guard try deed.mayDo("empty the store \(session.path): \(what)", object, console) else { return }
-            try session.host.reset()
+            try session.ownHost.reset()
             try console.line("emptied \(VisibleText.of(session.path)): \(what)")
             try console.object(object)
         }

@@ -96,7 +96,7 @@ struct Schema: ParsableCommand {
     private static func text(_ store: StoreArguments) throws -> (container: String, text: String) {
         let container = store.database.container
         let text = try StoreSession.with(store, .readingAsClient) { session in
-            try session.host.exportSchema(ofContainer: container)
+            try session.ownHost.exportSchema(ofContainer: container)
         }
         return (container, text)
     }

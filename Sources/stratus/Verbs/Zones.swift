@@ -170,8 +170,7 @@ struct Zones: ParsableCommand {
             return !Interruption.isRequested
         }
         Interruption.stopAtSafePoints()
-        try session.releaseAssets()
-        let progress = try session.engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: show)
+        let progress = try session.purgeDeletedZones(shouldContinue: show)
         try Interruption.safePoint()
         return progress
     }

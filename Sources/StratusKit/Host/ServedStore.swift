@@ -1,0 +1,162 @@
+// A store that another process has open and serves: what the tool does with it instead of opening it.
+//
+// Reading goes through snapshots of the host's, writing through the host's server, so that the host's rules, options, events
+// and notifications are those of every request. Nothing of the store's directory is opened or written here.
+
+package import Foundation
+package import StratusCloud
+package import StratusModel
+package import StratusRecords
+import StratusStore
+
+/// A store at the other end of a host's socket. Calls block their thread.
+package final class ServedStore: Sendable {
+    /// The record layer over the host's entries: it reads.
+    package let engine: RecordEngine
+    /// The server's rules over the same, for what is looked up: it reads.
+    package let service: CloudService
+    private let client: LocalClient
+    private let session: CloudSession
+
+    /// The store in a directory; nil where no host serves it.
+    ///
+    /// Throws `StratusError` where the host refuses, and what reading the store does.
+    package init?(directory: String) throws {
+        guard let client = try Self.naming(directory, { try LocalClient(directory: directory) }) else { return nil }
+        self.client = client
+        let store = RemoteStore(client)
+        var options = RecordEngineOptions()
+        options.ancestorCacheByteCount = 0
+        engine = try Self.naming(directory) {
+            try RecordEngine(store: store, options: options, incarnation: UUID())
+        }
+        let environment = CloudEnvironment(clock: SystemClock(), identifiers: RandomIdentifiers())
+        service = CloudService(engine: engine, environment: environment)
+        session = CloudSession(server: RemoteServer(client: client), clock: SystemClock())
+    }
+
+    /// Finishes the requests of its containers.
+    package func close() {
+        session.close()
+        session.activity.waitUntilOver()
+    }
+
+    private static func naming<Result>(_ directory: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as LocalSocketError {
+            throw error.told(of: directory)
+        }
+    }
+
+    private func ask<Answer: Decodable>(_ call: HostCall, _ type: Answer.Type = Answer.self) throws -> Answer {
+        do {
+            return try client.ask(.host(call))
+        } catch let error as LocalSocketError {
+            throw error.told()
+        }
+    }
+
+    // MARK: People
+
+    /// The account with the store's own identifier, or nil.
+    package func account(id: String) throws -> Stratus.Account? {
+        try StratusError.wrapping { try service.account(AccountID(id)).map(Stratus.Account.init) }
+    }
+
+    /// As `Stratus.account(externalID:createIfMissing:)`.
+    package func account(externalID: String, createIfMissing account: Stratus.NewAccount) throws -> Stratus.Account {
+        try existing(ask(.createAccount(account.draft(externalID: externalID), onlyIfMissing: true)))
+    }
+
+    /// As `Stratus.createAccount(_:externalID:)`.
+    package func createAccount(_ account: Stratus.NewAccount, externalID: String?) throws -> Stratus.Account {
+        try existing(ask(.createAccount(account.draft(externalID: externalID), onlyIfMissing: false)))
+    }
+
+    /// As `Stratus.setHandles(emails:phoneNumbers:of:)`.
+    package func setHandles(
+        emails: Set<String>, phoneNumbers: Set<String>, of account: Stratus.Account
+    ) throws -> Stratus.Account {
+        let _: Done = try ask(.setHandles(.init(emails: emails, phoneNumbers: phoneNumbers), account.accountID))
+        return try existing(account.accountID)
+    }
+
+    /// As `Stratus.setStanding(_:of:)`.
+    package func setStanding(_ standing: Stratus.Standing, of account: Stratus.Account) throws -> Stratus.Account {
+        let _: Done = try ask(.setStanding(AccountStanding(standing), account.accountID))
+        return try existing(account.accountID)
+    }
+
+    /// As `Stratus.deleteAccountWithAllData(_:)`.
+    package func deleteAccountWithAllData(_ account: Stratus.Account) throws {
+        let _: Done = try ask(.deleteAccount(account.accountID))
+    }
+
+    private func existing(_ id: AccountID) throws -> Stratus.Account {
+        guard let account = try account(id: id.text) else {
+            throw StratusError(.unknownAccount, "The account is gone again.", ["id": id.text])
+        }
+        return account
+    }
+
+    /// A container of the host's for one account.
+    package func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer {
+        CKContainer(session: session, identifier: identifier, account: account.accountID)
+    }
+
+    // MARK: Shares
+
+    /// As `Stratus.open(_:as:)`.
+    package func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata {
+        session.metadata(
+            try ask(.openShare(url: url.absoluteString, account.accountID)), as: account.accountID)
+    }
+
+    /// As `Stratus.invite(_:to:in:permission:role:allowing:)`, with all options.
+    package func invite(
+        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
+        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
+    ) async throws {
+        _ = try await Stratus.invite(people, to: shareID, in: container, permission: permission, role: role)
+    }
+
+    /// As `Stratus.setPublicPermission(_:of:in:allowing:)`, with all options.
+    package func setPublicPermission(
+        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
+    ) async throws {
+        _ = try await Stratus.setPublicPermission(permission, of: shareID, in: container)
+    }
+
+    // MARK: The store
+
+    /// As `Stratus.importSchema(_:intoContainer:)`.
+    package func importSchema(_ text: String, intoContainer identifier: String) throws {
+        let _: Done = try ask(.importSchema(text, ContainerName(identifier)))
+    }
+
+    /// Fills and clears indexes until all are what their schemas want.
+    package func finishIndexes() throws {
+        let _: Done = try ask(.finishIndexes)
+    }
+
+    /// Makes the indexes of a zone anew from its records.
+    package func rebuild(_ zone: ZoneID, incarnation: UUID) throws {
+        let _: Done = try ask(.rebuild(zone, incarnation: incarnation))
+    }
+
+    /// Removes what deleted zones have left behind.
+    package func purgeDeletedZones() throws -> PurgeProgress { try ask(.purgeZones) }
+
+    /// Rewrites the store's files without what was deleted.
+    package func compact() throws -> CompactedFiles { try ask(.compact) }
+}
+
+extension LocalSocketError {
+    /// The error as the callers of this target get it.
+    func told(of directory: String? = nil) -> any Error {
+        var fields = fields
+        fields["path"] = fields["path"] ?? directory
+        return StratusError(.unavailable, text: message, fields, cause: nil)
+    }
+}

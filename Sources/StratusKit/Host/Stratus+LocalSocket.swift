@@ -1,0 +1,144 @@
+// A host that is asked by other processes, over a socket in its store's directory.
+//
+// The directory is locked by whoever has the store open, so that a socket that lies there belongs to this host or to one that
+// was killed, and is replaced.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+
+extension Stratus {
+    /// Begins to serve where the host wants it. Throws `StratusError` where the directory takes no socket.
+    func startServingTool() throws {
+        guard let directory else { return }
+        guard options.servesTool else {
+            // One that a host that was killed has left behind.
+            return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
+        }
+        let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call in
+            guard let self else { throw CloudError(.serviceUnavailable, "The store was closed: open it again.") }
+            return try self.carryOut(call)
+        }
+        do {
+            let listener = try LocalSocketListener(LocalSocketName.name, in: directory.path) { channel, isStopping in
+                LocalConnection(channel: channel, host: requests, isStopping: isStopping).serve()
+            }
+            toolSocket.withLock { $0 = listener }
+        } catch let error as LocalSocketError {
+            throw StratusError(
+                .inputOutput, "The store's directory takes no socket: mend the cause, or do without servesTool.",
+                error.fields.merging(["path": directory.path]) { own, _ in own })
+        }
+    }
+
+    /// Ends it: requests under way are finished.
+    func stopServingTool() {
+        let listener = toolSocket.withLock { listener -> LocalSocketListener? in
+            defer { listener = nil }
+            return listener
+        }
+        listener?.stop()
+    }
+
+    /// Whether anybody watches over the socket.
+    package var isToolWatching: Bool { output.feed.isWatched }
+
+    private func carryOut(_ call: HostCall) throws -> any Encodable {
+        switch call {
+        case .createAccount(let draft, let onlyIfMissing):
+            return try asking { service in
+                if onlyIfMissing, let externalID = draft.externalID {
+                    return try service.account(externalID: externalID, createIfMissing: draft).id
+                }
+                return try service.createAccount(draft).id
+            }
+        case .setHandles(let handles, let id):
+            _ = try asking { try $0.setHandles(handles, of: id) }
+        case .setStanding(let standing, let id):
+            try setStanding(Standing(standing), of: existing(id))
+        case .deleteAccount(let id):
+            try deleteAccountWithAllData(existing(id))
+        case .importSchema(let text, let container):
+            try importSchema(text, intoContainer: container.text)
+        case .openShare(let url, let id):
+            return try openShare(url, as: id)
+        case .finishIndexes, .rebuild, .purgeZones, .compact, .statistics:
+            return try maintain(call)
+        }
+        return Done()
+    }
+
+    private func existing(_ id: AccountID) throws -> Account {
+        guard let account = try account(id: id.text) else {
+            throw StratusError(
+                .unknownAccount, "The store has no such account: create it, or ask for it anew.", ["id": id.text])
+        }
+        return account
+    }
+
+    /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
+    private func maintain(_ call: HostCall) throws -> any Encodable {
+        let pace = UpkeepPace(pause: { Thread.sleep(forTimeInterval: 0.05) })
+        switch call {
+        case .finishIndexes:
+            _ = try upkeep.pausing { try asking { try $0.buildIndexes(pace) } }
+        case .rebuild(let zone, let incarnation):
+            try asking { try $0.engine.rebuild(zone, incarnation: incarnation) }
+        case .purgeZones:
+            return try upkeep.pausing {
+                try asking { service in
+                    try service.releaseAssets(pace)
+                    return try service.engine.purgeDeletedZones(pause: pace.pause)
+                }
+            }
+        case .compact:
+            return try asking { try StoreBacking.compact($0.engine.store) }
+        default:
+            return try asking { $0.engine.store.statistics }
+        }
+        return Done()
+    }
+}
+
+/// What connections ask of a host. It keeps the server, and not the host.
+private struct HostedRequests: LocalHost {
+    let server: HostedServer
+    let feed: EventFeed
+    let carryOut: @Sendable (HostCall) throws -> any Encodable
+
+    func answer(_ call: CloudCall) throws -> any Encodable { try call.answer(by: server) }
+    func answer(_ call: HostCall) throws -> any Encodable { try carryOut(call) }
+
+    func read(_ body: (any StoreReader) throws -> Void) throws {
+        try server.withService { try $0.engine.store.read(body) }
+    }
+}
+
+extension LocalFailure {
+    init(_ error: any Error) {
+        if let error = error as? CloudError {
+            self = .server(error)
+            return
+        }
+        do {
+            try StratusError.wrapping { throw error }
+            self = .server(CloudError(.internalError, "The host has met an error that it does not know."))
+        } catch let told as StratusError {
+            self = .host(
+                code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
+        } catch {
+            self = .server(CloudError(answering: error))
+        }
+    }
+
+    /// The error as it was met.
+    var error: any Error {
+        switch self {
+        case .server(let error): error
+        case .host(let code, let message, let fields, let cause):
+            StratusError(StratusError.Code(code), text: message, fields, cause: cause)
+        }
+    }
+}

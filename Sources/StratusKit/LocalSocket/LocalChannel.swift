@@ -1,0 +1,123 @@
+// A connection over a local socket, whichever side it is on.
+//
+// Invariants:
+//   1. One thread sends and receives at a time; `stop` may be called from any.
+//   2. Memory grows with the bytes that have come, never with those that a header announces.
+//   3. A frame that has begun comes whole within a time, or the connection is over.
+
+import CLocalSocket
+import Foundation
+
+final class LocalChannel: Sendable {
+    /// How much is received at once.
+    private static let pieceByteCount = 64 << 10
+    /// How often a sender that waits for room looks whether it is to stop.
+    private static let sliceMilliseconds: Int32 = 200
+
+    private let descriptor: Int32
+
+    /// Takes over a connected socket.
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Connects to a socket in a directory; nil where there is none, or nobody listens at it.
+    static func connect(to name: String, in directory: String) throws -> LocalChannel? {
+        let (directory, name) = (Array(directory.utf8), Array(name.utf8))
+        let descriptor = clocalsocket_connect(directory.span, name.span)
+        guard descriptor < 0 else { return LocalChannel(descriptor) }
+        guard ![ENOENT, ECONNREFUSED, ENOTDIR].contains(-descriptor) else { return nil }
+        throw LocalSocketError(number: -descriptor)
+    }
+
+    deinit { clocalsocket_close(descriptor) }
+
+    /// The user and the process at the other end.
+    var peer: (user: UInt32, process: Int32)? {
+        let peer = clocalsocket_peer_of(descriptor)
+        return peer.error == 0 ? (peer.user, peer.process) : nil
+    }
+
+    /// Whether nobody is at the other end any more.
+    var isHungUp: Bool { clocalsocket_is_hung_up(descriptor) != 0 }
+
+    /// Ends receiving, and sending too where it is said: whoever waits in either is woken.
+    func stop(sendingToo: Bool) { clocalsocket_stop(descriptor, sendingToo ? 1 : 0) }
+
+    // MARK: Sending
+
+    /// Sends a frame. Whoever does not read gets so many seconds, all in all; nil for any number.
+    func send(_ frame: LocalFrame, seconds: Double?, isStopping: () -> Bool = { false }) throws {
+        guard frame.content.count <= LocalFrame.contentByteCount else {
+            throw LocalSocketError.tooLarge(frame.content.count)
+        }
+        try send(bytes: frame.bytes, seconds: seconds, isStopping: isStopping)
+    }
+
+    /// Sends what is a frame, or should be.
+    func send(bytes: [UInt8], seconds: Double?, isStopping: () -> Bool = { false }) throws {
+        let deadline = seconds.map { Self.now + $0 }
+        var sent = 0
+        while sent < bytes.count {
+            let rest = bytes[sent...]
+            let count = clocalsocket_send(descriptor, rest.span, Self.sliceMilliseconds)
+            if count >= 0 {
+                sent += Int(count)
+            } else if count == -Int64(ETIMEDOUT) {
+                if isStopping() || deadline.map({ Self.now > $0 }) == true { throw LocalSocketError.tooSlow }
+            } else {
+                throw LocalSocketError(number: Int32(truncatingIfNeeded: -count))
+            }
+        }
+    }
+
+    // MARK: Receiving
+
+    /// The next frame; nil where the other side ends between two frames. It has to begin within `idleSeconds`, and once it
+    /// has begun to be whole within `frameSeconds`; nil is any number. `isStopping` is asked now and then.
+    func receive(
+        idleSeconds: Double?, frameSeconds: Double?, isStopping: () -> Bool = { false }
+    ) throws -> LocalFrame? {
+        var header: [UInt8]
+        do {
+            header = try piece(LocalFrame.headerByteCount, until: idleSeconds.map { Self.now + $0 }, isStopping)
+        } catch let error as LocalSocketError {
+            throw error == .tooSlow ? .idle : error
+        }
+        if header.isEmpty { return nil }
+        let end = frameSeconds.map { Self.now + $0 }
+        try complete(&header, LocalFrame.headerByteCount, until: end, isStopping)
+        let count = LocalFrame.contentByteCount(of: header)
+        guard count <= LocalFrame.contentByteCount else { throw LocalSocketError.tooLarge(count) }
+        var frame = LocalFrame(header: header)
+        try complete(&frame.content, count, until: end, isStopping)
+        return frame
+    }
+
+    private func complete(
+        _ bytes: inout [UInt8], _ count: Int, until end: Double?, _ isStopping: () -> Bool
+    ) throws {
+        while bytes.count < count {
+            let piece = try piece(count - bytes.count, until: end, isStopping)
+            guard !piece.isEmpty else { throw LocalSocketError.cutOff }
+            bytes += piece
+        }
+    }
+
+    /// Receives at most `limit` bytes; none at the end.
+    private func piece(_ limit: Int, until end: Double?, _ isStopping: () -> Bool) throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: min(limit, Self.pieceByteCount))
+        while true {
+            if isStopping() { return [] }
+            if let end, Self.now > end { throw LocalSocketError.tooSlow }
+            guard clocalsocket_wait(descriptor, Self.sliceMilliseconds) != 0 else { continue }
+            var room = buffer.mutableSpan
+            let count = clocalsocket_receive(descriptor, &room)
+            if count >= 0 { return Array(buffer[..<Int(count)]) }
+            if count == -Int64(EAGAIN) { continue }
+            if count == -Int64(ECONNRESET) { return [] }
+            throw LocalSocketError(number: Int32(truncatingIfNeeded: -count))
+        }
+    }
+
+    /// Seconds of a clock that never goes back.
+    static var now: Double { ProcessInfo.processInfo.systemUptime }
+}

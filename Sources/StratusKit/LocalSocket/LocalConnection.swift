@@ -1,0 +1,161 @@
+// One connection as the host serves it: greeting, then requests one after the other, each carried out on this thread.
+
+import Foundation
+import StratusCloud
+import StratusStore
+
+/// What a connection asks of the host.
+protocol LocalHost: Sendable {
+    /// Throws the errors of whichever floor it reaches.
+    func answer(_ call: CloudCall) throws -> any Encodable
+    func answer(_ call: HostCall) throws -> any Encodable
+    /// Lends a snapshot of the store.
+    func read(_ body: (any StoreReader) throws -> Void) throws
+    var feed: EventFeed { get }
+}
+
+struct LocalConnection {
+    /// How long a connection may rest between two requests. Whoever comes later connects again.
+    static let idleSeconds = 60.0
+    /// How long a frame may take from its first byte to its last, either way.
+    static let frameSeconds = 30.0
+    /// How often a watcher of a host in which nothing happens is looked after.
+    private static let watchSeconds = 0.25
+
+    let channel: LocalChannel
+    let host: any LocalHost
+    let isStopping: () -> Bool
+
+    /// Serves the connection until it ends.
+    func serve() {
+        do {
+            try send(.greeting, LocalGreeting(process: ProcessInfo.processInfo.processIdentifier))
+            while let request = try nextRequest() {
+                switch request {
+                case .watch: return try watch()
+                case .read(.begin): try read()
+                case .read: throw LocalSocketError(message: "Nothing is read before reading has begun.")
+                case .cloud(let call): try reply { try host.answer(call) }
+                case .host(let call): try reply { try host.answer(call) }
+                }
+            }
+        } catch let error as LocalSocketError {
+            // The other side may be gone.
+            try? send(.refusal, error)
+        } catch {
+            try? send(.refusal, LocalSocketError(message: "The host has met an error that it does not know."))
+        }
+    }
+
+    // MARK: Frames
+
+    private func nextRequest() throws -> LocalRequest? {
+        let frame = try channel.receive(
+            idleSeconds: Self.idleSeconds, frameSeconds: Self.frameSeconds, isStopping: isStopping)
+        guard let frame else { return nil }
+        guard frame.version == LocalFrame.version else {
+            throw LocalSocketError(
+                message: "The host speaks another version of the protocol: use the tool of the host's version.",
+                fields: ["asked": "\(frame.version)", "host": "\(LocalFrame.version)"])
+        }
+        guard frame.kind == LocalFrame.Kind.request.rawValue else {
+            throw LocalSocketError(message: "This frame is no request.", fields: ["kind": "\(frame.kind)"])
+        }
+        do {
+            return try LocalCoding.decode(from: frame.content)
+        } catch {
+            throw LocalSocketError(
+                message: "The host does not know this request, or it is malformed: use the tool of the host's version.")
+        }
+    }
+
+    private func send(_ kind: LocalFrame.Kind, _ value: some Encodable) throws {
+        try channel.send(
+            LocalFrame(kind, try LocalCoding.encode(value)), seconds: Self.frameSeconds, isStopping: isStopping)
+    }
+
+    private func reply(_ body: () throws -> any Encodable) throws {
+        let content: [UInt8]
+        do {
+            content = try LocalCoding.encode(try body())
+            if content.count > LocalFrame.contentByteCount {
+                throw CloudError(
+                    .limitExceeded, "The answer is larger than the host's socket takes: ask for less at a time.")
+            }
+        } catch let error as LocalSocketError {
+            throw error
+        } catch {
+            return try send(.failure, LocalFailure(error))
+        }
+        try channel.send(LocalFrame(.answer, content), seconds: Self.frameSeconds, isStopping: isStopping)
+    }
+
+    // MARK: Reading
+
+    /// Answers from one snapshot until the other side ends reading.
+    private func read() throws {
+        do {
+            try host.read { reader in
+                try reply { ReadBegun(version: reader.version) }
+                while let request = try nextRequest() {
+                    guard case .read(let call) = request else {
+                        throw LocalSocketError(message: "Something else was asked before reading has ended.")
+                    }
+                    if case .end = call { return }
+                    try reply { try call.answer(from: reader) }
+                }
+                throw LocalSocketError.cutOff
+            }
+        } catch let error as LocalSocketError {
+            throw error
+        } catch {
+            return try send(.failure, LocalFailure(error))
+        }
+        try send(.answer, Done())
+    }
+
+    // MARK: Watching
+
+    private func watch() throws {
+        let watcher = host.feed.add()
+        defer { host.feed.remove(watcher) }
+        // Whoever watches knows by it that everything from here on is told.
+        try send(.answer, Done())
+        while !channel.isHungUp {
+            let isLast = isStopping()
+            var told = watcher.take(waitingAtMost: isLast ? 0 : Self.watchSeconds)
+            told.isLast = isLast && told.events.isEmpty
+            if !told.events.isEmpty || told.isLast { try send(.events, told) }
+            if told.isLast { return }
+        }
+    }
+}
+
+extension ReadCall {
+    /// How much of a scan is answered at once.
+    private static let pageByteCount = 256 << 10
+    private static let pageEntryCount = 4_096
+
+    fileprivate func answer(from reader: any StoreReader) throws -> any Encodable {
+        switch self {
+        case .value(let key): return ReadValue(value: try reader.value(forKey: Array(key)).map { Data($0) })
+        case .entries(let lower, let upper, let isBackward, let limit):
+            let limit = max(1, min(limit, Self.pageEntryCount))
+            var page = ReadEntries(entries: [], isAtEnd: true)
+            var byteCount = 0
+            let range = KeyRange(from: Array(lower), upTo: Array(upper))
+            try reader.scan(range, isBackward ? .backward : .forward, limit: .max) { key, value in
+                guard page.entries.count < limit, byteCount < Self.pageByteCount else {
+                    page.isAtEnd = false
+                    return .stop
+                }
+                page.entries.append(
+                    ReadEntries.Entry(key: Data([UInt8](copying: key)), value: Data([UInt8](copying: value))))
+                byteCount += key.count + value.count
+                return .next
+            }
+            return page
+        case .begin, .end: throw LocalSocketError(message: "Reading has begun already.")
+        }
+    }
+}

@@ -1,0 +1,142 @@
+// What can be asked of a host over its local socket, and what it is answered. These values are sent as JSON by the names of
+// their cases and properties: whoever changes one raises `LocalFrame.version`.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// One request.
+enum LocalRequest: Codable, Sendable {
+    /// What a client asks of the server.
+    case cloud(CloudCall)
+    /// What is read of the store as it lies; after `begin` alone.
+    case read(ReadCall)
+    /// What a host does.
+    case host(HostCall)
+    /// Events from here on, until the connection ends.
+    case watch
+}
+
+/// Requests of `CloudServer`, by its words. Feeds, queries and subscriptions are not asked for by anybody who writes.
+enum CloudCall: Codable, Sendable {
+    case modifyRecords(ModifyRecordsRequest, Caller, DatabaseSelector)
+    case fetchRecords(FetchRecordsRequest, Caller, DatabaseSelector)
+    case modifyZones(ModifyZonesRequest, Caller, DatabaseSelector)
+    case fetchZones(FetchZonesRequest, Caller, DatabaseSelector)
+    case checkItemCount(Int)
+    case isTooLarge(path: String)
+    case accountStatus(Caller)
+    case userName(Caller)
+    case isDiscoverable(Caller)
+    case discover([IdentityLookup], Caller)
+    case shareParticipants([IdentityLookup], Caller)
+    case shareMetadata(ShareMetadataRequest, Caller)
+    case acceptShares([String], Caller)
+    case requestShareAccess([String], Caller)
+    case copyAsset(AssetDescriptor, field: String, RecordAddress, Caller, DatabaseSelector)
+    case copyAssets([HeldAsset], Caller, DatabaseSelector)
+}
+
+/// Reading the store's entries from one snapshot, which lasts from `begin` to `end` on one connection.
+enum ReadCall: Codable, Sendable {
+    case begin
+    case value(key: Data)
+    case entries(from: Data, upTo: Data, isBackward: Bool, limit: Int)
+    case end
+}
+
+/// What a host does for its store.
+enum HostCall: Codable, Sendable {
+    case createAccount(AccountDraft, onlyIfMissing: Bool)
+    case setHandles(Set<Handle>, AccountID)
+    case setStanding(AccountStanding, AccountID)
+    case deleteAccount(AccountID)
+    case importSchema(String, ContainerName)
+    case finishIndexes
+    case openShare(url: String, AccountID)
+    case rebuild(ZoneID, incarnation: UUID)
+    case purgeZones
+    case compact
+    case statistics
+}
+
+/// The answer of a request that has none.
+struct Done: Codable, Sendable {}
+
+/// The host's first frame.
+struct LocalGreeting: Codable, Sendable {
+    var process: Int32
+}
+
+/// A result of one item.
+struct Outcome<Value: Codable & Sendable>: Codable, Sendable {
+    private var value: Value?
+    private var error: CloudError?
+
+    init(_ result: Result<Value, CloudError>) {
+        switch result {
+        case .success(let value): self.value = value
+        case .failure(let error): self.error = error
+        }
+    }
+
+    var result: Result<Value, CloudError> {
+        if let value { return .success(value) }
+        return .failure(error ?? CloudError(.internalError, "The host has answered with nothing."))
+    }
+}
+
+extension Outcome<Done> {
+    init(_ result: Result<Void, CloudError>) { self.init(result.map { Done() }) }
+
+    var verdict: Result<Void, CloudError> { result.map { _ in } }
+}
+
+struct AnsweredRecords: Codable, Sendable {
+    var saves: [Outcome<ClientRecord>]
+    var deletes: [Outcome<Done>]
+    var endedShares: [RecordAddress]
+}
+
+struct AnsweredZones: Codable, Sendable {
+    var saves: [Outcome<ClientZone>]
+    var deletes: [Outcome<Done>]
+    var endedShares: [RecordAddress]
+}
+
+struct FetchedZone: Codable, Sendable {
+    var address: ZoneAddress
+    var zone: Outcome<ClientZone>
+}
+
+struct ReadBegun: Codable, Sendable {
+    var version: StoreVersion
+}
+
+struct ReadValue: Codable, Sendable {
+    var value: Data?
+}
+
+struct ReadEntries: Codable, Sendable {
+    struct Entry: Codable, Sendable {
+        var key: Data
+        var value: Data
+    }
+
+    var entries: [Entry]
+    /// Whether nothing of the range is left.
+    var isAtEnd: Bool
+}
+
+/// The sizes of the store's files before and after, as the engine estimates them.
+package struct CompactedFiles: Codable, Hashable, Sendable {
+    package var byteCountBefore: Int
+    package var byteCountAfter: Int
+}
+
+/// The error of a request, whichever floor it comes from.
+enum LocalFailure: Codable, Sendable {
+    case server(CloudError)
+    case host(code: String, message: String, fields: [String: String], cause: String?)
+}

@@ -1,0 +1,198 @@
+// stratus watch: what a host does, as it happens.
+
+import ArgumentParser
+import FoundationEssentials
+import StratusKit
+
+struct Watch: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Watches a host: every request that it answers, and how many there are a second.",
+        discussion: """
+            The store must be open in a process that serves it: Stratus.Options.servesTool. Watching ends with that process, \
+            with --limit, or when it is interrupted; then the whole is summed up. The host never waits: whoever reads too \
+            slowly loses events, and is told how many. Secrets of shares' URLs are left out.
+
+            --json: one line an event: {"time","operation","container","account","items","failedItems","conflicts",\
+            "commits","milliseconds","errorCode","error"}; {"lost"} where events were lost; a summary is {"summary":\
+            {"seconds","requests","failed","items","failedItems","conflicts","commits","lost","requestsPerSecond",\
+            "itemsPerSecond","commitsPerSecond","operations":{NAME:requests}}}, at the end of the whole.
+
+            Example: stratus watch --summary --store ./store
+            """)
+
+    @Flag(help: "Tell rates in place of events.")
+    var summary = false
+
+    @Option(help: ArgumentHelp("How often rates are told.", valueName: "seconds"))
+    var every = 1.0
+
+    @Option(help: ArgumentHelp("End after so many events; 0 is none.", valueName: "count"))
+    var limit = 0
+
+    @OptionGroup var store: StoreArguments
+
+    func validate() throws {
+        guard (0.1...86_400).contains(every) else { throw ValidationError("--every takes 0.1 to 86400 seconds.") }
+        if limit < 0 { throw ValidationError("--limit is below zero: use 0 to watch on and on.") }
+    }
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StorePath.require(store.store)
+        guard let watch = try HostWatch(directory: store.store) else { throw try Self.notServed(store.store) }
+        Interruption.stopQuietly()
+        if !store.json { console.note("note: watches process \(watch.processID); interrupt to end") }
+        var whole = WatchTally()
+        var recent = WatchTally()
+        watching: while !Interruption.isRequested {
+            let told = try watch.next(waitingAtMost: max(0, every - recent.seconds)) { Interruption.isRequested }
+            if recent.seconds >= every {
+                try tell(recent, console)
+                recent = WatchTally()
+            }
+            switch told {
+            case .ended:
+                if !Interruption.isRequested { sayEnded(console) }
+                break watching
+            case .nothing: continue
+            case .events(let events):
+                try show(events, left: limit == 0 ? .max : limit - whole.requests, &whole, &recent, console)
+                if events.isLast { sayEnded(console) }
+                if events.isLast || (limit > 0 && whole.requests >= limit) { break watching }
+            }
+        }
+        if console.drawsProgress { console.clearProgressLine() }
+        try console.line(whole.text)
+        try console.object(["summary": .object(whole.object)])
+        try console.flush()
+    }
+
+    private func sayEnded(_ console: Console) {
+        if !store.json { console.note("note: the host has ended") }
+    }
+
+    /// Why there is nothing to watch.
+    private static func notServed(_ path: String) throws -> ToolError {
+        guard let holder = try StoreFiles.holder(of: path) else {
+            return ToolError(.refused, "No process has the store open: there is nothing to watch.", ["path": path])
+        }
+        return ToolError(
+            .refused, "The process that has the store serves no socket: its host asks for one by Options.servesTool.",
+            ["path": path, "holderProcessID": "\(holder.processID)", "holderCommand": holder.command])
+    }
+
+    private func show(
+        _ told: WatchedEvents, left: Int, _ whole: inout WatchTally, _ recent: inout WatchTally, _ console: Console
+    ) throws {
+        if console.drawsProgress { console.clearProgressLine() }
+        whole.lostCount += told.lostCount
+        recent.lostCount += told.lostCount
+        if told.lostCount > 0, !summary {
+            try console.line("… \(Quantities.count(told.lostCount, "event")) lost")
+            try console.object(["lost": JSONValue(told.lostCount)])
+        }
+        for event in told.events.prefix(left) {
+            whole.add(event)
+            recent.add(event)
+            guard !summary else { continue }
+            try console.line(event.line(console))
+            try console.object(event.object)
+        }
+        try console.flush()
+    }
+
+    /// Rates as lines of their own where they were asked for; on a terminal drawn over and over below the events.
+    private func tell(_ recent: WatchTally, _ console: Console) throws {
+        if summary {
+            try console.line(recent.rates)
+            try console.object(["summary": .object(recent.object)])
+            try console.flush()
+        } else if !store.json, console.drawsProgress {
+            console.redraw(recent.rates)
+        }
+    }
+}
+
+/// What has happened in some time.
+private struct WatchTally {
+    private let clock = ContinuousClock()
+    private let started = ContinuousClock().now
+    private(set) var requests = 0
+    private var failed = 0
+    private var items = 0
+    private var failedItems = 0
+    private var conflicts = 0
+    private var commits = 0
+    private var operations: [String: Int] = [:]
+    var lostCount = 0
+
+    var seconds: Double { Quantities.seconds(clock.now - started) }
+
+    mutating func add(_ event: WatchedEvent) {
+        requests += 1
+        if event.errorCode != nil { failed += 1 }
+        items += event.itemCount
+        failedItems += event.failedItemCount
+        conflicts += event.conflictCount
+        commits += event.commitCount
+        operations[event.operation, default: 0] += 1
+    }
+
+    private func rate(_ count: Int) -> Double { Double(count) / max(seconds, 0.001) }
+
+    /// "120.0 requests/s (fetchRecords 100, modifyRecords 20), 400.0 items/s, 20.0 commits/s".
+    var rates: String {
+        let kinds = operations.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
+        var parts = [
+            "\(Quantities.decimal(rate(requests), places: 1)) requests/s"
+                + (kinds.isEmpty ? "" : " (\(kinds.joined(separator: ", ")))"),
+            "\(Quantities.decimal(rate(items), places: 1)) items/s",
+            "\(Quantities.decimal(rate(commits), places: 1)) commits/s",
+        ]
+        if failed > 0 { parts.append("\(Quantities.count(failed)) failed") }
+        if conflicts > 0 { parts.append(Quantities.count(conflicts, "conflict")) }
+        if lostCount > 0 { parts.append("\(Quantities.count(lostCount)) lost") }
+        return parts.joined(separator: ", ")
+    }
+
+    var text: String {
+        "\(Quantities.count(requests, "request")) in \(Quantities.decimal(seconds, places: 1)) s: \(rates)"
+    }
+
+    var object: JSONObject {
+        var kinds: JSONObject = [:]
+        for (name, count) in operations.sorted(by: { $0.key < $1.key }) { kinds.add(name, JSONValue(count)) }
+        return [
+            "seconds": .number(seconds), "requests": JSONValue(requests), "failed": JSONValue(failed),
+            "items": JSONValue(items), "failedItems": JSONValue(failedItems), "conflicts": JSONValue(conflicts),
+            "commits": JSONValue(commits), "lost": JSONValue(lostCount), "requestsPerSecond": .number(rate(requests)),
+            "itemsPerSecond": .number(rate(items)), "commitsPerSecond": .number(rate(commits)),
+            "operations": .object(kinds),
+        ]
+    }
+}
+
+extension WatchedEvent {
+    fileprivate func line(_ console: Console) -> String {
+        var parts = ["\(Quantities.date(date))  \(console.styled(operation, .bold))"]
+        if !container.isEmpty { parts.append(VisibleText.of(container)) }
+        if let account { parts.append("account \(VisibleText.of(account))") }
+        parts.append(Quantities.count(itemCount, "item"))
+        if failedItemCount > 0 { parts.append("\(Quantities.count(failedItemCount)) failed") }
+        if conflictCount > 0 { parts.append(Quantities.count(conflictCount, "conflict")) }
+        if commitCount > 0 { parts.append(Quantities.count(commitCount, "commit")) }
+        parts.append(Quantities.duration(.seconds(durationSeconds)))
+        if let error { parts.append(console.styled(VisibleText.of(error), .red)) }
+        return parts.joined(separator: "  ")
+    }
+
+    fileprivate var object: JSONObject {
+        [
+            "time": Quantities.timestamp(date), "operation": .string(operation), "container": .string(container),
+            "account": JSONValue(account), "items": JSONValue(itemCount), "failedItems": JSONValue(failedItemCount),
+            "conflicts": JSONValue(conflictCount), "commits": JSONValue(commitCount),
+            "milliseconds": Quantities.milliseconds(.seconds(durationSeconds)),
+            "errorCode": errorCode.map { JSONValue($0) } ?? .null, "error": JSONValue(error),
+        ]
+    }
+}

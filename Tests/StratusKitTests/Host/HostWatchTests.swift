@@ -1,0 +1,89 @@
+// Watching a host over its socket.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite("Watching a host")
+struct HostWatchTests {
+    private let directory: HostDirectory
+
+    init() throws { directory = try HostDirectory() }
+
+    private func open() throws -> (store: Stratus, caller: Caller) {
+        let store = try Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
+        let account = try store.createAccount(.init(), externalID: "test")
+        return (store, Caller(container: "iCloud.test", account: AccountID(account.id)))
+    }
+
+    /// What a watcher is told until it has been told of so many events, lost ones counted.
+    private func take(_ count: Int, from watch: HostWatch) throws -> WatchedEvents {
+        var all = WatchedEvents()
+        while all.events.count + all.lostCount < count {
+            switch try watch.next(waitingAtMost: 900, isStopping: { false }) {
+            case .events(let told):
+                all.events += told.events
+                all.lostCount += told.lostCount
+            case .nothing, .ended:
+                Issue.record("told of \(all.events.count) and \(all.lostCount) lost")
+                return all
+            }
+        }
+        return all
+    }
+
+    @Test("who watches is told of every request, in order, with what it cost")
+    func telling() async throws {
+        let (store, caller) = try open()
+        defer { store.close() }
+        try await TestThreads.offPool {
+            let watch = try #require(try HostWatch(directory: directory.store.path))
+            for name in ["Notes", "Tasks"] {
+                _ = try store.server.modifyZones(
+                    ModifyZonesRequest(saves: [ClientZone(address: ZoneAddress(zoneName: name))]), as: caller,
+                    in: .private)
+            }
+            _ = try? store.server.fetchZones(.all, as: Caller(container: "iCloud.test", account: nil), in: .private)
+            let told = try take(3, from: watch)
+            #expect(told.events.map(\.operation) == ["modifyZones", "modifyZones", "fetchZones"])
+            #expect(told.events.map(\.commitCount) == [1, 1, 0])
+            #expect(told.events.map(\.account) == [caller.account?.text, caller.account?.text, nil])
+            #expect(told.events.map(\.errorCode) == [nil, nil, CKError.Code.notAuthenticated.rawValue])
+            #expect(told.lostCount == 0)
+        }
+    }
+
+    @Test("a watcher that does not read keeps nobody waiting, and is told how much it has lost")
+    func slowWatcher() async throws {
+        let (store, caller) = try open()
+        defer { store.close() }
+        try await TestThreads.offPool {
+            let watch = try #require(try HostWatch(directory: directory.store.path))
+            let fast = try #require(try HostWatch(directory: directory.store.path))
+            let count = 4 * EventWatcher.eventCount
+            for number in 0..<count {
+                store.output.tell(CloudEvent(kind: .query, caller: caller, itemCount: number))
+                // This one reads all the time, and misses nothing.
+                if number % 256 == 255 { #expect(try take(256, from: fast).lostCount == 0) }
+            }
+            let told = try take(count, from: watch)
+            #expect(told.lostCount > 0 && told.events.count >= EventWatcher.eventCount)
+            #expect(told.events.count + told.lostCount == count)
+            // What is left is in order, and the newest is there.
+            let numbers = told.events.map(\.itemCount)
+            #expect(numbers == numbers.sorted() && numbers.last == count - 1)
+        }
+    }
+
+    @Test("the secrets of shares' URLs are not told")
+    func secrets() {
+        let text = "refused: https://x.test/s/AbC-_9 (url=https://x.test/s/AbC-_9, other=https://x.test/t)"
+        let told = WatchedEvent.text(text, hiding: "https://x.test/s/")
+        #expect(told == "refused: https://x.test/s/… (url=https://x.test/s/…, other=https://x.test/t)")
+        #expect(WatchedEvent.text(text, hiding: "") == text)
+    }
+}

@@ -1,0 +1,259 @@
+// The socket of a host, from the other end: who may come, what they may ask, and that nothing of it harms the host.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite("The host's socket")
+struct LocalSocketTests {
+    private let directory: HostDirectory
+    private var path: String { directory.store.path }
+    private var socket: String { path + "/SOCKET" }
+
+    init() throws { directory = try HostDirectory() }
+
+    private func open(_ change: (inout Stratus.Options) -> Void = { _ in }) throws -> Stratus {
+        try Stratus.open(
+            at: directory.store,
+            options: .tested {
+                $0.servesTool = true
+                change(&$0)
+            })
+    }
+
+    private var mode: Int? {
+        (try? FileManager.default.attributesOfItem(atPath: socket))?[.posixPermissions] as? Int
+    }
+
+    @Test("it is its owner's alone, there while the store is open, and only where the host wants it")
+    func life() throws {
+        let store = try open()
+        #expect(mode == 0o600)
+        #expect(try ServedStore(directory: path) != nil)
+        try store.reset()
+        #expect(mode == 0o600)
+        #expect(try ServedStore(directory: path) != nil)
+        store.close()
+        #expect(mode == nil)
+        #expect(try ServedStore(directory: path) == nil)
+        let silent = try open { $0.servesTool = false }
+        defer { silent.close() }
+        #expect(mode == nil)
+        #expect(try ServedStore(directory: path) == nil)
+    }
+
+    @Test("a store with a path longer than a socket's address is served")
+    func longPath() throws {
+        let folder = directory.url.appendingPathComponent(String(repeating: "long", count: 50))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        let url = folder.appendingPathComponent("store")
+        let store = try Stratus.open(at: url, options: .tested { $0.servesTool = true })
+        defer { store.close() }
+        #expect(try ServedStore(directory: url.path) != nil)
+    }
+
+    @Test("a file that is no socket stays, and the store is not opened")
+    func occupied() throws {
+        try open { $0.servesTool = false }.close()
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: socket))
+        #expect(throws: StratusError.self) { try open() }
+        #expect(try String(contentsOfFile: socket, encoding: .utf8) == "mine")
+        try open { $0.servesTool = false }.close()
+    }
+
+    // MARK: Reading and writing
+
+    @Test("reading sees one moment of the store, and the next reading what was done meanwhile")
+    func snapshots() async throws {
+        let store = try open()
+        defer { store.close() }
+        let account = try store.createAccount(.init(), externalID: "test")
+        let served = try #require(try ServedStore(directory: path))
+        try await TestThreads.offPool {
+            let (before, during) = try served.engine.read { reader in
+                let before = try reader.databases().count
+                try self.saveZone("Notes", store, account)
+                return (before, try reader.databases().count)
+            }
+            #expect(before == during)
+            #expect(try served.engine.read { try $0.databases().count } > before)
+        }
+    }
+
+    private func saveZone(_ name: String, _ store: Stratus, _ account: Stratus.Account) throws {
+        let caller = Caller(container: "iCloud.test", account: AccountID(account.id))
+        let request = ModifyZonesRequest(saves: [ClientZone(address: ZoneAddress(zoneName: name))])
+        for result in try store.service.modifyZones(request, as: caller, in: .private).saves { _ = try result.get() }
+    }
+
+    @Test("records, errors and people come over the socket as they are")
+    func values() async throws {
+        let store = try open()
+        defer { store.close() }
+        let account = try store.createAccount(.init(emails: ["a@example.com"]), externalID: "test")
+        let served = try #require(try ServedStore(directory: path))
+        let direct = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let remote = served.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        _ = try await remote.save(CKRecordZone(zoneName: "Notes"))
+        let sent = note("e\u{301}", in: "Notes", text: "nul \0 and \u{1F468}\u{200D}\u{1F469}")
+        sent["numbers"] = [Int64.min, 0, Int64.max]
+        sent["doubles"] = [-0.0, Double.leastNonzeroMagnitude, Double.infinity, -Double.infinity, 0.1]
+        sent["bytes"] = Data(0...255)
+        sent["date"] = Date(timeIntervalSinceReferenceDate: -0.1)
+        sent["place"] = CLLocation(latitude: 1.5, longitude: -179.25)
+        let target = CKRecord.ID(recordName: "é", zoneID: sent.recordID.zoneID)
+        sent["to"] = CKRecord.Reference(recordID: target, action: .none)
+        let saved = try await remote.save(sent)
+        let (here, there) = (try await direct.record(for: sent.recordID), try await remote.record(for: sent.recordID))
+        #expect(here.recordID == sent.recordID && there.recordID.recordName.utf8.elementsEqual("e\u{301}".utf8))
+        #expect(saved.recordChangeTag == here.recordChangeTag && there.recordChangeTag == here.recordChangeTag)
+        for record in [here, there] {
+            #expect(Set(record.allKeys()) == Set(sent.allKeys()))
+            #expect(record["numbers"] as? [Int64] == [Int64.min, 0, Int64.max])
+            let (doubles, sentDoubles) = (record["doubles"] as? [Double], sent["doubles"] as? [Double])
+            #expect(doubles?.map(\.bitPattern) == sentDoubles?.map(\.bitPattern))
+            #expect(record["bytes"] as? Data == Data(0...255))
+            #expect(record["date"] as? Date == sent["date"] as? Date)
+            #expect(record["text"] as? String == sent["text"] as? String)
+            #expect((record["to"] as? CKRecord.Reference)?.recordID.recordName.utf8.elementsEqual("é".utf8) == true)
+        }
+        // A conflict brings the server's record along.
+        let stale = try await direct.record(for: sent.recordID)
+        here["text"] = "newer"
+        _ = try await direct.save(here)
+        stale["text"] = "older"
+        let error = await #expect(throws: CKError.self) { _ = try await remote.save(stale) }
+        #expect(error?.code == .serverRecordChanged && error?.serverRecord?["text"] as? String == "newer")
+        served.close()
+    }
+
+    // MARK: What harms nobody
+
+    private func connect() throws -> LocalChannel {
+        try #require(try LocalClient.connect(path))
+    }
+
+    /// What the host says at last to whoever sends this.
+    private func refusal(of frame: LocalFrame) throws -> LocalSocketError {
+        let channel = try connect()
+        try channel.send(frame, seconds: 10)
+        let answer = try #require(try LocalClient.receive(channel, seconds: 60))
+        #expect(answer.kind == LocalFrame.Kind.refusal.rawValue)
+        #expect(try LocalClient.receive(channel, seconds: 60) == nil, "the connection goes on")
+        return try LocalCoding.decode(from: answer.content)
+    }
+
+    @Test("another version, another kind of frame, an unknown request and one without end are refused in words")
+    func refusals() async throws {
+        let store = try open()
+        defer { store.close() }
+        try await TestThreads.offPool {
+            var frame = LocalFrame(.request, Array(#"{"watch":{}}"#.utf8))
+            frame.version = 9
+            #expect(try self.refusal(of: frame).message.contains("another version"))
+            #expect(try self.refusal(of: LocalFrame(.answer)).message.contains("no request"))
+            let unknown = LocalFrame(.request, Array(#"{"host":{"explode":{}}}"#.utf8))
+            #expect(try self.refusal(of: unknown).message.contains("does not know"))
+            let early = try LocalFrame(.request, LocalCoding.encode(LocalRequest.read(.value(key: Data()))))
+            #expect(try self.refusal(of: early).message.contains("before reading has begun"))
+            // 16 MiB and one byte are announced, and none of them is sent.
+            let channel = try self.connect()
+            try channel.send(bytes: [1, 0, 0, 1, LocalFrame.version, 2], seconds: 10)
+            let answer = try #require(try LocalClient.receive(channel, seconds: 60))
+            #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("larger"))
+        }
+    }
+
+    @Test("whatever bytes are sent, the host serves the next one", arguments: [UInt64(1), 2, 3])
+    func garbage(seed: UInt64) async throws {
+        let store = try open()
+        defer { store.close() }
+        _ = try store.createAccount(.init(), externalID: "test")
+        let valid = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.checkItemCount(1)))).bytes
+        let deep = String(repeating: #"{"list":{"_0":["#, count: 400)
+        try await TestThreads.offPool {
+            var dice = SplitMix64(seed: seed)
+            for round in 0..<60 {
+                let channel = try self.connect()
+                var bytes: [UInt8]
+                switch round % 4 {
+                case 0:
+                    let count = Int.random(in: 1...400, using: &dice)
+                    bytes = (0..<count).map { _ in .random(in: 0 ... .max, using: &dice) }
+                case 1:
+                    bytes = valid
+                    for _ in 0..<Int.random(in: 1...4, using: &dice) {
+                        bytes[Int.random(in: 4..<bytes.count, using: &dice)] = .random(in: 0 ... .max, using: &dice)
+                    }
+                case 2: bytes = Array(valid.prefix(Int.random(in: 1..<valid.count, using: &dice)))
+                default:
+                    let text = deep + String(repeating: "[", count: round * 9)
+                    bytes = LocalFrame(.request, Array(text.utf8)).bytes
+                }
+                // The host may have gone away already.
+                try? channel.send(bytes: bytes, seconds: 10)
+                channel.stop(sendingToo: round % 8 < 4)
+            }
+            let client = try #require(try LocalClient(directory: self.path))
+            let _: Done = try client.ask(.cloud(.checkItemCount(1)))
+        }
+        #expect(try store.account(externalID: "test") != nil)
+    }
+
+    @Test("more connections than there may be are refused in words, and there is room again when one ends")
+    func connections() async throws {
+        let store = try open()
+        defer { store.close() }
+        try await TestThreads.offPool {
+            var channels = try (0..<LocalSocketListener.connectionCount).map { _ in try self.connect() }
+            let error = #expect(throws: LocalSocketError.self) { try self.connect() }
+            #expect(error?.message.contains("as many connections as it may") == true)
+            channels.removeLast()
+            // The host notices in its own time.
+            var next: LocalChannel?
+            while next == nil { next = try? self.connect() }
+            #expect(next != nil)
+            withExtendedLifetime(channels) {}
+        }
+    }
+
+    @Test("an error of a request ends the request alone")
+    func errors() async throws {
+        let store = try open()
+        defer { store.close() }
+        try await TestThreads.offPool {
+            let client = try #require(try LocalClient(directory: self.path))
+            let caller = Caller(container: "iCloud.test", account: nil)
+            #expect(throws: CloudError.self) { let _: UserName = try client.ask(.cloud(.userName(caller))) }
+            #expect(throws: StratusError.self) { let _: Done = try client.ask(.host(.deleteAccount("nobody"))) }
+            let _: Done = try client.ask(.cloud(.checkItemCount(1)))
+        }
+    }
+
+    @Test("closing and emptying the store waits for nobody who merely reads or watches")
+    func closing() async throws {
+        let store = try open()
+        try await TestThreads.offPool {
+            let served = try #require(try ServedStore(directory: self.path))
+            let watch = try #require(try HostWatch(directory: self.path))
+            #expect(throws: (any Error).self) {
+                try served.engine.read { reader in
+                    try store.reset()
+                    _ = try reader.databases().count
+                }
+            }
+            guard case .events(let last) = try watch.next(waitingAtMost: 60, isStopping: { false }) else {
+                Issue.record("the watcher was told nothing")
+                return
+            }
+            #expect(last.isLast)
+            store.close()
+        }
+    }
+}

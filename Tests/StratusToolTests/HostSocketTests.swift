@@ -1,0 +1,262 @@
+// Verbs on a store that another process has open and serves: this process is the host.
+
+import Foundation
+import StratusKit
+import Synchronization
+import Testing
+
+@Suite("the host's socket")
+struct HostSocketTests {
+    let directory: TestDirectory
+
+    init() async throws { directory = try TestDirectory() }
+
+    private func open(_ name: String, serving: Bool = true) throws -> Stratus {
+        var options = Stratus.Options()
+        options.logger = nil
+        options.upkeepIntervalSeconds = nil
+        options.servesTool = serving
+        return try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/\(name)"), options: options)
+    }
+
+    /// Every verb that writes, in an order in which each has something to do.
+    private static let script = [
+        "init --create-account local",
+        "accounts create bob --email bob@example.com --name 'Bob Birch' --quota 100000000",
+        "accounts create carol --email carol@example.com", "accounts handles carol --add --phone +4912345678",
+        "accounts suspend carol", "accounts resume carol", "zones create --zone files",
+        "put top --type Folder --set name=top",
+        "put doc --type Note --set title=Ä --set count:int64=3 --under name:top",
+        "put doc --set file:asset=content", "put doc --set title=new --unset count",
+        "put other --type Note --under name:top", "put doc --set title=refused --type Folder",
+        "move name:other --under name:doc", "move name:other --under name:top",
+        "share create name:doc --share s", "share permission name:doc readOnly", "share permission name:doc none",
+        "invite name:doc bob@example.com --permission readWrite", "invite name:doc new@example.com",
+        "participants change name:doc bob@example.com --permission readOnly",
+        "participants change name:doc bob@example.com --permission readWrite", "accept $(cat URL) --as bob",
+        "put doc --set title=guest --as bob", "participants remove name:doc new@example.com --force",
+        "rm name:nothing --force", "participants leave name:doc --as bob --force", "share stop name:doc --force",
+        "import-tree tree --zone tree", "import-tree tree --zone tree", "rm /tree/d --zone tree --recursive --force",
+        "schema import schema.ckdb", "rebuild", "zones create --zone gone", "zones delete --zone gone --force",
+        "zones purge", "accounts delete carol --force", "compact",
+    ]
+
+    /// What is looked at in the end.
+    private static let looks = [
+        "accounts", "zones", "tree / --zone tree", "tree /", "get name:doc", "get name:top", "share", "schema", "audit",
+        "verify",
+    ]
+
+    @Test("every verb that writes answers and does the same through the socket as on a store that nobody has")
+    func sameAsWithout() async throws {
+        try await directory.makeTree()
+        let prepared = try await ToolRun.shell(
+            """
+            printf 'some content' > content
+            printf 'DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE, GRANT READ TO "_world");' > schema.ckdb
+            "$TOOL" init --store alone > /dev/null
+            """, in: directory)
+        try #require(prepared.status == 0, "\(prepared.errors)")
+        let host = try open("served")
+        defer { host.close() }
+        let alone = try await answers(of: "alone")
+        let served = try await answers(of: "served")
+        for (number, verb) in Self.script.enumerated() {
+            #expect(served[number] == alone[number], "\(verb)")
+        }
+        for look in Self.looks {
+            var seen: [[String]] = []
+            for name in ["alone", "served"] {
+                let run = try await ToolRun.shell("\"$TOOL\" \(look) --json --store \(name)", in: directory)
+                // People are listed by identifiers that are drawn.
+                seen.append(Self.plain(run).sorted())
+            }
+            #expect(seen[0] == seen[1], "\(look)")
+        }
+        // That the host had the store all the time is what the other verbs were told.
+        let held = try await ToolRun.stratus("reset", "--force", "--json", "--store", "served", in: directory)
+        #expect(held.status == 4, "\(held.output)")
+    }
+
+    /// The answers of the script on a store, without what is drawn anew for every store.
+    private func answers(of store: String) async throws -> [[String]] {
+        var answers: [[String]] = []
+        for verb in Self.script {
+            if verb.hasPrefix("accept") {
+                let show = "\"$TOOL\" share show name:doc --url --store \(store) 2> note | grep -o 'https:.*' > URL"
+                try #require(try await ToolRun.shell(show, in: directory).status == 0)
+            }
+            let run = try await ToolRun.shell("\"$TOOL\" \(verb) --json --store \(store)", in: directory)
+            answers.append(Self.plain(run))
+        }
+        return answers
+    }
+
+    /// Lines without names, dates and costs.
+    private static func plain(_ run: ToolRun) -> [String] {
+        let changing = [
+            "account", "user", "created", "changeTag", "cost", "milliseconds", "path", "id", "added", "share",
+            "modified", "creator", "lastModifiedUser", "owner", "date", "bytesBefore", "bytesAfter", "recordsPerSecond",
+            "by", "time", "event", "sequence", "horizon", "commits", "createdBy", "modifiedBy", "entriesRemoved",
+            "zonesFinished", "store", "participant", "actor", "identity", "entries",
+        ]
+        return ["\(run.status)"]
+            + (run.output + run.errors).split(separator: "\n").map { line in
+                guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) else { return String(line) }
+                return Self.text(object, without: changing)
+            }
+    }
+
+    private static func text(_ value: Any, without keys: [String]) -> String {
+        switch value {
+        case let object as [String: Any]:
+            let members = object.filter { $0.key != "asOf" }.sorted { $0.key < $1.key }.map { key, value in
+                keys.contains(key) ? key : "\(key): \(text(value, without: keys))"
+            }
+            return "{\(members.joined(separator: ", "))}"
+        case let array as [Any]: return "[\(array.map { text($0, without: keys) }.joined(separator: ", "))]"
+        default: return "\(value)"
+        }
+    }
+
+    @Test("through the socket the host's rules hold, and the host's events tell of what was done")
+    func hostsRules() async throws {
+        var options = Stratus.Options()
+        options.logger = nil
+        options.servesTool = true
+        options.schemaMode = .production
+        let events = Events()
+        options.onEvent = { events.note($0.operation) }
+        let host = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        defer { host.close() }
+        _ = try host.account(externalID: "local", createIfMissing: .init())
+        let run = try await ToolRun.shell(
+            """
+            "$TOOL" zones create --store store
+            "$TOOL" put a --type Unknown --store store; echo $?
+            """, in: directory)
+        #expect(run.lines.last == "1", "\(run.output)")
+        #expect(run.errors.contains("which has the store"))
+        #expect(events.has(.modifyRecords) && events.has(.modifyZones))
+    }
+
+    @Test("a host that serves no socket is named by verbs that write, and there is nothing to watch")
+    func notServed() async throws {
+        let host = try open("store", serving: false)
+        defer { host.close() }
+        _ = try host.account(externalID: "local", createIfMissing: .init())
+        let pid = "\(ProcessInfo.processInfo.processIdentifier)"
+        for (verb, status) in [("put a --type Note", 4), ("watch", 1), ("init --create-account x", 4)] {
+            let run = try await ToolRun.shell("\"$TOOL\" \(verb) --store store --json", in: directory)
+            #expect(run.status == Int32(status), "\(verb): \(run.output)")
+            let fields = try #require(try run.error()["fields"] as? [String: String])
+            #expect(fields["holderProcessID"] == pid)
+        }
+        host.close()
+        let alone = try await ToolRun.stratus("watch", "--store", "store", "--json", in: directory)
+        #expect(alone.status == 1)
+        #expect(try (alone.error()["message"] as? String)?.contains("nothing to watch") == true)
+    }
+
+    @Test("watch tells each request as it happens, sums up, and ends with its limit")
+    func watching() async throws {
+        let host = try open("store")
+        defer { host.close() }
+        let account = try host.account(externalID: "local", createIfMissing: .init())
+        let run = try await ToolRun.shell(
+            """
+            "$TOOL" watch --limit 3 --json --store store > told 2> note & watcher=$!
+            "$TOOL" zones create --zone first --store store > /dev/null 2>&1
+            for try in $(seq 200); do
+              kill -0 $watcher 2> /dev/null || break
+              "$TOOL" put record --type Note --zone first --set title=$try --store store > /dev/null 2>&1
+            done
+            wait $watcher; echo $?; cat note; cat told
+            """, in: directory)
+        #expect(run.lines.first == "0", "\(run.output)")
+        let objects = try run.lines.dropFirst().map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
+        }
+        #expect(objects.count == 4)
+        for event in objects.dropLast() {
+            #expect(event["account"] as? String == account.id)
+            #expect(event["operation"] is String && event["time"] is String && event["milliseconds"] is Double)
+        }
+        let summary = try #require(objects.last?["summary"] as? [String: Any])
+        #expect(summary["requests"] as? Int == 3 && summary["lost"] as? Int == 0)
+    }
+
+    /// Runs a script with $CHILD standing for the child, and a function that makes it a host.
+    private func children(_ script: String) async throws -> ToolRun {
+        try await ToolRun.shell(
+            """
+            CHILD=$(dirname "$TOOL")/stratus-test-child
+            serve() { coproc HOST { exec "$CHILD" serve store; }; read -r -u ${HOST[0]} line; echo "$line"; }
+            \(script)
+            """, in: directory)
+    }
+
+    @Test("a socket that a killed host has left behind is in nobody's way, and the next host replaces it")
+    func killedHost() async throws {
+        let run = try await children(
+            """
+            serve
+            "$TOOL" zones create --zone one --store store > /dev/null 2> note; echo $?; grep -c 'which has the store' note
+            kill -KILL $HOST_PID; wait $HOST_PID 2> /dev/null
+            stat -c %a store/SOCKET
+            "$TOOL" watch --store store 2> note; echo $?
+            "$TOOL" ls --zone one / --store store; echo $?
+            serve
+            stat -c %a store/SOCKET
+            "$TOOL" zones create --zone two --store store > /dev/null 2> note; echo $?; grep -c 'which has the store' note
+            kill -KILL $HOST_PID; wait $HOST_PID 2> /dev/null
+            "$TOOL" zones create --zone three --store store > /dev/null 2> note; echo $?; grep -c 'which has the store' note
+            ls store | grep -c SOCKET
+            """)
+        let expected = ["open", "0", "1", "600", "1", "0", "open", "600", "0", "1", "0", "0", "0"]
+        #expect(run.lines == expected, "\(run.lines) \(run.errors)")
+    }
+
+    @Test(
+        "another user cannot open the socket, and where they can they are refused in words",
+        .enabled(if: getuid() == 0))
+    func otherUsers() async throws {
+        let run = try await children(
+            """
+            chmod 755 .; serve; chmod 755 store
+            "$CHILD" ask store
+            chmod 666 store/SOCKET
+            "$CHILD" ask store
+            "$TOOL" zones create --zone one --store store > /dev/null 2>&1; echo $?
+            """)
+        try #require(run.lines.count == 4, "\(run.output) \(run.errors)")
+        #expect(run.lines[1].contains("permission denied"))
+        #expect(run.lines[2].contains("Only the host's own user and root"))
+        #expect(run.lines[3] == "0")
+    }
+
+    @Test("watch ends with the host, and says so")
+    func watchedToTheEnd() async throws {
+        let host = try open("store")
+        let watcher = Task {
+            try await ToolRun.shell("\"$TOOL\" watch --store store > told; echo $?; tail -1 told", in: directory)
+        }
+        let path = "\(directory.path)/told"
+        // The tool makes the file before it watches; it says on standard error that it does.
+        while !FileManager.default.fileExists(atPath: path) || !host.isToolWatching {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        host.close()
+        let run = try await watcher.value
+        #expect(run.lines.first == "0")
+        #expect(run.lines.last?.hasPrefix("0 requests in ") == true)
+        #expect(run.errors.contains("note: the host has ended"))
+    }
+}
+
+private final class Events: Sendable {
+    private let seen = Mutex<Set<String>>([])
+
+    func note(_ operation: Stratus.Operation) { seen.withLock { _ = $0.insert("\(operation)") } }
+    func has(_ operation: Stratus.Operation) -> Bool { seen.withLock { $0.contains("\(operation)") } }
+}
