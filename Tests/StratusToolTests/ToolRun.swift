@@ -56,6 +56,8 @@ struct ToolRun {
         process.standardOutput = try FileHandle(forWritingTo: files[0])
         process.standardError = try FileHandle(forWritingTo: files[1])
         process.standardInput = FileHandle.nullDevice
+        var deadline: Task<Void, any Error>?
+        defer { deadline?.cancel() }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
             do {
@@ -66,9 +68,9 @@ struct ToolRun {
                 return
             }
             let pid = process.processIdentifier
-            // Weak, so that a child that has ended is not kept until its deadline.
-            DispatchQueue.global().asyncAfter(deadline: .now() + limitSeconds) { [weak process] in
-                if process?.isRunning == true { kill(pid, SIGKILL) }
+            deadline = Task {
+                try await Task.sleep(for: .seconds(limitSeconds))
+                kill(pid, SIGKILL)
             }
         }
         return ToolRun(
