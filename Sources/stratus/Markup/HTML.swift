@@ -21,31 +21,9 @@ struct HTML: ExpressibleByStringInterpolation {
 
         init(literalCapacity: Int, interpolationCount: Int) { markup.reserveCapacity(literalCapacity) }
         mutating func appendLiteral(_ literal: String) { markup += literal }
-        mutating func appendInterpolation(_ text: String) { markup += HTML.escaped(text) }
+        mutating func appendInterpolation(_ text: String) { markup += MarkupText.escaped(text) }
         mutating func appendInterpolation(_ number: Int) { markup += String(number) }
         mutating func appendInterpolation(_ part: HTML) { markup += part.markup }
         mutating func appendInterpolation(_ part: SVG) { markup += part.markup }
-    }
-
-    /// The text for between tags and for between double quotes. What HTML has no letter for is spelled out: control
-    /// characters and noncharacters, which parsers replace or complain of.
-    static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            case _ where isForbidden(scalar): escaped += DisplayText.spelled(scalar)
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
-
-    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || DisplayText.isNoncharacter(scalar)
     }
 }
