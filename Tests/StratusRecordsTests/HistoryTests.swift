@@ -25,17 +25,13 @@ private enum Settings {
     static let partCount: UInt64 = 4
     /// The histories that run in minutes.
     static let seeds: ClosedRange<UInt64> = 1...300
-    /// Of so many of them one runs on LevelDB too.
-    static let seedsPerLevelDB: UInt64 = 5
 }
 
 /// Runs every history of one part until one fails, on the subjects of its seed.
-private func runHistories(
-    _ seeds: ClosedRange<UInt64>, part: UInt64, stepCount: Int, seedsPerLevelDB: UInt64
-) -> String? {
+private func runHistories(_ seeds: ClosedRange<UInt64>, part: UInt64, stepCount: Int) -> String? {
     for seed in seeds where seed % Settings.partCount == part {
         let history = HistoryGenerator.history(seed: seed, stepCount: stepCount)
-        for subject in HistorySubject.subjects(seed: seed, seedsPerLevelDB: seedsPerLevelDB) {
+        for subject in HistorySubject.subjects(seed: seed) {
             if let report = HistoryReport.failure(of: history, seed: seed, on: subject) { return report }
         }
     }
@@ -49,16 +45,16 @@ struct HistoryTests {
         arguments: 0..<Settings.partCount)
     func randomHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
-            runHistories(Settings.seeds, part: part, stepCount: 100, seedsPerLevelDB: Settings.seedsPerLevelDB)
+            runHistories(Settings.seeds, part: part, stepCount: 100)
         }
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("every shape of history meets every store with every cache", arguments: [Settings.seedsPerLevelDB, 1])
-    func pairings(seedsPerLevelDB: UInt64) {
+    @Test("every shape of history meets every store with every cache")
+    func pairings() {
         var met: [Int: Set<String>] = [:]
         for seed in Settings.seeds {
-            let subjects = HistorySubject.subjects(seed: seed, seedsPerLevelDB: seedsPerLevelDB)
+            let subjects = HistorySubject.subjects(seed: seed)
             met[HistoryShape.index(seed: seed), default: []].formUnion(subjects.map(\.description))
         }
         let all = Set((HistorySubject.inMemory + HistorySubject.onLevelDB).map(\.description))
@@ -97,7 +93,7 @@ struct HistorySoakTests {
         arguments: 0..<Settings.partCount)
     func longHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
-            runHistories(Settings.soakSeeds, part: part, stepCount: Settings.soakStepCount, seedsPerLevelDB: 1)
+            runHistories(Settings.soakSeeds, part: part, stepCount: Settings.soakStepCount)
         }
         if let report { Issue.record("\(report)") }
     }

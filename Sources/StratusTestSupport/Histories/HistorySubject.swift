@@ -59,17 +59,11 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
 }
 
 extension HistorySubject {
-    /// What the history of a seed is carried out against: one subject in memory, and with every so manieth seed one on
-    /// LevelDB. The set-up changes with each round of shapes, so that every shape meets all of them; therefore
-    /// `seedsPerLevelDB` must be odd.
-    package static func subjects(seed: UInt64, seedsPerLevelDB: UInt64) -> [HistorySubject] {
+    /// What the history of a seed is carried out against: one subject in memory and one on LevelDB. The set-up changes
+    /// with each round of shapes, so that every shape meets all of them.
+    package static func subjects(seed: UInt64) -> [HistorySubject] {
         let round = Int(seed) / HistoryShape.count
-        var subjects = [inMemory[round % inMemory.count]]
-        if seed.isMultiple(of: seedsPerLevelDB) {
-            let round = Int(seed / seedsPerLevelDB) / HistoryShape.count
-            subjects.append(onLevelDB[round % onLevelDB.count])
-        }
-        return subjects
+        return [inMemory[round % inMemory.count], onLevelDB[round % onLevelDB.count]]
     }
 }
 
