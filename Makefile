@@ -81,7 +81,7 @@ sanitize: sanitize-address sanitize-thread ## Runs the tests under the address, 
 
 .PHONY: sanitize-address
 sanitize-address: bootstrap ## … address and leak only
-	ASAN_OPTIONS="detect_leaks=1:$${ASAN_OPTIONS:-}" \
+	ASAN_OPTIONS="detect_leaks=1:suppressions=$(CURDIR)/scripts/address-suppressions.txt:$${ASAN_OPTIONS:-}" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	$(OPTIMISED) \
 	swift test --disable-xctest --sanitize=address --scratch-path .build/address-sanitizer \
