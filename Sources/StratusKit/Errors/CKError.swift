@@ -1,6 +1,6 @@
 // The errors that clients see.
 //
-// A CKError is thrown, stored and cast as itself: on Linux an NSError of the same domain does not cast back to it.
+// A CKError is thrown and stored as itself, and casts to an NSError and back (CKError+Foundation.swift).
 
 public import Foundation
 

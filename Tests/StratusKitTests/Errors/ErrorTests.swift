@@ -59,6 +59,44 @@ import Testing
         #expect(CKError.errorDomain == "CKErrorDomain")
     }
 
+    @Test("an error is caught as an NSError, and an NSError of the domain as a CKError, by every kind of cast")
+    func casts() throws {
+        func code(_ error: any Error) -> Int {
+            do {
+                throw error
+            } catch let error as NSError where error.domain == CKErrorDomain {
+                return error.code
+            } catch {
+                return 0
+            }
+        }
+        let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
+        #expect(code(error) == 23)
+        let object = try #require((error as Any) as? NSError)
+        #expect(object.domain == CKErrorDomain && object.code == 23)
+        #expect(object.userInfo[CKErrorRetryAfterKey] as? Double == 3.5)
+        #expect(object.localizedDescription == error.localizedDescription)
+        #expect((error as Any) is NSObject)
+
+        let foreign: any Error = NSError(
+            domain: CKErrorDomain, code: CKError.requestRateLimited.rawValue, userInfo: [CKErrorRetryAfterKey: 7.0])
+        #expect((foreign as? CKError)?.code == .requestRateLimited)
+        #expect((foreign as? CKError)?.retryAfterSeconds == 7)
+        #expect((object as? CKError)?.code == .zoneBusy)
+        #expect(!(NSError(domain: NSCocoaErrorDomain, code: 23) as any Error is CKError))
+        #expect(!(CancellationError() as any Error is CKError))
+
+        let outcome: Result<Int, any Error> = .failure(error)
+        if case .failure(let error as NSError) = outcome {
+            #expect(error.code == 23)
+        } else {
+            Issue.record("no NSError")
+        }
+        let outer = NSError(domain: "outer", code: 1, userInfo: [NSUnderlyingErrorKey: error])
+        #expect((outer.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 23)
+        #expect((outer.userInfo[NSUnderlyingErrorKey] as? CKError)?.code == .zoneBusy)
+    }
+
     @Test("the user info is found where programs of Swift 3 look for it")
     func oldUserInfo() {
         let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
@@ -105,8 +143,14 @@ import Testing
         #expect(((stored as? [CKRecord.ID: any Error])?[recordID] as? CKError)?.code == .unknownItem)
         #expect((stored as? [CKRecord.ID: CKError])?[recordID]?.code == .unknownItem)
         #expect((stored as? NSDictionary)?.count == 1)
+        #expect((stored as? [CKRecord.ID: NSError])?[recordID]?.code == CKError.unknownItem.rawValue)
+        #expect((stored as? [AnyHashable: NSError])?[recordID]?.domain == CKErrorDomain)
+        #expect((stored as? [NSObject: NSError])?[recordID]?.code == CKError.unknownItem.rawValue)
+        #expect(((stored as? NSDictionary)?[recordID] as? NSError)?.code == CKError.unknownItem.rawValue)
+        #expect(((stored as? NSDictionary)?[recordID] as? CKError)?.code == .unknownItem)
         let bridged = (error as any Error) as NSError
         #expect((bridged.userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error])?.count == 1)
+        #expect((bridged.userInfo[CKPartialErrorsByItemIDKey] as? [CKRecord.ID: NSError])?[recordID]?.code == 11)
     }
 
     @Test("the records of a conflict are read from the user info")

@@ -59,7 +59,15 @@ import Testing
         record.setValue(width, forKey: "set")
         record["cast"] = (width as Any) as? any CKRecordValue
         record.setValue(price, forKey: "price")
-        for key in ["width", "set", "cast"] { #expect(record[key] as? Double == 2.5) }
+        for key in ["width", "set", "cast"] {
+            #expect(record[key] as? Double == 2.5)
+            #expect(record[key] as? CGFloat == 2.5)
+        }
+        record["widths"] = [1, 2.5]
+        #expect(record["widths"] as? [CGFloat] == [1, 2.5])
+        record["whole"] = (1 << 53) + 1
+        #expect(record["whole"] as? CGFloat == nil)
+        #expect((record["widths"] as? CGFloat) == nil && (Double(2) as Any) as? CGFloat == nil)
         #expect(record["price"] as? Double == 1.5)
 
         let texts: [any CKRecordValue] = ["a" as any CKRecordValue, "b" as NSString]
