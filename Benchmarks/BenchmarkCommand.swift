@@ -34,6 +34,9 @@ struct RunCommand: ParsableCommand {
     @Option(help: "The write buffer of Stratus and raw LevelDB in MiB, instead of the default.")
     var writeBuffer: Int?
 
+    @Option(help: "The restart interval of Stratus and raw LevelDB in entries, instead of the default.")
+    var restartInterval: Int?
+
     @Option(help: "An empty folder for the stores, on the disk to be measured; it is emptied afterwards.")
     var scratch: String?
 
@@ -49,6 +52,7 @@ struct RunCommand: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let writeBuffer { options.writeBufferByteCount = writeBuffer << 20 }
+        if let restartInterval { options.blockRestartInterval = restartInterval }
         let run = try BenchmarkRun(scale: scale, folder: folder, options: options)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now

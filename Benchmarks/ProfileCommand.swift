@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import StratusCloud
+import StratusLevelDB
 import StratusModel
 import StratusRecords
 
@@ -20,6 +21,9 @@ struct ProfileCommand: ParsableCommand {
     @Option(help: "How many times everything but W1 and W11 is repeated.")
     var rounds = 20
 
+    @Option(help: "The restart interval in entries, instead of the default.")
+    var restartInterval: Int?
+
     @Option(help: "An empty folder for the store; it is emptied afterwards.")
     var scratch: String?
 
@@ -28,7 +32,9 @@ struct ProfileCommand: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if workload.uppercased() == OperationWorkload.name { return try profileOperations(folder) }
         let data = MainZoneData(count: records)
-        let stratus = try StratusSide(at: folder)
+        var options = LevelDBOptions()
+        if let restartInterval { options.blockRestartInterval = restartInterval }
+        let stratus = try StratusSide(at: folder, options: options)
         defer { stratus.close() }
         let processor = ProcessorTime()
         let loading = try Stopwatch.seconds { try stratus.load(data.zone, into: StratusSide.mainZone) }

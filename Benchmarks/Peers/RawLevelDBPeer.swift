@@ -32,6 +32,7 @@ import StratusRecords
         unsafe leveldb_options_set_filter_policy(options, filter)
         unsafe leveldb_options_set_paranoid_checks(options, 1)
         unsafe leveldb_options_set_write_buffer_size(options, settings.writeBufferByteCount)
+        unsafe leveldb_options_set_block_restart_interval(options, Int32(settings.blockRestartInterval))
         unsafe leveldb_options_set_max_file_size(options, settings.fileByteCount)
         unsafe leveldb_options_set_max_open_files(options, Int32(settings.maximumOpenFiles))
         unsafe leveldb_options_set_block_size(options, settings.blockByteCount)

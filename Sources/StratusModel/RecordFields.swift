@@ -29,7 +29,10 @@ package struct RecordFields: Sendable {
     package subscript(key: FieldKey) -> Field? {
         get {
             // Equality of short keys takes a few instructions, their order many more.
-            guard elements.count > Self.searchedCount else { return elements.first { $0.key == key }?.value }
+            guard elements.count > Self.searchedCount else {
+                for index in elements.indices where elements[index].key == key { return elements[index].value }
+                return nil
+            }
             let index = firstIndex(notBelow: key)
             guard index < elements.count, elements[index].key == key else { return nil }
             return elements[index].value

@@ -24,6 +24,12 @@ extension TupleReader {
         return value
     }
 
+    /// Passes over a string with the checks that reading makes.
+    package mutating func skipString() throws(TupleError) {
+        try expect(TupleTypeCode.string)
+        try skipContent(isText: true)
+    }
+
     /// Passes over bytes or a string with the checks that reading makes.
     mutating func skipContent(isText: Bool) throws(TupleError) {
         let content = try content()

@@ -12,6 +12,10 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case query
     case modifySubscriptions
     case fetchSubscriptions
+    case fetchNotificationChanges
+    case markNotificationsRead
+    case modifyBadge
+    case fetchWebAuthToken
     case accountStatus
     case userRecord
     case discoverUsers

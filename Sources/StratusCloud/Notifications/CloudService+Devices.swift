@@ -1,5 +1,6 @@
 // The devices of people, and what waits for them. A device is known by the name that its host gave it.
 
+import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusRecords
@@ -18,6 +19,8 @@ extension CloudService {
         }
         let key = GlobalKeys.device(of: device.account, device.name)
         if try reading({ try $0.store.contains(key) }) { return }
+        // Beyond all orders that a removed device of this name has had, by which tokens go.
+        let first = UInt64(clamping: Int64(max(0, environment.clock.now.timeIntervalSince1970 * 1_000_000)))
         try answering {
             try engine.transact { transaction in
                 guard try accountDirectory.account(device.account, in: transaction) != nil else {
@@ -30,7 +33,7 @@ extension CloudService {
                         "The account has as many devices as it may have: remove one first.",
                         ["limit": "\(options.deviceCount)"])
                 }
-                try transaction.set(key, to: DeviceEntry().encoded())
+                try transaction.set(key, to: DeviceEntry(next: first).encoded())
             }
         }
     }
@@ -87,7 +90,7 @@ extension CloudService {
         guard limit > 0, try reading({ try waiting(for: device, in: $0) }) != nil else { return [] }
         return try answering {
             try engine.transact { transaction in
-                guard var header = try waiting(for: device, in: transaction) else { return [] }
+                guard try waiting(for: device, in: transaction) != nil else { return [] }
                 var keys: [[UInt8]] = []
                 var taken: [ClientNotification] = []
                 let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
@@ -96,18 +99,27 @@ extension CloudService {
                     taken.append(try ClientNotification(NotificationEntry(decoding: value)))
                     return .next
                 }
-                guard !keys.isEmpty else { return [] }
-                guard header.count >= UInt64(keys.count) else {
-                    throw RecordsError(
-                        .corruption, "What waits for a device is counted wrongly: restore the store from a backup.",
-                        ["device": device.name, "account": device.account.text])
-                }
-                header.count -= UInt64(keys.count)
-                for key in keys { try transaction.delete(key) }
-                try transaction.set(GlobalKeys.device(of: device.account, device.name), to: header.encoded())
+                try remove(keys, from: device, in: transaction)
                 return taken
             }
         }
+    }
+
+    /// Takes what lies under these keys out of what waits for a device.
+    func remove(_ keys: [[UInt8]], from device: DeviceAddress, in transaction: RecordTransaction) throws {
+        guard !keys.isEmpty else { return }
+        let place = GlobalKeys.device(of: device.account, device.name)
+        guard var header = try transaction.store.withValue(forKey: place, { try DeviceEntry(decoding: $0) }) else {
+            throw Self.unknownDevice(device)
+        }
+        guard header.count >= UInt64(keys.count) else {
+            throw RecordsError(
+                .corruption, "What waits for a device is counted wrongly: restore the store from a backup.",
+                ["device": device.name, "account": device.account.text])
+        }
+        header.count -= UInt64(keys.count)
+        for key in keys { try transaction.delete(key) }
+        try transaction.set(place, to: header.encoded())
     }
 
     /// A device for which something waits that may be given to it. Throws `unknownItem` for one that is not known.

@@ -208,19 +208,19 @@ struct DatabaseQuery {
 
     private func answer(_ found: [Found], to page: inout Page) throws {
         page.records.reserveCapacity(found.count)
-        for found in found {
-            let record = try told(found)
-            page.records.append((record.address, .success(record)))
+        for index in found.indices {
+            var record = try found[index].view.shown(found[index].row.kept.stored)
+            // What was only compared is not told.
+            if let desiredKeys { record.fields = record.fields.only(desiredKeys) }
+            page.records.append(record.answer())
         }
     }
+}
 
-    private func told(_ found: Found) throws -> ClientRecord {
-        let record = try found.view.shown(found.row.kept.stored)
-        guard let desiredKeys else { return record }
-        // What was only compared is not told.
-        var wanted = record
-        wanted.fields = record.fields.only(desiredKeys)
-        return wanted
+extension ClientRecord {
+    /// Consumes the record, which is large, so that it is not copied.
+    fileprivate consuming func answer() -> (RecordAddress, Result<ClientRecord, CloudError>) {
+        (address, .success(self))
     }
 }
 

@@ -26,7 +26,7 @@ struct QueryCursor: Hashable, Sendable {
         writer.append(optional: zone) { $0.append($1) }
         writer.append(lastZone.text)
         writer.append(optional: order) { $0.append($1.text) }
-        writer.append(each: position.values) { writer, value in writer.append(optional: value) { $0.append($1) } }
+        writer.append(each: position.values.all) { writer, value in writer.append(optional: value) { $0.append($1) } }
         if case .name(let name) = position.name { writer.append(name.text) } else { writer.append("") }
         return writer.bytes
     }
@@ -48,7 +48,7 @@ struct QueryCursor: Hashable, Sendable {
                 try reader.readSortedValue()
             }
         }
-        position = QueryPosition(values: values, name: .name(RecordName(try reader.readText())))
+        position = QueryPosition(values: SortedValues(values), name: .name(RecordName(try reader.readText())))
         try reader.expectEnd()
     }
 

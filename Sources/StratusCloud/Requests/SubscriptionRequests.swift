@@ -28,3 +28,29 @@ package enum FetchSubscriptionsRequest: Sendable {
     case named([String])
     case all
 }
+
+/// What waits for the caller's device.
+package struct FetchNotificationChangesRequest: Sendable {
+    /// Nil to begin anew.
+    package var token: [UInt8]?
+    /// Notifications in one page; 0 lets the server decide (T-14).
+    package var limit: Int
+
+    package init(token: [UInt8]? = nil, limit: Int = 0) {
+        self.token = token
+        self.limit = limit
+    }
+}
+
+/// One page of what waits for a device, the oldest first.
+package struct FetchNotificationChangesResponse: Sendable {
+    package var notifications: [ClientNotification]
+    package var token: [UInt8]
+    package var isMoreComing: Bool
+
+    package init(notifications: [ClientNotification], token: [UInt8], isMoreComing: Bool) {
+        self.notifications = notifications
+        self.token = token
+        self.isMoreComing = isMoreComing
+    }
+}

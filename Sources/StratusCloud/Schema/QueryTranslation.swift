@@ -22,8 +22,6 @@ struct QueryTranslation {
         }
         for (sort, field) in zip(verdict.query.sorts, verdict.sortFields) {
             query.sorts.append(RecordSort(field, isAscending: sort.isAscending, origin: sort.origin))
-            // Nothing is left to be decided behind a name.
-            if field == .recordName { break }
         }
         return query
     }

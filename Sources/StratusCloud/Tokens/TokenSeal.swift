@@ -17,6 +17,8 @@ package enum TokenKind: UInt8, Hashable, Sendable, CaseIterable {
     case database = 1
     case zone = 2
     case query = 3
+    case notifications = 4
+    case web = 5
 }
 
 /// Whose a sealed value is, and of what: nobody else's, and of nothing else, is opened.

@@ -14,7 +14,9 @@ extension ClientRecord {
         func reference(_ name: RecordName) -> ClientReference {
             ClientReference(target: RecordAddress(recordName: name.text, zone: zone), action: .none)
         }
-        func shown(_ user: UserName) -> String { user == viewer ? ZoneAddress.currentUser : user.text }
+        func shown(_ user: UserName) -> String {
+            if let viewer, user == viewer { ZoneAddress.currentUser } else { user.text }
+        }
         self.init(
             address: RecordAddress(recordName: stored.record.name.text, zone: zone), type: stored.record.type.text,
             changeTag: stored.system.changeTag, creationDate: stored.system.created.date,

@@ -189,6 +189,24 @@ extension HostedServer: CloudServer {
         try withService { try $0.fetchSubscriptions(request, as: caller, in: database) }
     }
 
+    func fetchNotificationChanges(
+        _ request: FetchNotificationChangesRequest, as caller: Caller
+    ) throws -> FetchNotificationChangesResponse {
+        try withService { try $0.fetchNotificationChanges(request, as: caller) }
+    }
+
+    func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws {
+        try withService { try $0.markNotificationsRead(ids, as: caller) }
+    }
+
+    func modifyBadge(_ badge: Int, as caller: Caller) throws {
+        try withService { try $0.modifyBadge(badge, as: caller) }
+    }
+
+    func webAuthToken(apiToken: String, as caller: Caller) throws -> String {
+        try withService { try $0.webAuthToken(apiToken: apiToken, as: caller) }
+    }
+
     func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
 
     func isTooLarge(fileAt path: String) throws -> Bool { try withService { $0.isTooLarge(fileAt: path) } }

@@ -41,6 +41,14 @@ extension Stratus {
         public static let modifySubscriptions = Operation(.modifySubscriptions)
         /// Fetching subscriptions.
         public static let fetchSubscriptions = Operation(.fetchSubscriptions)
+        /// Fetching the notifications that wait for a device.
+        public static let fetchNotificationChanges = Operation(.fetchNotificationChanges)
+        /// Marking notifications as read.
+        public static let markNotificationsRead = Operation(.markNotificationsRead)
+        /// Setting the number on an app's icon.
+        public static let modifyBadge = Operation(.modifyBadge)
+        /// Fetching a web token.
+        public static let fetchWebAuthToken = Operation(.fetchWebAuthToken)
         /// Asking for the account's status.
         public static let accountStatus = Operation(.accountStatus)
         /// Asking for the user's record ID.

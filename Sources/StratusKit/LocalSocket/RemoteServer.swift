@@ -1,5 +1,6 @@
 // The server of a store that another process has open, asked over its socket: what verbs that write need of it.
 
+import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
@@ -129,6 +130,16 @@ extension RemoteServer {
     func fetchSubscriptions(
         _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(String, Result<ClientSubscription, CloudError>)] { throw Self.notAsked }
+
+    func fetchNotificationChanges(
+        _ request: FetchNotificationChangesRequest, as caller: Caller
+    ) throws -> FetchNotificationChangesResponse { throw Self.notAsked }
+
+    func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws { throw Self.notAsked }
+
+    func modifyBadge(_ badge: Int, as caller: Caller) throws { throw Self.notAsked }
+
+    func webAuthToken(apiToken: String, as caller: Caller) throws -> String { throw Self.notAsked }
 }
 
 extension CloudError {

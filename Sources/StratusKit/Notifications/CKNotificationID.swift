@@ -7,7 +7,7 @@ public import Foundation
 
 /// The identity of a notification, equal by value. Only the server makes them.
 public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendable {
-    private let id: UUID
+    let id: UUID
 
     init(_ id: UUID) {
         self.id = id

@@ -160,6 +160,25 @@ extension Array where Element: Hashable {
     }
 }
 
+/// What an operation does that sends one request and has one block to call.
+final class PlainJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let request: (RequestContext) throws -> Void
+    private let completion: (Result<Void, CKError>) -> Void
+
+    init(
+        _ request: @escaping (RequestContext) throws -> Void,
+        conclude completion: @escaping (Result<Void, CKError>) -> Void
+    ) {
+        self.request = request
+        self.completion = completion
+    }
+
+    func send(_ context: RequestContext) throws { try request(context) }
+    func deliver() {}
+    func conclude(_ result: Result<Void, CKError>) { completion(result) }
+}
+
 /// What a bare operation does.
 final class IdleJob: OperationJob {
     func send(_ context: RequestContext) {}

@@ -1,5 +1,6 @@
 // The server as the client's side sees it: requests that block, and a server that refuses everything.
 
+package import Foundation
 package import StratusCloud
 package import StratusModel
 
@@ -34,6 +35,17 @@ package protocol CloudServer: Sendable {
     func fetchSubscriptions(
         _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(String, Result<ClientSubscription, CloudError>)]
+
+    /// One page of what waits for the caller's device.
+    func fetchNotificationChanges(
+        _ request: FetchNotificationChangesRequest, as caller: Caller
+    ) throws -> FetchNotificationChangesResponse
+    /// Marks notifications of the caller's device as read.
+    func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws
+    /// Sets the number on the icon of the app on the caller's device.
+    func modifyBadge(_ badge: Int, as caller: Caller) throws
+    /// A token for the caller and the web service that is known by `apiToken`.
+    func webAuthToken(apiToken: String, as caller: Caller) throws -> String
 
     /// Throws `limitExceeded` for more items than one request may have (L-01). Nothing is asked for by it.
     func checkItemCount(_ count: Int) throws
@@ -119,6 +131,16 @@ package struct RefusingServer: CloudServer {
     package func fetchSubscriptions(
         _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(String, Result<ClientSubscription, CloudError>)] { throw error }
+
+    package func fetchNotificationChanges(
+        _ request: FetchNotificationChangesRequest, as caller: Caller
+    ) throws -> FetchNotificationChangesResponse { throw error }
+
+    package func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws { throw error }
+
+    package func modifyBadge(_ badge: Int, as caller: Caller) throws { throw error }
+
+    package func webAuthToken(apiToken: String, as caller: Caller) throws -> String { throw error }
 
     package func checkItemCount(_ count: Int) throws { throw error }
 

@@ -49,6 +49,13 @@ struct KeyReader: ~Escapable {
 
     mutating func readName() throws(LayoutError) -> RecordName { RecordName(try readText()) }
 
+    /// Passes over a name, and says where in the key it begins.
+    mutating func skipName() throws(LayoutError) -> Int {
+        let offset = prefixByteCount + reader.position
+        do throws(TupleError) { try reader.skipString() } catch { throw corrupt(error) }
+        return offset
+    }
+
     mutating func readOptionalName() throws(LayoutError) -> RecordName? {
         guard reader.isNextNull else { return try readName() }
         do throws(TupleError) { try reader.readNull() } catch { throw corrupt(error) }

@@ -69,12 +69,13 @@ extension ZoneKeys {
             })
     }
 
-    /// The element and the record of a key out of `fieldEntries`. Throws `.corruptKey`.
+    /// The element of a key out of `fieldEntries`, and where the name of its record begins, which is the rest of the key.
+    /// Throws `.corruptKey`.
     package static func readFieldEntry(
         _ key: Span<UInt8>, prefixByteCount: Int
-    ) throws(LayoutError) -> (element: TupleElement, name: RecordName) {
+    ) throws(LayoutError) -> (element: TupleElement, nameOffset: Int) {
         var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.fields))
-        let entry = (try reader.readElement(), try reader.readName())
+        let entry = (try reader.readElement(), try reader.skipName())
         try reader.expectEnd()
         return entry
     }

@@ -58,6 +58,15 @@ extension ZoneKeys {
     }
     package func record(_ name: RecordName) -> [UInt8] { key { record(name, into: &$0) } }
 
+    /// The key of the record whose name is the end of another key, from `nameOffset` on: names are the same bytes in all
+    /// keys.
+    package func record(namedIn other: Span<UInt8>, from nameOffset: Int, into key: inout [UInt8]) {
+        begin(.records, into: &key)
+        key.append(addingCapacity: other.count - nameOffset) { output in
+            for index in nameOffset..<other.count { output.append(other[index]) }
+        }
+    }
+
     /// The key of a later chunk of a large record: `index` is 1 or more.
     package func recordChunk(_ name: RecordName, index: Int, into key: inout [UInt8]) {
         precondition(index >= 1, "The first chunk of a record lies under the record's own key.")

@@ -28,6 +28,8 @@ internal import CLevelDB
         unsafe leveldb_options_set_max_file_size(pointer, options.fileByteCount)
         unsafe leveldb_options_set_max_open_files(pointer, Int32(clamping: options.maximumOpenFiles))
         unsafe leveldb_options_set_block_size(pointer, options.blockByteCount)
+        let restartInterval = Int32(clamping: max(1, options.blockRestartInterval))
+        unsafe leveldb_options_set_block_restart_interval(pointer, restartInterval)
         let compression = options.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
         unsafe leveldb_options_set_compression(pointer, Int32(compression))
         if let environment = unsafe options.testHooks.environment?.environment() {

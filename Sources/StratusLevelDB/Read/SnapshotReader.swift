@@ -83,15 +83,15 @@ final class SnapshotReader: StoreReader {
             try unsafe range.withEngineBytes { lower, upper in
                 try iterator.place(in: range, direction)
                 var remaining = limit
+                defer { cost.cursorSteps += limit - remaining }
                 while iterator.isValid {
                     let key = unsafe iterator.key
                     guard unsafe key.isInside(lower, upper, direction) else { break }
-                    cost.cursorSteps += 1
+                    remaining -= 1
                     let value = unsafe iterator.value
                     let step = try unsafe key.withSpan { keySpan in
                         try unsafe value.withSpan { try visit(keySpan, $0) }
                     }
-                    remaining -= 1
                     if step == .stop || remaining == 0 { break }
                     iterator.move(direction)
                 }

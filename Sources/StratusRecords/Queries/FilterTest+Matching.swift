@@ -5,7 +5,10 @@ package import StratusModel
 
 extension RecordQuery {
     /// Whether the record passes all filters. It has at least the fields `testedFields`.
-    package func matches(_ stored: StoredRecord) -> Bool {
+    package func matches(_ stored: StoredRecord) -> Bool { matches(stored, filters) }
+
+    /// Whether it passes some of the filters.
+    func matches(_ stored: StoredRecord, _ filters: [RecordFilter]) -> Bool {
         filters.allSatisfy { filter in
             let passes =
                 filter.field.map { filter.test.passes($0.value(in: stored)) }

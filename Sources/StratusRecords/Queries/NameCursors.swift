@@ -25,8 +25,8 @@ extension NameCursor {
 
 /// The names behind the prefix of a range.
 final class RangeNames: NameCursor {
-    /// Names read at once at first, and at most.
-    static let batchCounts = (first: 16, largest: 256)
+    /// Names read at once at first, at most, and at most by all cursors that are joined together, but for the first ones.
+    private static let batchCounts = (first: 16, largest: 256, together: 1_024)
 
     private let store: any StoreReader
     private let whole: LayoutRange
@@ -34,10 +34,13 @@ final class RangeNames: NameCursor {
     private var batch: [RecordName] = []
     private var index = 0
     private var batchCount = batchCounts.first
+    private let largestBatchCount: Int
     private var isAtEnd = false
 
-    /// Every key of the range is its lower bound and a name.
-    init(_ range: LayoutRange, in store: any StoreReader) {
+    /// Every key of the range is its lower bound and a name. The cursor is one of so many that are joined.
+    init(_ range: LayoutRange, in store: any StoreReader, oneOf count: Int = 1) {
+        largestBatchCount = max(
+            Self.batchCounts.first, min(Self.batchCounts.largest, Self.batchCounts.together / max(1, count)))
         self.store = store
         whole = range
         rest = range
@@ -64,7 +67,7 @@ final class RangeNames: NameCursor {
             return .next
         }
         isAtEnd = batch.count < batchCount
-        batchCount = min(batchCount * 4, Self.batchCounts.largest)
+        batchCount = min(batchCount * 4, largestBatchCount)
         if let last = batch.last { rest = whole.names(from: last, isInclusive: false) }
     }
 }

@@ -67,6 +67,16 @@ struct QueryPlanner {
             way = QueryWay(kind: .names, source: chosen.source)
             order = fixed ?? ResultOrder([])
             isInOrder = order.isByName
+        case .among(let field, let ranges):
+            guard let key = field.indexKey else { throw Self.unindexed(field) }
+            order = fixed ?? ResultOrder([RecordSort(field)])
+            isInOrder = order.begins(with: field) || order.isByName
+            way =
+                order.begins(with: field)
+                ? QueryWay(
+                    kind: .values(key, isForward: order.isAscending),
+                    source: .values(field, order.isAscending ? ranges : ranges.reversed()), bounds: chosen.bounds)
+                : QueryWay(kind: .names, source: chosen.source)
         case .scattered(let field, _):
             guard let key = field.indexKey else { throw Self.unindexed(field) }
             way = QueryWay(kind: .scattered(key), source: chosen.source)
@@ -75,8 +85,9 @@ struct QueryPlanner {
         case .values(let field, _):
             guard let key = field.indexKey else { throw Self.unindexed(field) }
             order = fixed ?? ResultOrder([RecordSort(field)])
-            isInOrder = order.keys.first.map { $0.field == field && $0.origin == nil } ?? false
-            way = QueryWay(kind: .values(key, isForward: order.isAscending), source: chosen.source)
+            isInOrder = order.begins(with: field)
+            way = QueryWay(
+                kind: .values(key, isForward: order.isAscending), source: chosen.source, bounds: chosen.bounds)
         }
         return QueryPlan(
             source: (isScan ? "reads " : "reads the index on ") + chosen.label,
@@ -111,7 +122,7 @@ struct QueryPlanner {
 
     private func candidates() throws -> [QueryCandidate] {
         var candidates: [QueryCandidate] = []
-        var bounds: [QueryField: LayoutRange] = [:]
+        var bounds: [QueryField: (range: LayoutRange, filters: [RecordFilter])] = [:]
         var bounded: [QueryField] = []
         for filter in query.filters where !filter.isNegated {
             guard let field = filter.field else {
@@ -124,13 +135,16 @@ struct QueryPlanner {
                 if let exact = try exactCandidate(field, filter.test) { candidates.append(exact) }
                 if let range = try range(field, filter.test) {
                     if bounds[field] == nil { bounded.append(field) }
-                    bounds[field] = bounds[field].map { $0.met(range) } ?? range
+                    let known = bounds[field]
+                    bounds[field] = (known?.range.met(range) ?? range, (known?.filters ?? []) + [filter])
                 }
             }
         }
         for field in bounded {
-            guard let range = bounds[field], let key = field.indexKey else { continue }
-            candidates.append(QueryCandidate(source: .values(field, [range]), label: "\(query.type).\(key), a range"))
+            guard let (range, filters) = bounds[field], let key = field.indexKey else { continue }
+            candidates.append(
+                QueryCandidate(
+                    source: .values(field, [range]), label: "\(query.type).\(key), a range", bounds: filters))
         }
         return candidates
     }
@@ -141,15 +155,16 @@ struct QueryPlanner {
             let key = first.field.indexKey
         else { return nil }
         var range = try zone.keys.fieldEntries(type: query.type, field: key)
-        var isBounded = false
+        var bounds: [RecordFilter] = []
         for filter in query.filters where filter.field == first.field && !filter.isNegated {
             guard let bound = try self.range(first.field, filter.test) else { continue }
             range = range.met(bound)
-            isBounded = true
+            bounds.append(filter)
         }
         // Records without a value pass no bound; without one they must be there too.
-        guard isBounded || isReady(first.field, .missing) else { return nil }
-        return QueryCandidate(source: .values(first.field, [range]), label: "\(query.type).\(key), for its order")
+        guard !bounds.isEmpty || isReady(first.field, .missing) else { return nil }
+        return QueryCandidate(
+            source: .values(first.field, [range]), label: "\(query.type).\(key), for its order", bounds: bounds)
     }
 
     /// A part of a field's entries in which all passing records lie, with their only value.
@@ -180,6 +195,7 @@ struct QueryPlanner {
     /// Entries of single values, or of a list's items.
     private func exactCandidate(_ field: QueryField, _ test: FilterTest) throws -> QueryCandidate? {
         guard let key = field.indexKey else { return nil }
+        let label = "\(query.type).\(key)"
         func ranges(_ values: [FieldValue], listed: Bool) throws -> [LayoutRange]? {
             var elements = Set<TupleElement>()
             for value in values {
@@ -192,7 +208,10 @@ struct QueryPlanner {
         let found: [LayoutRange]?
         switch test {
         case .equals(let value): found = try ranges([value], listed: false)
-        case .isIn(let values): found = try ranges(values, listed: false)
+        case .isIn(let values):
+            guard let found = try ranges(values, listed: false) else { return nil }
+            let sorted = found.sorted { $0.lower.lexicographicallyPrecedes($1.lower) }
+            return QueryCandidate(source: .among(field, sorted), label: label, bounds: [RecordFilter(field, test)])
         case .listContainsAny(let values): found = try ranges(values, listed: true)
         case .listContainsAll(let values):
             guard let first = values.first else { return nil }
@@ -204,7 +223,7 @@ struct QueryPlanner {
                 to: .afterTexts(beginning: beginning))
             let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
             return QueryCandidate(
-                source: .scattered(field, [items, many]), label: "\(query.type).\(key), items that begin with a text")
+                source: .scattered(field, [items, many]), label: "\(label), items that begin with a text")
         case .isNear(let place, let radiusMetres):
             let cells = LocationCover.ranges(around: place, radiusMetres: radiusMetres)
             let covered = try cells.map { cells in
@@ -215,10 +234,10 @@ struct QueryPlanner {
             let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
             return QueryCandidate(
                 source: .scattered(field, covered + [many]),
-                label: "\(query.type).\(key), \(cells.count) ranges of cells")
+                label: "\(label), \(cells.count) ranges of cells")
         default: return nil
         }
-        return found.map { QueryCandidate(source: .names($0), label: "\(query.type).\(key)") }
+        return found.map { QueryCandidate(source: .names($0), label: label) }
     }
 
     /// What the hierarchy and the records' own names answer.
@@ -267,6 +286,9 @@ extension ResultOrder {
         guard let first = keys.first else { return true }
         return first.field == .recordName && first.isAscending
     }
+
+    /// Whether results are in the order of a field's values first.
+    func begins(with field: QueryField) -> Bool { keys.first.map { $0.field == field && $0.origin == nil } ?? false }
 }
 
 extension FieldValue {

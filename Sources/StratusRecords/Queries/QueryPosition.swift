@@ -15,10 +15,10 @@ package struct ResultOrder: Hashable, Sendable {
     /// The direction of names.
     package var isAscending: Bool { keys.first?.isAscending ?? true }
 
-    func values(of stored: StoredRecord) -> [FieldValue?] { keys.map { $0.value(of: stored) } }
+    func values(of stored: StoredRecord) -> SortedValues { SortedValues(of: stored, by: keys) }
 
     /// -1, 0 or 1.
-    package func compare(values left: [FieldValue?], _ right: [FieldValue?]) -> Int {
+    package func compare(values left: SortedValues, _ right: SortedValues) -> Int {
         for (index, key) in keys.enumerated() {
             let order = ValueOrder.compare(sorted: left[index], right[index])
             if order != 0 { return key.isAscending ? order : -order }
@@ -33,6 +33,33 @@ package struct ResultOrder: Hashable, Sendable {
     }
 }
 
+/// What a record is sorted by, one value for each key. The first lies here itself, because most orders have no other.
+package struct SortedValues: Hashable, Sendable {
+    package let count: Int
+    /// Nil for an order without keys, too.
+    let first: FieldValue?
+    private let rest: [FieldValue?]
+
+    package init(_ values: [FieldValue?]) {
+        count = values.count
+        first = values.first ?? nil
+        rest = Array(values.dropFirst())
+    }
+
+    fileprivate init(of stored: StoredRecord, by keys: [RecordSort]) {
+        count = keys.count
+        first = keys.first?.value(of: stored)
+        rest = count > 1 ? keys.dropFirst().map { $0.value(of: stored) } : []
+    }
+
+    /// Nil behind the last one.
+    subscript(index: Int) -> FieldValue? {
+        index == 0 ? first : rest.indices.contains(index - 1) ? rest[index - 1] : nil
+    }
+
+    package var all: [FieldValue?] { (0..<count).map { self[$0] } }
+}
+
 /// A place in the order of one zone's results, after which a page begins.
 package struct QueryPosition: Hashable, Sendable {
     package enum Name: Hashable, Sendable {
@@ -43,10 +70,10 @@ package struct QueryPosition: Hashable, Sendable {
         case afterAll
     }
 
-    package var values: [FieldValue?]
+    package var values: SortedValues
     package var name: Name
 
-    package init(values: [FieldValue?], name: Name) {
+    package init(values: SortedValues, name: Name) {
         self.values = values
         self.name = name
     }
@@ -54,13 +81,13 @@ package struct QueryPosition: Hashable, Sendable {
 
 /// One result.
 package struct QueryRow: Sendable {
-    package let values: [FieldValue?]
+    package let values: SortedValues
     package let kept: KeptRecord
 }
 
 extension ResultOrder {
     /// Whether a record stands behind a position.
-    func isBehind(_ position: QueryPosition?, values: [FieldValue?], name: RecordName) -> Bool {
+    func isBehind(_ position: QueryPosition?, values: SortedValues, name: RecordName) -> Bool {
         guard let position else { return true }
         let order = compare(values: values, position.values)
         guard order == 0 else { return order > 0 }
@@ -90,7 +117,7 @@ struct FirstRows {
     }
 
     /// Whether a record with these values would be among the first.
-    func takes(values: [FieldValue?], name: RecordName) -> Bool {
+    func takes(values: SortedValues, name: RecordName) -> Bool {
         guard rows.count >= limit, let last = rows.last else { return limit > 0 }
         let difference = order.compare(values: values, last.values)
         return difference < 0 || difference == 0 && order.compare(names: name, last.kept.stored.record.name) < 0

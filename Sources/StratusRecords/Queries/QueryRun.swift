@@ -1,8 +1,9 @@
 // Carries a plan out in one zone, for one page.
 //
-// Memory: one batch of names or entries, and the rows of the page. Where the order of results is not that of the source,
+// Memory: one batch of names, and the rows of the page. Where the order of results is not that of the source,
 // all that passes is looked at and the first rows behind the position are kept; every page looks again. Where it is, the
-// page ends with its last row, and what follows is never touched.
+// page ends with its last row, and what follows is never touched. Entries are looked at where they lie: no part of a key
+// is copied but the name that is looked up.
 
 import StratusLayout
 import StratusModel
@@ -32,15 +33,14 @@ package struct QueryPageLimits: Sendable {
 }
 
 struct QueryRun {
-    let query: RecordQuery
     let plan: QueryPlan
     let zone: ZoneReader
-    let position: QueryPosition?
     let limits: QueryPageLimits
     /// The fields of the results.
     let fields: FieldSelection
     /// Whether the caller may see the record.
     let admits: (KeptRecord) throws -> Bool
+    private let test: RowTest
     private let testedFields: Set<FieldKey>
     private var page = QueryPage()
     /// Whether the record before passed: then the next one is likely to.
@@ -50,11 +50,10 @@ struct QueryRun {
         _ query: RecordQuery, _ plan: QueryPlan, in zone: ZoneReader, after position: QueryPosition?,
         _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (KeptRecord) throws -> Bool
     ) {
-        self.query = query
+        test = RowTest(query, plan, after: position)
         testedFields = query.testedFields
         self.plan = plan
         self.zone = zone
-        self.position = position
         self.limits = limits
         self.fields = fields
         self.admits = admits
@@ -64,17 +63,10 @@ struct QueryRun {
         switch plan.way.kind {
         case .names:
             guard let names = plan.way.source.nameCursor(in: zone.store) else { break }
-            if plan.isInOrder { try runInOrder(names) } else { try pickFirst { try names.next() } }
+            if plan.isInOrder { try runInOrder(names) } else { try pickFirst(names) }
         case .values(let key, let isForward):
-            if plan.isInOrder {
-                try runInOrder(key, isForward: isForward)
-            } else {
-                let entries = cursor(key, ranges, isForward: true)
-                try pickFirst { try entries.next()?.name }
-            }
-        case .scattered(let key):
-            let entries = cursor(key, ranges, isForward: true)
-            try pickFirst { try entries.next()?.name }
+            if plan.isInOrder { try runInOrder(key, isForward: isForward) } else { try pickFirst(entriesOf: key) }
+        case .scattered(let key): try pickFirst(entriesOf: key)
         }
         return page
     }
@@ -82,10 +74,10 @@ struct QueryRun {
     // MARK: Names in order
 
     private mutating func runInOrder(_ names: any NameCursor) throws {
-        switch position?.name {
+        switch test.position?.name {
         case .name(let last)?: try names.move(to: last, isInclusive: false)
         case .beforeAll?, .afterAll?:
-            if case .reference(let reference)?? = position?.values.first {
+            if case .reference(let reference)? = test.position?.values.first {
                 try names.move(to: reference.target, isInclusive: true)
             }
         case nil: break
@@ -96,7 +88,7 @@ struct QueryRun {
                     let values: [FieldValue?] = plan.order.keys.map { key in
                         key.field == .recordName ? .reference(RecordReference(target: name, action: .none)) : nil
                     }
-                    return page.stopped = QueryPosition(values: values, name: .name(name))
+                    return page.stopped = QueryPosition(values: SortedValues(values), name: .name(name))
                 }
                 continue
             }
@@ -106,77 +98,98 @@ struct QueryRun {
 
     // MARK: Picking
 
-    private mutating func pickFirst(_ next: () throws -> RecordName?) throws {
+    private mutating func pickFirst(_ names: any NameCursor) throws {
         var first = FirstRows(plan.order, limit: limits.rowCount)
-        while let name = try next() {
+        while let name = try names.next() {
             if let row = try row(name, { first.takes(values: $0, name: name) }) { first.insert(row) }
+        }
+        page.rows = first.rows
+    }
+
+    private mutating func pickFirst(entriesOf key: FieldKey) throws {
+        var first = FirstRows(plan.order, limit: limits.rowCount)
+        let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
+        for range in ranges where !range.isEmpty {
+            try zone.store.scan(range.keyRange) { key, _ in
+                let nameOffset = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount).nameOffset
+                if let row = try row(namedIn: key, from: nameOffset, nil, { first.takes(values: $0, name: $1) }) {
+                    first.insert(row)
+                }
+                return .next
+            }
         }
         page.rows = first.rows
     }
 
     // MARK: Values in order
 
+    /// The ranges of entries that are read, in the order of the results.
     private var ranges: [LayoutRange] {
         switch plan.way.source {
-        case .values(_, let ranges), .scattered(_, let ranges), .names(let ranges): ranges
-        case .given, .met: []
+        case .values(_, let ranges), .scattered(_, let ranges): ranges
+        case .names, .given, .among, .met: []
         }
     }
 
-    private func cursor(
-        _ key: FieldKey, _ ranges: [LayoutRange], isForward: Bool, expecting count: Int = 0
-    ) -> ValueCursor {
-        ValueCursor(
-            ranges, prefixByteCount: zone.keys.fieldPrefixByteCount(type: query.type, field: key), isForward: isForward,
-            expecting: count, in: zone.store)
-    }
+    /// Rows of one element that are not yet in their order.
+    private typealias Group = (element: TupleElement, first: FirstRows)
 
     /// Entries come in groups of one element. Within a group records are in the order of their names, unless there are
     /// further keys or the element stands for several values: then the first rows of the group are picked.
     private mutating func runInOrder(_ key: FieldKey, isForward: Bool) throws {
-        // The entry behind the last row is looked at too.
-        let entries = cursor(
-            key, try remainingRanges(key, isForward: isForward), isForward: isForward,
-            expecting: limits.rowCount < .max ? limits.rowCount + 1 : .max)
-        var group: (element: TupleElement, first: FirstRows)?
-        while let entry = try entries.next() {
-            if let open = group, open.element != entry.element {
-                page.rows += open.first.rows
-                group = nil
-            }
-            guard page.rows.count < limits.rowCount else { return }
-            let isPlain = plan.order.keys.count == 1 && IndexedValue.isExact(entry.element)
-            let found = try row(entry.name, entry: entry.element) { values in
-                group.map { $0.first.takes(values: values, name: entry.name) } ?? true
-            }
-            guard let found else {
-                if isPlain, page.examinedCount >= limits.examinedCount {
-                    return page.stopped = QueryPosition(
-                        values: [entry.element.sortedValue], name: .name(entry.name))
-                }
-                continue
-            }
-            if isPlain {
-                page.rows.append(found)
-            } else {
-                var open =
-                    group ?? (entry.element, FirstRows(plan.order, limit: limits.rowCount - page.rows.count))
-                open.first.insert(found)
-                group = open
+        let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
+        var group: Group?
+        for range in try remainingRanges(key, isForward: isForward) where !range.isEmpty {
+            guard page.rows.count < limits.rowCount, page.stopped == nil else { break }
+            try zone.store.scan(range.keyRange, isForward ? .forward : .backward) { key, _ in
+                let entry = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount)
+                return try take(entry.element, key, entry.nameOffset, &group)
             }
         }
         if let group { page.rows += group.first.rows }
     }
 
+    /// Looks at the record of an entry, where it lies in its index.
+    private mutating func take(
+        _ element: TupleElement, _ key: Span<UInt8>, _ nameOffset: Int, _ group: inout Group?
+    ) throws -> ScanStep {
+        if let open = group, open.element != element {
+            page.rows += open.first.rows
+            group = nil
+        }
+        guard page.rows.count < limits.rowCount else { return .stop }
+        guard plan.order.keys.count == 1, IndexedValue.isExact(element) else {
+            let row = try row(namedIn: key, from: nameOffset, element) {
+                group?.first.takes(values: $0, name: $1) ?? true
+            }
+            guard let row else { return .next }
+            var first = group?.first ?? FirstRows(plan.order, limit: limits.rowCount - page.rows.count)
+            // So that it is not copied.
+            group = nil
+            first.insert(row)
+            group = (element, first)
+            return .next
+        }
+        guard let row = try row(namedIn: key, from: nameOffset, element) else {
+            guard page.examinedCount >= limits.examinedCount else { return .next }
+            page.stopped = QueryPosition(
+                values: SortedValues([element.sortedValue]),
+                name: .name(try ZoneKeys.readName(key, prefixByteCount: nameOffset)))
+            return .stop
+        }
+        page.rows.append(row)
+        return page.rows.count < limits.rowCount ? .next : .stop
+    }
+
     /// The ranges without what lies before the position.
     private func remainingRanges(_ key: FieldKey, isForward: Bool) throws -> [LayoutRange] {
-        guard let position, let value = position.values.first else { return ranges }
-        let element = value.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing
+        guard let position = test.position, position.values.count > 0 else { return ranges }
+        let element = position.values.first.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing
         var rest = try zone.keys.fieldEntries(
-            type: query.type, field: key, from: isForward ? .before(element) : .start,
+            type: test.query.type, field: key, from: isForward ? .before(element) : .start,
             to: isForward ? .end : .after(element))
         if plan.order.keys.count == 1, IndexedValue.isExact(element), case .name(let name) = position.name {
-            let same = try zone.keys.fieldEntries(type: query.type, field: key, element: element)
+            let same = try zone.keys.fieldEntries(type: test.query.type, field: key, element: element)
             let edge = same.names(from: name, isInclusive: !isForward)
             if isForward { rest.lower = edge.lower } else { rest.upper = edge.lower }
         }
@@ -187,45 +200,39 @@ struct QueryRun {
 
     /// The record as a row of the results; nil when it is none, stands before the position, or is not wanted.
     private mutating func row(
-        _ name: RecordName, entry: TupleElement? = nil, _ isWanted: ([FieldValue?]) -> Bool = { _ in true }
+        _ name: RecordName, _ isWanted: (SortedValues) -> Bool = { _ in true }
     ) throws -> QueryRow? {
+        let test = test
+        var values: SortedValues?
+        let found = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { stored in
+            values = test.values(of: stored).flatMap { isWanted($0) ? $0 : nil }
+            return values != nil
+        }
+        return try row(found, values)
+    }
+
+    /// The same of the record whose name is the end of an index's key. `entry` is that of an index in whose order results
+    /// are: where a record stands in several places of it, that of its value counts.
+    private mutating func row(
+        namedIn key: Span<UInt8>, from nameOffset: Int, _ entry: TupleElement?,
+        _ isWanted: (SortedValues, RecordName) -> Bool = { _, _ in true }
+    ) throws -> QueryRow? {
+        let test = test
+        var values: SortedValues?
+        let found = try zone.record(
+            namedIn: key, from: nameOffset, testing: testedFields, likely: hasPassed, fields: fields
+        ) { stored in
+            values = test.values(of: stored, entry).flatMap { isWanted($0, stored.record.name) ? $0 : nil }
+            return values != nil
+        }
+        return try row(found, values)
+    }
+
+    private mutating func row(_ found: KeptRecord?, _ values: SortedValues?) throws -> QueryRow? {
         page.examinedCount += 1
-        var values: [FieldValue?] = []
-        let found = try zone.record(name, testing: testedFields, likely: hasPassed, fields: fields) { found in
-            guard found.record.type == query.type else { return false }
-            let hidesParent = query.hidesParentsOfRoots && found.record.share != nil
-            // Two calls, because a choice between two records copies the one that is chosen.
-            let order =
-                hidesParent
-                ? orderValues(of: found.withoutParent, name, entry, isWanted)
-                : orderValues(of: found, name, entry, isWanted)
-            values = order ?? []
-            return order != nil
-        }
         hasPassed = found != nil
-        guard let found, try admits(found) else { return nil }
+        guard let found, let values, try admits(found) else { return nil }
         return QueryRow(values: values, kept: found)
-    }
-
-    /// What the record is sorted by, if it passes all filters and is to stand here.
-    private func orderValues(
-        of stored: StoredRecord, _ name: RecordName, _ entry: TupleElement?, _ isWanted: ([FieldValue?]) -> Bool
-    ) -> [FieldValue?]? {
-        guard query.matches(stored) else { return nil }
-        let values = plan.order.values(of: stored)
-        // Of a record that stands in several places of an index, that of its value counts.
-        if let entry, (values[0].flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing) != entry {
-            return nil
-        }
-        return plan.order.isBehind(position, values: values, name: name) && isWanted(values) ? values : nil
-    }
-}
-
-extension StoredRecord {
-    fileprivate var withoutParent: StoredRecord {
-        var stored = self
-        stored.record.parent = nil
-        return stored
     }
 }
 

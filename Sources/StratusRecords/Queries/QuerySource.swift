@@ -10,6 +10,8 @@ enum QuerySource {
     /// Ranges of keys that end with a name, each in the order of names: all names of any of them.
     case names([LayoutRange])
     case given([RecordName])
+    /// Entries of single values of a field, in the order of the values; those of each value are in the order of names.
+    case among(QueryField, [LayoutRange])
     /// The names that all of these give.
     case met([QuerySource])
     /// Entries of a field in the order of values.
@@ -22,7 +24,7 @@ enum QuerySource {
         switch self {
         case .given(let names): return min(limit, names.count)
         case .met(let sources): return try sources.map { try $0.count(limit: limit, in: store) }.min() ?? 0
-        case .names(let ranges), .values(_, let ranges), .scattered(_, let ranges):
+        case .names(let ranges), .among(_, let ranges), .values(_, let ranges), .scattered(_, let ranges):
             var count = 0
             for range in ranges where count < limit && !range.isEmpty {
                 try store.scan(range.keyRange, .forward, limit: limit - count) { _, _ in
@@ -38,9 +40,9 @@ enum QuerySource {
     func nameCursor(in store: any StoreReader) -> (any NameCursor)? {
         switch self {
         case .given(let names): return GivenNames(names)
-        case .names(let ranges):
-            return ranges.count == 1
-                ? RangeNames(ranges[0], in: store) : JoinedNames(ranges.map { RangeNames($0, in: store) })
+        case .names(let ranges), .among(_, let ranges):
+            guard ranges.count != 1 else { return RangeNames(ranges[0], in: store) }
+            return JoinedNames(ranges.map { RangeNames($0, in: store, oneOf: ranges.count) })
         case .met(let sources): return MetNames(sources.compactMap { $0.nameCursor(in: store) })
         case .values, .scattered: return nil
         }
@@ -54,6 +56,8 @@ struct QueryCandidate {
     var label: String
     /// Entries, as far as they were counted.
     var count = 0
+    /// Where the way is a range of values: the filters that made it.
+    var bounds: [RecordFilter] = []
 }
 
 /// How the results of one zone are found.
@@ -81,6 +85,8 @@ struct QueryWay: Sendable {
     enum Kind: Sendable { case names, values(FieldKey, isForward: Bool), scattered(FieldKey) }
     var kind: Kind
     var source: QuerySource
+    /// Filters that every value in the range passes.
+    var bounds: [RecordFilter] = []
 }
 
 extension QuerySource: Sendable {}

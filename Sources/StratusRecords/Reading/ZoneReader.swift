@@ -74,7 +74,26 @@ package final class ZoneReader {
     ) throws -> KeptRecord? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
+        return try recordAtKey(name, testing: tested, likely: likely, fields: fields, passes)
+    }
+
+    /// The same of the record whose name is the end of another key of the zone, from `nameOffset` on.
+    func record(
+        namedIn key: Span<UInt8>, from nameOffset: Int, testing tested: Set<FieldKey>, likely: Bool,
+        fields: FieldSelection, _ passes: (StoredRecord) -> Bool
+    ) throws -> KeptRecord? {
+        keyBuffer.removeAll(keepingCapacity: true)
+        keys.record(namedIn: key, from: nameOffset, into: &keyBuffer)
+        return try recordAtKey(nil, testing: tested, likely: likely, fields: fields, passes)
+    }
+
+    /// The record whose key is in the buffer; its name is read out of that where it is not given and is needed.
+    private func recordAtKey(
+        _ given: RecordName?, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
+        _ passes: (StoredRecord) -> Bool
+    ) throws -> KeptRecord? {
         if let kept = store.keptRecord(forKey: keyBuffer) { return kept.record(fields, passing: passes) }
+        let name = try given ?? nameAtKey()
         var found: KeptRecord?
         var (byteCount, chunkCount) = (0, 1)
         _ = try store.visitValue(forKey: keyBuffer) { value in
@@ -92,6 +111,11 @@ package final class ZoneReader {
         }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
         return try Self.decoded(name, value.span, tested, likely, fields, passes).map(KeptRecord.init)
+    }
+
+    private func nameAtKey() throws -> RecordName {
+        let key = keyBuffer
+        return try keys.readRecordKey(key.span).name
     }
 
     private static func decoded(

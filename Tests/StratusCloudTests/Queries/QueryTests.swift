@@ -208,6 +208,31 @@ struct QueryTests {
         #expect(error.code == .limitExceeded && error.innerCode == 2023)
     }
 
+    @Test("[L-11] of a long list a page reads the values that it needs, in their order, and no others")
+    func longList() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        for number in 0..<120 { try bench.save(.new("n\(number)", ["age": .int64(Int64(number % 60))])) }
+        try bench.buildIndexes()
+        let list = ClientValue.list((0..<250).map { .int64(Int64(250 - $0)) })
+        let query = ClientQuery.all("Note", .where("age", .isIn, list))
+        let expected = (1..<60).flatMap { ["n\($0)", "n\($0 + 60)"].sorted() }
+        for limit in [1, 2, 3, 50, 400] { #expect(try bench.names(query, limit: limit) == expected, "\(limit)") }
+        let plan = try #require(try bench.explain(query, limit: 4).zones.first)
+        #expect(plan.readCount <= 5 + 4 + 8 && plan.examinedCount == 5, "\(plan)")
+        // With an order of its own, and with another filter.
+        let down = ClientQuery.all(
+            "Note", .where("age", .isIn, list), sorted: [QuerySort(key: "age", isAscending: false)])
+        for limit in [1, 7, 400] {
+            #expect(try bench.names(down, limit: limit) == expected.reversed(), "\(limit)")
+        }
+        let both = ClientQuery.all(
+            "Note", .where("age", .isIn, list), .where("age", .greaterThan, .int64(50)),
+            sorted: [QuerySort(key: "recordName")])
+        let names = (51..<60).flatMap { ["n\($0)", "n\($0 + 60)"] }.sorted()
+        for limit in [1, 7, 400] { #expect(try bench.names(both, limit: limit) == names, "\(limit)") }
+    }
+
     @Test("[Q-12] without a zone all zones of the database are asked, in one order where there is one")
     func allZones() throws {
         let bench = try RecordBench(inMemory: true)
@@ -229,6 +254,28 @@ struct QueryTests {
             #expect(try bench.names(sorted, zone: nil, limit: limit) == expected)
             let down = ClientQuery.all("Note", sorted: [QuerySort(key: "n", isAscending: false)])
             #expect(try bench.names(down, zone: nil, limit: limit) == expected.reversed())
+        }
+    }
+
+    @Test("[Q-13] sort keys behind the record's name decide between records of one name in several zones")
+    func keysBehindNames() throws {
+        let bench = try RecordBench(inMemory: true)
+        for (zone, ages) in [("A", [3, 1]), ("B", [2, 2]), ("C", [1, 3])] {
+            let address = ZoneAddress(zoneName: zone)
+            try bench.makeZone(address)
+            for (name, age) in zip(["m", "n"], ages) {
+                try bench.save(.new(name, in: address, ["age": .int64(Int64(age))]))
+            }
+        }
+        func found(_ isAscending: Bool, limit: Int) throws -> [String] {
+            let query = ClientQuery.all(
+                "Note", sorted: [QuerySort(key: "recordName"), QuerySort(key: "age", isAscending: isAscending)])
+            return try bench.results(query, zone: nil, limit: limit)
+                .map { $0.address.recordName + $0.address.zone.zoneName }
+        }
+        for limit in 1...7 {
+            #expect(try found(true, limit: limit) == ["mC", "mB", "mA", "nA", "nB", "nC"], "\(limit)")
+            #expect(try found(false, limit: limit) == ["mA", "mB", "mC", "nC", "nB", "nA"], "\(limit)")
         }
     }
 

@@ -111,6 +111,10 @@ struct FaultPlanTests {
         case .query: .query
         case .modifySubscriptions: .modifySubscriptions
         case .fetchSubscriptions: .fetchSubscriptions
+        case .fetchNotificationChanges: .fetchNotificationChanges
+        case .markNotificationsRead: .markNotificationsRead
+        case .modifyBadge: .modifyBadge
+        case .fetchWebAuthToken: .fetchWebAuthToken
         case .accountStatus: .accountStatus
         case .userRecord: .userRecord
         case .discoverUsers: .discoverUsers

@@ -190,6 +190,12 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
     func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] { throw Self.refusal }
+    func fetchNotificationChanges(
+        _ request: FetchNotificationChangesRequest, as caller: Caller
+    ) throws -> FetchNotificationChangesResponse { throw Self.refusal }
+    func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws { throw Self.refusal }
+    func modifyBadge(_ badge: Int, as caller: Caller) throws { throw Self.refusal }
+    func webAuthToken(apiToken: String, as caller: Caller) throws -> String { throw Self.refusal }
     func checkItemCount(_ count: Int) throws {}
     func isTooLarge(fileAt path: String) throws -> Bool { false }
     func accountStatus(of caller: Caller) throws -> AccountStatus { throw Self.refusal }

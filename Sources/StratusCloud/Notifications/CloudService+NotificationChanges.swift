@@ -1,0 +1,171 @@
+// What waits for a device as its app fetches it: page by page, and it goes on waiting until it is marked as read. Who
+// listens for a device takes what waits instead, and takes it for good (`takeNotifications`).
+//
+// A token is the order of the next notification that was not told yet, sealed for the account, the container and the
+// device. The orders of a device only grow, also where it was removed and is known again (`registerDevice`), and
+// what takes the place of something older gets a new one: so nothing that comes later is missed.
+
+package import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+extension CloudService {
+    /// One page of what waits for the caller's device because of the container, the oldest first. The device is made
+    /// known where it is not; then nothing waits yet.
+    ///
+    /// Throws `invalidArguments` for a container that is of no device, and for a token that was not given for just this
+    /// `limitExceeded` where the account has too many devices, `notAuthenticated` and the like, a planned fault,
+    /// and the store's failures.
+    package func fetchNotificationChanges(
+        _ request: FetchNotificationChangesRequest, as caller: Caller
+    ) throws(CloudError) -> FetchNotificationChangesResponse {
+        try reporting(.fetchNotificationChanges, caller, itemCount: 0) { event in
+            let (device, binding) = try requireDevice(caller)
+            let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
+            var start: UInt64 = 0
+            if let token = request.token {
+                guard let content = seal.opened(token, .notifications, for: binding),
+                    let place = try? NotificationPlace(content), place.device == device.name
+                else { throw CloudError.foreignToken }
+                start = place.next
+            }
+            try deliverBetween()
+            let limit = min(request.limit > 0 ? request.limit : options.feedPageCount, options.feedPageLimit)
+            let page = try engine.read { reader in
+                try waiting(for: device, from: start, because: caller.container, limit: limit, in: reader)
+            }
+            event.itemCount = page.notifications.count
+            let place = NotificationPlace(device: device.name, next: page.next)
+            return FetchNotificationChangesResponse(
+                notifications: page.notifications,
+                token: try seal.sealed(place.content, .notifications, for: binding), isMoreComing: page.isMoreComing)
+        }
+    }
+
+    /// Marks notifications of the caller's device as read: they do not wait any more. One that does not wait, because it
+    /// was read or taken before or something newer took its place, is no error.
+    ///
+    /// Throws as `fetchNotificationChanges`, and `limitExceeded` for too many (L-01).
+    package func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws(CloudError) {
+        try reporting(.markNotificationsRead, caller, itemCount: ids.count) { _ in
+            try checkItemCount(ids.count)
+            let device = try requireDevice(caller).device
+            try remove(Set(ids), because: caller.container, from: device)
+        }
+    }
+
+    /// Sets the number on the icon of the app on the caller's device, from which notifications count on; what is below
+    /// zero is zero.
+    ///
+    /// Throws as `fetchNotificationChanges`.
+    package func modifyBadge(_ badge: Int, as caller: Caller) throws(CloudError) {
+        try reporting(.modifyBadge, caller, itemCount: 1) { _ in
+            try setBadge(badge, of: requireDevice(caller).device)
+        }
+    }
+
+    // MARK: Helpers
+
+    /// The device that asks, which is known from now on, and what its tokens are bound to.
+    private func requireDevice(_ caller: Caller) throws -> (device: DeviceAddress, binding: TokenBinding) {
+        let account = try requireAccount(caller)
+        guard let id = caller.account, let name = caller.device else {
+            throw CloudError(
+                .invalidArguments,
+                "The container is of no device, and no notifications wait: take it from a device.",
+                ["container": caller.container.text])
+        }
+        let device = DeviceAddress(account: id, name: name)
+        try registerDevice(device)
+        return (device, TokenBinding(user: account.userName, container: caller.container, database: .private))
+    }
+
+    private struct WaitingPage {
+        var notifications: [ClientNotification] = []
+        /// The order behind the page.
+        var next: UInt64
+        var isMoreComing = false
+    }
+
+    private func waiting(
+        for device: DeviceAddress, from start: UInt64, because container: ContainerName, limit: Int,
+        in reader: RecordReader
+    ) throws -> WaitingPage {
+        let key = GlobalKeys.device(of: device.account, device.name)
+        let header = try reader.store.withValue(forKey: key) { try DeviceEntry(decoding: $0) }
+        var page = WaitingPage(next: max(start, header?.next ?? 0))
+        var range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+        range.lower = GlobalKeys.notification(for: device.account, device.name, order: start)
+        try reader.store.scan(range) { key, value in
+            let entry = try NotificationEntry(decoding: value)
+            guard entry.isBecause(of: container) else { return .next }
+            guard page.notifications.count < limit else {
+                page.next = try GlobalKeys.readNotificationKey(key).order
+                page.isMoreComing = true
+                return .stop
+            }
+            page.notifications.append(try ClientNotification(entry))
+            return .next
+        }
+        return page
+    }
+
+    private func remove(_ ids: Set<UUID>, because container: ContainerName, from device: DeviceAddress) throws {
+        let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+        func keys(in reader: RecordReader) throws -> [[UInt8]] {
+            var keys: [[UInt8]] = []
+            try reader.store.scan(range) { key, value in
+                let entry = try NotificationEntry(decoding: value)
+                if entry.isBecause(of: container), entry.id.map({ ids.contains($0) }) ?? false {
+                    keys.append([UInt8](copying: key))
+                }
+                return .next
+            }
+            return keys
+        }
+        // Nothing is written where nothing waits.
+        guard !ids.isEmpty, try engine.read({ try !keys(in: $0).isEmpty }) else { return }
+        try engine.transact { transaction in
+            try remove(keys(in: transaction), from: device, in: transaction)
+        }
+    }
+}
+
+extension NotificationEntry {
+    /// Whether something has happened in the container, as far as is known: where a notification was too large, it says
+    /// nothing of that.
+    fileprivate func isBecause(of container: ContainerName) -> Bool { self.container.map { $0 == container } ?? true }
+}
+
+/// What a token of notifications holds.
+private struct NotificationPlace {
+    private static let version: UInt8 = 1
+
+    var device: String
+    /// The order of the first notification that was not told.
+    var next: UInt64
+
+    init(device: String, next: UInt64) {
+        self.device = device
+        self.next = next
+    }
+
+    var content: [UInt8] {
+        var writer = CursorWriter()
+        writer.append(byte: Self.version)
+        writer.append(device)
+        writer.append(next)
+        return writer.bytes
+    }
+
+    /// Throws `CursorReader.Failure` for what is none.
+    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+        var reader = CursorReader(content)
+        guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
+        device = try reader.readText()
+        next = try reader.readNumber()
+        try reader.expectEnd()
+    }
+}
