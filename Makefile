@@ -76,6 +76,13 @@ pages: bootstrap ## Draws pages and pictures in a real Chromium, judges them, an
 	scripts/bootstrap chromium fonts-dejavu-core
 	STRATUS_PAGES="$(CURDIR)/.build/pages" $(TEST) --filter PageTests
 
+RECORDS ?= 1000000
+
+.PHONY: memory
+memory: build ## Measures the memory of every verb on a store of RECORDS records, and fails above 256 MiB
+	swift build -c release --product stratus-test-child
+	RECORDS="$(RECORDS)" scripts/memory
+
 .PHONY: sanitize
 sanitize: sanitize-address sanitize-thread ## Runs the tests under the address, leak and thread sanitizers
 

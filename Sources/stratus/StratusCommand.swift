@@ -21,6 +21,9 @@ struct StratusCommand: ParsableCommand {
             store's directory. Verbs that write go through the process that has the store, where it serves a socket \
             (Stratus.Options.servesTool), else they name it; so do import, reset, migrate, restore and demo always.
 
+            Whose rights: --as PERSON reads or writes with the rights of that person, else it is the database's owner who \
+            does. Verbs about whole stores, accounts and schemas are the host's own and have none.
+
             Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and \
             says with --dry-run what it would do.
 
@@ -83,7 +86,9 @@ struct StratusCommand: ParsableCommand {
         if usesJSON {
             Console.note(JSONValue.object(report.object).text)
         } else if isUsage {
-            Console.note(fullMessage(for: error))
+            let text = fullMessage(for: error)
+            // Every error of the tool begins alike.
+            Console.note(text.hasPrefix("Error: ") ? "error: " + text.dropFirst(7) : text)
         } else {
             for line in report.lines { Console.note(line) }
         }

@@ -21,9 +21,9 @@ struct AccountTests {
 
     @Test("an import makes the account it is for, and every verb finds its zones, and no other's")
     func accounts() async throws {
-        #expect(try await run("ls /tree --account other").status == 3)
-        #expect(try await run("import-tree tree --top theirs --account other").status == 0)
-        #expect(try await run("ls / --account other --json").objects().map { $0["record"] as? String } == ["theirs"])
+        #expect(try await run("ls /tree --owner other").status == 3)
+        #expect(try await run("import-tree tree --top theirs --owner other").status == 0)
+        #expect(try await run("ls / --owner other --json").objects().map { $0["record"] as? String } == ["theirs"])
         #expect(try await run("ls / --json").objects().map { $0["record"] as? String } == ["tree"])
         #expect(try await run("ls / --container another").status == 3)
     }

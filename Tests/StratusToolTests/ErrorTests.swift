@@ -51,11 +51,96 @@ struct ErrorTests {
         }
     }
 
+    @Test("options mean the same in every verb, and whoever names a zone may be read or written for somebody")
+    func sameOptions() async throws {
+        let told = try await run("--experimental-dump-help").output
+        let help = try JSONDecoder().decode(ToolHelp.self, from: Data(told.utf8))
+        var meanings: [String: [String: String]] = [:]
+        // A whole tree of the owner's, and indexes, which are nobody's.
+        let ownersVerbs = ["import-tree", "rebuild"]
+        for (verb, options) in help.command.options(behind: []) where verb != "help" {
+            let names = Set(options.map(\.name))
+            #expect(names.contains("json") || verb == "addresses", "stratus \(verb)")
+            #expect(names.contains("store") || ["addresses", "bench"].contains(verb), "stratus \(verb)")
+            if names.contains("zone"), !ownersVerbs.contains(verb) {
+                #expect(names.contains("as"), "stratus \(verb) has no --as")
+            }
+            // What is said of a database is heard: nobody names an owner in vain.
+            let place = names.intersection(["owner", "container", "in", "public"])
+            #expect([0, 4].contains(place.count), "stratus \(verb): \(place)")
+            #expect(
+                place.isEmpty == Self.wholeVerbs.contains(verb.split(separator: " ").first.map(String.init) ?? ""),
+                "stratus \(verb)")
+            for option in options { meanings[option.name, default: [:]][option.meaning] = verb }
+        }
+        // What is limited, made, or asked about is each verb's own.
+        let own = [
+            "limit", "interval", "count", "share", "recursive", "set", "depth", "as", "json", "permission", "force",
+        ]
+        for (name, told) in meanings where !own.contains(name) {
+            #expect(told.count == 1, "--\(name): \(told)")
+        }
+        for word in ["account", "every", "for"] { #expect(meanings[word] == nil, "--\(word)") }
+    }
+
+    /// What is about a whole store, or none.
+    private static let wholeVerbs = [
+        "init", "stats", "report", "verify", "repair-losing-damaged-data", "migrate", "reset", "compact", "keys",
+        "backup", "restore",
+        "export", "import", "accounts", "containers", "databases", "accept", "subscriptions", "watch", "bench",
+        "addresses",
+    ]
+
+    @Test("a number below zero, a zone, a store and a predicate that are none are told as what they are")
+    func mistakes() async throws {
+        let expected: [(String, Int32, String)] = [
+            ("query File --limit -1 --store store", 2, "0 for all"), ("keys --limit -1 --store store", 2, "0 for all"),
+            ("tree --depth -1 --store store", 2, "--depth"), ("watch --interval -1 --store store", 2, "--interval"),
+            ("query File --where 'a ==' --store store", 2, "column"), ("verify --owner x --store store", 2, "--owner"),
+            ("rebuild --zone file --store store", 3, "nearest: files"),
+            ("audit --zone file --store store", 3, "nearest: files"),
+            ("changes --zone file --store store", 3, "nearest: files"),
+            ("query File --zone file --store store", 3, "nearest: files"),
+            ("backup copy --store stor", 3, "nearest: "), ("restore stor --store other", 3, "nearest: "),
+            ("import-tree nowhere --store made", 3, "no such file"),
+        ]
+        for (line, status, words) in expected {
+            let run = try await run(line)
+            #expect(run.status == status, "stratus \(line): \(run.status) \(run.errors)")
+            #expect(run.errors.hasPrefix("error: ") && run.errors.contains(words), "stratus \(line): \(run.errors)")
+        }
+        let left = try await ToolRun.shell("ls", in: directory)
+        #expect(left.lines == ["store", "tree"])
+    }
+
     /// What the tool tells of its verbs for programs to read.
     private struct ToolHelp: Decodable {
+        struct Option: Decodable {
+            struct Name: Decodable {
+                let kind: String
+                let name: String
+            }
+
+            let preferredName: Name?
+            let abstract: String?
+            let valueName: String?
+
+            var name: String { preferredName?.name ?? "" }
+            var meaning: String { "\(valueName ?? ""): \(abstract ?? "")" }
+        }
+
         struct Command: Decodable {
             let commandName: String
             let subcommands: [Command]?
+            let arguments: [Option]?
+
+            /// The options of every verb that does something.
+            func options(behind path: [String]) -> [(verb: String, options: [Option])] {
+                guard let subcommands, !subcommands.isEmpty else {
+                    return [(path.joined(separator: " "), (arguments ?? []).filter { $0.preferredName != nil })]
+                }
+                return subcommands.flatMap { $0.options(behind: path + [$0.commandName]) }
+            }
 
             /// Every verb that does something, with those that it stands behind in front of it.
             func verbs(behind path: [String]) -> [String] {

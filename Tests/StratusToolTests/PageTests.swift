@@ -34,7 +34,7 @@ struct PageTests {
         try await PictureStore.makeHousehold(at: "\(directory.path)/household")
         try await PictureStore.makeHostile(at: "\(directory.path)/hostile")
         let names = PictureStore.hostileNames.map(\.shown)
-        let place = "/ --account anna --zone home"
+        let place = "/ --owner anna --zone home"
         var pages = [
             Page(name: "household-tree.html", line: "tree \(place) --format html", words: ["Groceries"], hasKeys: true),
             Page(name: "household-tree.svg", line: "tree \(place) --format svg --nodes 40", words: ["Groceries"]),

@@ -100,4 +100,56 @@ struct PeopleTests {
         #expect(try await viewers(of: "/tree/d") == ["local"])
         #expect(try await run("accept 'https://stratus.invalid/share/AAAAAAAAAAAAAAAAAAAAAA' --as bob").status == 3)
     }
+
+    @Test("what somebody is told of a share with --as is what they may know of it, and the trail is the owner's alone")
+    func knowing() async throws {
+        #expect(try await run("accounts create carol --email carol@example.com").status == 0)
+        #expect(try await run("invite /tree/a bob@example.com carol@example.com new@example.com").status == 0)
+        let url = try #require(try await run("share show /tree/a --url --json").object()["url"] as? String)
+        #expect(try await run("accept '\(url)' --as bob").status == 0)
+        #expect(try await names("participants /tree/a", "as").count == 4)
+        // Carol and the address have not accepted: bob does not learn of them, nor how the host names the owner.
+        let told = try await run("participants /tree/a --as bob --json").objects()
+        #expect(told.map { $0["as"] as? String } == ["owner", "privateUser"])
+        #expect(told.map { $0["externalID"] as? String } == [nil, "bob"])
+        let shown = try await run("share show /tree/a --as bob --json").object()
+        #expect((shown["participants"] as? [Any])?.count == 2)
+        let audience = try await run("who /tree/a/one --as bob --json").object()
+        #expect((audience["viewers"] as? [Any])?.count == 2 && (audience["invited"] as? [Any])?.isEmpty == true)
+        for line in ["share show /tree/a", "participants /tree/a", "who /tree/a/one", "share show /tree/a --json"] {
+            let text = try await run("\(line) --as bob").output
+            #expect(!text.contains("carol@example.com") && !text.contains("new@example.com"), "\(line): \(text)")
+            #expect(try await run("\(line) --as carol").status == 3, "\(line)")
+            #expect(try await run("\(line) --as local").output.contains("new@example.com"), "\(line)")
+        }
+        #expect(try await names("audit --as local", "event").count == 5)
+        #expect(try await run("audit --as bob").status == 1)
+    }
+
+    @Test("zones are made and deleted by their owner, and nobody else")
+    func owning() async throws {
+        #expect(try await run("zones create --zone mine --owner bob --as bob").status == 0)
+        #expect(try await names("zones --owner bob", "zone").contains("mine"))
+        let refused = try await run("zones create --zone theirs --as bob --json")
+        #expect(refused.status == 1 || refused.status == 3, "\(refused.output)")
+        #expect(try await !names("zones", "zone").contains("theirs"))
+        #expect(try await run("zones delete --zone mine --owner bob --as local --force").status != 0)
+        #expect(try await names("zones --owner bob", "zone").contains("mine"))
+        #expect(try await run("zones delete --zone mine --owner bob --as bob --force").status == 0)
+        #expect(try await names("zones --owner bob", "zone").contains("mine") == false)
+    }
+
+    @Test("an owner without account is named by user name and never made, nor is one who is named by an address")
+    func unknownOwners() async throws {
+        let count = try await names("accounts", "externalID").count
+        for owner in ["user:_nobody", "_nobody", "email:no@example.com", "no@example.com", "+4912345", "account:x"] {
+            let run = try await run("zones create --zone z --owner \(owner) --json")
+            #expect(run.status == 3, "\(owner): \(run.output)")
+            #expect(try (run.error()["message"] as? String)?.contains("--owner") == true)
+        }
+        #expect(try await names("accounts", "externalID").count == count)
+        #expect(try await run("accounts delete bob --force").status == 0)
+        // What deleted accounts leave behind is gone with them.
+        #expect(try await run("keys global").output.contains("departures") == false)
+    }
 }

@@ -22,7 +22,7 @@ struct ReportTests {
     @Test("the picture in the README is what the tool draws")
     func household() async throws {
         try await PictureStore.makeHousehold(at: "\(directory.path)/store")
-        let drawn = try await run("tree / --account anna --zone home --format svg --nodes 40")
+        let drawn = try await run("tree / --owner anna --zone home --format svg --nodes 40")
         #expect(drawn.status == 0, "\(drawn.errors)")
         var file = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { file.deleteLastPathComponent() }
@@ -37,7 +37,7 @@ struct ReportTests {
     @Test("hostile names stand in every format as they are, and never as markup")
     func hostileNames() async throws {
         try await PictureStore.makeHostile(at: "\(directory.path)/store")
-        let place = "--account anna --zone home"
+        let place = "--owner anna --zone home"
         let page = try MarkupScanner(try await run("tree / \(place) --format html --nodes 2400").output)
         let picture = try await run("tree / \(place) --format svg --nodes 400")
         let drawn = try MarkupScanner(picture.output)
@@ -61,18 +61,40 @@ struct ReportTests {
         #expect(drawing.status == 0 && !drawing.errors.contains("Error"), "\(drawing.errors)")
     }
 
+    @Test("a report counts the contents of assets by owner, each content once")
+    func contents() async throws {
+        let made = try await ToolRun.shell(
+            """
+            printf 1234567890 > ten; printf 12345 > five
+            for owner in anna '<b>'; do
+              "$TOOL" zones create --owner "$owner" --store store
+              for name in a b; do "$TOOL" put $name --type T --set x:asset=ten --owner "$owner" --store store; done
+            done
+            "$TOOL" put c --type T --set x:asset=five --owner anna --store store
+            """, in: directory)
+        try #require(made.status == 0, "\(made.errors)")
+        let told = try await run("report --output report.html --json").object()
+        #expect(told["contents"] as? Int == 3 && told["contentBytes"] as? Int == 25)
+        let page = try MarkupScanner(try text("report.html"))
+        #expect(page.text.contains("Contents of assets") && page.text.contains("<b>"))
+        #expect(!page.elements.contains("b"))
+        // The most first: anna has 15 bytes, the other 10.
+        let (anna, other) = (page.text.range(of: "anna2"), page.text.range(of: "<b>1"))
+        #expect(try #require(anna).lowerBound < #require(other).lowerBound, "\(page.text)")
+    }
+
     @Test("who acts is drawn what they see and nothing else")
     func sight() async throws {
         try await PictureStore.makeHousehold(at: "\(directory.path)/store")
-        let dora = try MarkupScanner(try await run("tree / --account anna --zone home --as dora --format html").output)
+        let dora = try MarkupScanner(try await run("tree / --owner anna --zone home --as dora --format html").output)
         #expect(dora.text.contains("Photos of the coast") && dora.text.contains("share-photos"))
         for secret in ["Groceries", "Holiday", "Diary", "share-groceries", "cleo", "ben@", "id:anna"] {
             #expect(!dora.text.contains(secret), "\(secret)")
         }
         #expect(dora.text.contains("61 records"))
-        let nobody = try await run("tree / --account anna --zone home --as mallory --format svg")
+        let nobody = try await run("tree / --owner anna --zone home --as mallory --format svg")
         #expect(nobody.status == 3)
-        let cleo = try await run("tree / --account anna --zone home --as cleo --format dot")
+        let cleo = try await run("tree / --owner anna --zone home --as cleo --format dot")
         #expect(cleo.output.contains("0 records, no share"))
     }
 
@@ -92,13 +114,13 @@ struct ReportTests {
         ] {
             #expect(words.contains(expected), "\(expected)")
         }
-        let shares = try await run("share show name:share-photos --url --json --account anna --zone home").object()
+        let shares = try await run("share show name:share-photos --url --json --owner anna --zone home").object()
         let url = try #require(shares["url"] as? String)
         let secret = try #require(url.split(separator: "/").last)
         #expect(!page.contains(secret))
         #expect(try await run("report --url").output.contains(secret))
         for format in ["svg", "html", "dot"] {
-            let drawn = try await run("tree / --account anna --zone home --format \(format)")
+            let drawn = try await run("tree / --owner anna --zone home --format \(format)")
             #expect(drawn.status == 0 && !drawn.output.contains(secret))
         }
     }
@@ -106,7 +128,7 @@ struct ReportTests {
     @Test("a page lets nothing in but its own style, and asks for nothing")
     func policy() async throws {
         try await PictureStore.makeHousehold(at: "\(directory.path)/store")
-        for line in ["report", "tree / --account anna --zone home --format html"] {
+        for line in ["report", "tree / --owner anna --zone home --format html"] {
             let page = try await run(line).output
             let scanned = try MarkupScanner(page)
             let policy = try #require(scanned.attributes["meta.content"]?.first)
@@ -122,7 +144,7 @@ struct ReportTests {
     @Test("a file is made whole or not at all, replaced only where that is asked for, and closed to others")
     func files() async throws {
         try await PictureStore.makeHousehold(at: "\(directory.path)/store")
-        let line = "tree / --account anna --zone home --format svg --output picture.svg"
+        let line = "tree / --owner anna --zone home --format svg --output picture.svg"
         #expect(try await run(line).status == 0)
         let first = try text("picture.svg")
         let facts = try FileSystem.facts(of: directory.bytes(of: "picture.svg"))

@@ -75,9 +75,9 @@ struct VerbTests {
     @Test("query says what CloudKit does not take, and where a predicate goes wrong")
     func badQuery() async throws {
         let either = try await run("query File --where \"size > 1 OR size < 3\"")
-        #expect(either.status == 1 && either.errors.contains("CloudKit takes no OR"))
+        #expect(either.status == 2 && either.errors.contains("CloudKit takes no OR"))
         let broken = try await run("query File --where \"size >\" --explain")
-        #expect(broken.status == 1 && broken.errors.contains("at column 7"))
+        #expect(broken.status == 2 && broken.errors.contains("at column 7"))
         #expect(try await run("query Nothing").errors.contains("Did not find record type: Nothing"))
         #expect(try await run("query File --limit=-1").status == 2)
     }

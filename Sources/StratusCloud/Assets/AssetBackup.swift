@@ -8,6 +8,8 @@
 // So a content that the copied records name is missed only if it came after 1 and was collected before 3: its record was
 // made and deleted in between. Then `takeNamed` says so, and all is done again. A content is never written to once it has
 // its name, so that the copy can share its bytes.
+//
+// What the copy has is asked of its directories and not kept in memory, however many contents there are.
 
 import StratusLayout
 import StratusModel
@@ -18,14 +20,12 @@ import StratusStore
 package struct AssetBackup {
     private let source: AssetStore
     private let target: AssetStore
-    /// The contents that the copy has.
-    private var taken: Set<AssetKey> = []
     private var madeDirectories: Set<String> = []
     /// How many contents were copied, because the file system could not share them.
     package private(set) var copiedCount = 0
 
     /// How many contents the copy has.
-    package var contentCount: Int { taken.count }
+    package private(set) var contentCount = 0
 
     /// Copies from one directory of assets to another, which is nobody else's yet.
     package init(from source: AssetStore, to target: AssetStore) {
@@ -37,39 +37,43 @@ package struct AssetBackup {
     ///
     /// Throws `serviceUnavailable` where files cannot be read or written.
     package mutating func takeAll() throws {
-        for ownerDirectory in try source.names(in: source.directory.content) {
-            guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else { continue }
-            for folder in try source.names(in: source.directory.owner(owner)) {
-                for name in try source.names(in: source.directory.owner(owner) + "/" + folder) {
-                    guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else { continue }
-                    try take(AssetKey(owner: owner, digest: digest))
-                }
-            }
-        }
+        try Self.visit(source) { try take($0) }
     }
 
     /// Takes what the copied ledger names and the copy does not have. Returns what the source has no more.
     package mutating func takeNamed(in copy: RecordEngine) throws -> Set<AssetKey> {
         var lost: Set<AssetKey> = []
-        for key in try Self.named(in: copy) where !taken.contains(key) {
-            try take(key)
-            if !taken.contains(key) { lost.insert(key) }
+        try copy.read { reader in
+            try reader.store.scan(GlobalKeys.assets.keyRange) { key, _ in
+                let (owner, digest) = try GlobalKeys.readAssetKey(key)
+                let key = AssetKey(owner: owner, digest: digest)
+                if !has(key), try !take(key) { lost.insert(key) }
+                return .next
+            }
         }
         return lost
     }
 
     /// Removes what the copied ledger does not name, and makes the rest durable.
     package mutating func finish(with copy: RecordEngine) throws {
-        let surplus = taken.subtracting(try Self.named(in: copy))
+        try copy.read { reader in
+            try Self.visit(target) { key in
+                let name = GlobalKeys.asset(owner: key.owner, digest: key.digest)
+                guard try reader.store.value(forKey: name) == nil else { return }
+                try explaining { () throws(FileFailure) in
+                    try target.files.removeFile(target.directory.file(of: key))
+                }
+                contentCount -= 1
+            }
+        }
         try explaining { () throws(FileFailure) in
-            for key in surplus { try target.files.removeFile(target.directory.file(of: key)) }
             for directory in madeDirectories { try target.files.syncDirectory(directory) }
         }
-        taken.subtract(surplus)
     }
 
-    private mutating func take(_ key: AssetKey) throws {
-        guard !taken.contains(key) else { return }
+    /// Takes a content that the copy does not have. Returns whether it could be had: another may have collected it.
+    @discardableResult
+    private mutating func take(_ key: AssetKey) throws -> Bool {
         let directory = target.directory
         for path in [directory.top, directory.content, directory.owner(key.owner), directory.folder(of: key)]
         where !madeDirectories.contains(path) {
@@ -80,26 +84,34 @@ package struct AssetBackup {
             if try target.files.linkOrCopy(source.directory.file(of: key), to: directory.file(of: key)) {
                 copiedCount += 1
             }
-            taken.insert(key)
+            contentCount += 1
+            return true
         } catch {
-            // Collected meanwhile.
-            if error.number != FileFailure.notFound { throw AssetStore.unavailable(error) }
+            guard error.number == FileFailure.notFound else { throw AssetStore.unavailable(error) }
+            return false
+        }
+    }
+
+    private func has(_ key: AssetKey) -> Bool {
+        guard let descriptor = try? target.files.openFile(target.directory.file(of: key)) else { return false }
+        target.files.close(descriptor)
+        return true
+    }
+
+    /// Visits the contents of which there are files, a folder at a time.
+    private static func visit(_ store: AssetStore, _ body: (AssetKey) throws -> Void) throws {
+        for ownerDirectory in try store.names(in: store.directory.content) {
+            guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else { continue }
+            for folder in try store.names(in: store.directory.owner(owner)) {
+                for name in try store.names(in: store.directory.owner(owner) + "/" + folder) {
+                    guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else { continue }
+                    try body(AssetKey(owner: owner, digest: digest))
+                }
+            }
         }
     }
 
     private func explaining(_ body: () throws(FileFailure) -> Void) throws {
         do throws(FileFailure) { try body() } catch { throw AssetStore.unavailable(error) }
-    }
-
-    private static func named(in copy: RecordEngine) throws -> Set<AssetKey> {
-        try copy.read { reader in
-            var keys: Set<AssetKey> = []
-            try reader.store.scan(GlobalKeys.assets.keyRange) { key, _ in
-                let (owner, digest) = try GlobalKeys.readAssetKey(key)
-                keys.insert(AssetKey(owner: owner, digest: digest))
-                return .next
-            }
-            return keys
-        }
     }
 }

@@ -39,6 +39,12 @@ struct AssetDirectory: Sendable {
 
     static func name(of key: AssetKey) -> String { Hex.text(key.digest) }
 
+    /// The byte with which the digests of a folder begin; nil for a folder that is none of ours.
+    static func firstByte(ofFolder name: String) -> UInt8? {
+        guard let bytes = Hex.bytes(name), bytes.count == 1, Hex.text(bytes) == name else { return nil }
+        return bytes[0]
+    }
+
     /// The digest that a file is named by; nil for a file that is none of ours.
     static func digest(ofFile name: String, in folder: String) -> [UInt8]? {
         guard name.utf8.count == 64, name.hasPrefix(folder), let digest = Hex.bytes(name) else { return nil }

@@ -53,7 +53,9 @@ package final class AssetStore: Sendable {
     }
 
     /// Whether the owner is an app. People's names begin with an underscore.
-    static func isPublicOwner(_ owner: UserName) -> Bool { owner.text.utf8.starts(with: publicOwnerPrefix.utf8) }
+    package static func isPublicOwner(_ owner: UserName) -> Bool {
+        owner.text.utf8.starts(with: publicOwnerPrefix.utf8)
+    }
 
     /// What the name of such an owner begins with, before the name of the container.
     static let publicOwnerPrefix = "public:"

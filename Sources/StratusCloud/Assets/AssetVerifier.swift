@@ -39,9 +39,13 @@ package struct AssetVerifier: Sendable {
     private let engine: RecordEngine
     private let store: AssetStore
 
-    package init(engine: RecordEngine, store: AssetStore) {
+    /// About so many contents are compared at once where something is known to be wrong.
+    private let comparedContentCount: Int
+
+    package init(engine: RecordEngine, store: AssetStore, comparedContentCount: Int = 50_000) {
         self.engine = engine
         self.store = store
+        self.comparedContentCount = comparedContentCount
     }
 
     /// Compares the ledger with the files, owner by owner, and reads every content when `readsContents` is set.
@@ -61,75 +65,116 @@ package struct AssetVerifier: Sendable {
         return findings.sorted { "\($0)" < "\($1)" }
     }
 
+    /// Folder by folder, so that no more of the ledger is in memory than one of 256 folders holds.
     private func check(_ owner: UserName, _ readsContents: Bool, _ findings: inout [AssetFinding]) throws {
-        let ledger = try engine.read { try Self.ledger(of: owner, in: $0) }
         let path = store.directory.owner(owner)
-        var seen: Set<AssetKey> = []
+        var folders: Set<UInt8> = []
         for folder in try store.names(in: path) {
+            var ledger: [AssetKey: AssetEntry] = [:]
+            if let byte = AssetDirectory.firstByte(ofFolder: folder) {
+                folders.insert(byte)
+                ledger = try self.ledger(of: owner, in: byte)
+            }
             for name in try store.names(in: path + "/" + folder) {
                 guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
                     findings.append(.foreign(path: "\(path)/\(folder)/\(name)"))
                     continue
                 }
                 let key = AssetKey(owner: owner, digest: digest)
-                seen.insert(key)
-                guard let entry = ledger[key] else {
+                guard let entry = ledger.removeValue(forKey: key) else {
                     findings.append(.orphaned(key))
                     continue
                 }
                 if !isWhole(key, entry, readsContents) { findings.append(.damaged(key)) }
             }
+            findings += ledger.keys.map { .missing($0) }
         }
-        for key in ledger.keys where !seen.contains(key) { findings.append(.missing(key)) }
+        try engine.read { reader in
+            try Self.visitLedger(GlobalKeys.assets(of: owner).keyRange, in: reader) { key, _ in
+                if key.digest.first.map({ !folders.contains($0) }) ?? true { findings.append(.missing(key)) }
+            }
+        }
     }
 
     /// Compares the ledger with the records of every zone that is there, and of those deleted whose records still count.
     /// `owner` says whose assets a database's are; nil passes it over.
+    ///
+    /// Memory does not grow with the store: both sides are summed up, and where the sums differ they are compared a part
+    /// of the contents at a time.
     package func miscounts(owner: (DatabaseID) -> UserName?) throws -> [AssetFinding] {
         try engine.read { reader in
-            var held: [AssetKey: UInt64] = [:]
             var findings: [AssetFinding] = []
-            for database in try reader.databases() {
-                guard let owner = owner(database.id) else { continue }
-                for zone in try reader.zones(in: database.id) {
-                    let id = ZoneID(database: database.id, name: zone.name)
-                    let found = try count(try reader.existingZone(id), owner, &held)
-                    let key = DatabaseKeys(zone.database).zoneAssets(zone.name)
-                    let counted =
-                        try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
-                    if counted != found { findings.append(.zoneMiscounted(id, counted: counted, held: found)) }
-                }
+            var (counted, held) = (AssetTally(), AssetTally())
+            try Self.visitHeld(in: reader, owner) {
+                held.add($0, times: $1)
+            } onZone: { zone, found in
+                let key = DatabaseKeys(zone.database).zoneAssets(zone.id.name)
+                let counted = try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
+                if counted != found { findings.append(.zoneMiscounted(zone.id, counted: counted, held: found)) }
             }
-            for release in try reader.releases() {
-                _ = try reader.visitRecords(of: release) { record in
-                    Self.count(record, release.owner, &held)
-                    return .next
+            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { counted.add($0, times: $1.count) }
+            if counted.sum != held.sum {
+                let partCount = 1 + max(counted.contentCount, held.contentCount) / comparedContentCount
+                for part in 0..<min(partCount, 256) {
+                    findings += try Self.miscounts(in: reader, owner) { key in
+                        Int(key.digest.first ?? 0) % min(partCount, 256) == part
+                    }
                 }
-            }
-            let ledger = try Self.ledger(GlobalKeys.assets.keyRange, in: reader).mapValues(\.count)
-            for key in Set(held.keys).union(ledger.keys) {
-                let (counted, held) = (ledger[key] ?? 0, held[key] ?? 0)
-                if counted != held { findings.append(.miscounted(key, counted: counted, held: held)) }
             }
             return findings.sorted { "\($0)" < "\($1)" }
         }
     }
 
-    /// Returns how many assets the zone's records hold.
-    private func count(_ zone: ZoneReader, _ owner: UserName, _ held: inout [AssetKey: UInt64]) throws -> UInt64 {
-        var sum: UInt64 = 0
-        for change in try zone.changes(after: 0) where change.kind == .saved {
-            guard let record = try zone.record(change.name) else { continue }
-            sum += Self.count(record.record, owner, &held)
+    /// Compares the contents of a part of the store one by one.
+    private static func miscounts(
+        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, where isIncluded: (AssetKey) -> Bool
+    ) throws -> [AssetFinding] {
+        var held: [AssetKey: UInt64] = [:]
+        var findings: [AssetFinding] = []
+        try visitHeld(in: reader, owner) { key, times in
+            if isIncluded(key) { held[key, default: 0] += times }
         }
-        return sum
+        try visitLedger(GlobalKeys.assets.keyRange, in: reader) { key, entry in
+            guard isIncluded(key) else { return }
+            let found = held.removeValue(forKey: key) ?? 0
+            if entry.count != found { findings.append(.miscounted(key, counted: entry.count, held: found)) }
+        }
+        return findings + held.map { .miscounted($0, counted: 0, held: $1) }
     }
 
-    @discardableResult
-    private static func count(_ record: Record, _ owner: UserName, _ held: inout [AssetKey: UInt64]) -> UInt64 {
+    /// Visits the contents that records hold, with how often each of them does. `onZone` is told how many a zone holds in
+    /// all.
+    private static func visitHeld(
+        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ visit: (AssetKey, UInt64) -> Void,
+        onZone: (_ zone: (id: ZoneID, database: DatabaseNumber), _ held: UInt64) throws -> Void = { _, _ in }
+    ) throws {
+        for database in try reader.databases() {
+            guard let owner = owner(database.id) else { continue }
+            for listing in try reader.zones(in: database.id) {
+                let id = ZoneID(database: database.id, name: listing.name)
+                let zone = try reader.existingZone(id)
+                var sum: UInt64 = 0
+                // Every live record has an entry among the parents.
+                try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
+                    guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
+                    sum += count(record.record, owner, visit)
+                    return .next
+                }
+                try onZone((id, listing.database), sum)
+            }
+        }
+        for release in try reader.releases() {
+            _ = try reader.visitRecords(of: release) { record in
+                _ = count(record, release.owner, visit)
+                return .next
+            }
+        }
+    }
+
+    private static func count(_ record: Record, _ owner: UserName, _ visit: (AssetKey, UInt64) -> Void) -> UInt64 {
         var sum: UInt64 = 0
         for (asset, count) in record.assets {
-            held[AssetKey(owner: owner, digest: asset.digest), default: 0] += UInt64(count)
+            visit(AssetKey(owner: owner, digest: asset.digest), UInt64(count))
             sum += UInt64(count)
         }
         return sum
@@ -155,18 +200,30 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    private static func ledger(of owner: UserName, in reader: RecordReader) throws -> [AssetKey: AssetEntry] {
-        try ledger(GlobalKeys.assets(of: owner).keyRange, in: reader)
-    }
-
-    private static func ledger(_ range: KeyRange, in reader: RecordReader) throws -> [AssetKey: AssetEntry] {
+    /// What the ledger counts of the contents whose digests begin with a byte.
+    private func ledger(of owner: UserName, in byte: UInt8) throws -> [AssetKey: AssetEntry] {
+        var range = GlobalKeys.assets(of: owner).keyRange
+        range.lower = GlobalKeys.asset(owner: owner, digest: [byte])
         var ledger: [AssetKey: AssetEntry] = [:]
-        try reader.store.scan(range) { key, value in
-            let (owner, digest) = try GlobalKeys.readAssetKey(key)
-            ledger[AssetKey(owner: owner, digest: digest)] = try AssetEntry(decoding: value)
-            return .next
+        try engine.read { reader in
+            try reader.store.scan(range) { key, value in
+                let (owner, digest) = try GlobalKeys.readAssetKey(key)
+                guard digest.first == byte else { return .stop }
+                ledger[AssetKey(owner: owner, digest: digest)] = try AssetEntry(decoding: value)
+                return .next
+            }
         }
         return ledger
+    }
+
+    private static func visitLedger(
+        _ range: KeyRange, in reader: RecordReader, _ visit: (AssetKey, AssetEntry) throws -> Void
+    ) throws {
+        try reader.store.scan(range) { key, value in
+            let (owner, digest) = try GlobalKeys.readAssetKey(key)
+            try visit(AssetKey(owner: owner, digest: digest), AssetEntry(decoding: value))
+            return .next
+        }
     }
 
     /// Whether a content's file is as long as the ledger says and holds what its name says.
@@ -179,5 +236,18 @@ package struct AssetVerifier: Sendable {
             guard readsContents else { return true }
             return (try? store.digest(of: descriptor, key)) == key.digest
         } catch { return false }
+    }
+}
+
+/// How often contents are held, in one number that does not depend on their order. Equal sums of different counts are as
+/// likely as two equal random numbers of 64 bits: the hashes are this process's own, so that nobody can make contents
+/// whose sums agree.
+private struct AssetTally {
+    private(set) var contentCount = 0
+    private(set) var sum: UInt64 = 0
+
+    mutating func add(_ key: AssetKey, times count: UInt64) {
+        contentCount += 1
+        sum &+= UInt64(bitPattern: Int64(key.hashValue)) &* count
     }
 }

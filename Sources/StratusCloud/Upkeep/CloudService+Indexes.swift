@@ -10,13 +10,19 @@ package import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Fills and clears indexes until all are what their schemas want.
+    /// Fills and clears indexes until all are what their schemas want. `progress` is told between commits what is done.
     @discardableResult
-    package func buildIndexes(_ pace: UpkeepPace) throws -> IndexBuildProgress {
+    package func buildIndexes(
+        _ pace: UpkeepPace, progress: (IndexBuildProgress) -> Void = { _ in }
+    ) throws -> IndexBuildProgress {
         try putUpOldTypes()
         try reviewIndexes(pace)
         return try engine.buildIndexes(
-            pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
+            pause: pace.pause, rest: pace.rest,
+            shouldContinue: {
+                progress($0)
+                return pace.shouldContinue()
+            })
     }
 
     /// Puts up for review what a store knew before it had indexes for queries: once in the life of a store.

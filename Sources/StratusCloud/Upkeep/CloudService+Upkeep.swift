@@ -4,7 +4,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
-import StratusRecords
+package import StratusRecords
 import StratusStore
 
 /// How a round of upkeep gives way to others.
@@ -48,6 +48,28 @@ extension CloudService {
     package func releaseAssets(_ pace: UpkeepPace) throws -> AssetReleaseProgress {
         try AssetReleaser(engine: engine, ledger: assetLedger, deliver: { try self.deliverBetween() })
             .releaseAll(pause: pace.pause, rest: pace.rest, shouldContinue: pace.shouldContinue)
+    }
+
+    /// Removes what deleted zones and accounts have left behind. What is left undone is done the next time.
+    ///
+    /// `shouldContinue` is asked between commits, with what is done. Throws the store's errors, and `corruption` where the
+    /// assets of a deleted zone are counted wrongly.
+    package func purge(
+        _ pace: UpkeepPace, shouldContinue: @escaping (PurgeProgress) -> Bool
+    ) throws -> PurgeProgress {
+        var pace = pace
+        pace.shouldContinue = { shouldContinue(PurgeProgress()) }
+        try releaseAssets(pace)
+        let zones = try engine.purgeDeletedZones(pause: pace.pause, rest: pace.rest, shouldContinue: shouldContinue)
+        var all = zones
+        guard shouldContinue(all) else { return all }
+        try finishDepartures(pause: pace.pause, rest: pace.rest) { progress in
+            all.zonesFinished = zones.zonesFinished + progress.zonesFinished
+            all.entriesDeleted = zones.entriesDeleted + progress.entriesDeleted
+            all.commits = zones.commits + progress.commits
+            return shouldContinue(all)
+        }
+        return all
     }
 
     private func free(historySeconds: Double?, _ pace: UpkeepPace) throws {

@@ -57,6 +57,16 @@ package final class ServedStore: Sendable {
         }
     }
 
+    private func ask<Answer: Decodable>(
+        _ call: HostCall, _ progress: (Int) -> Void, _ isStopping: () -> Bool
+    ) throws -> Answer? {
+        do {
+            return try client.ask(.host(call), telling: progress, isStopping: isStopping)
+        } catch let error as LocalSocketError {
+            throw error.told()
+        }
+    }
+
     // MARK: People
 
     /// The account with the store's own identifier, or nil.
@@ -135,18 +145,33 @@ package final class ServedStore: Sendable {
         let _: Done = try ask(.importSchema(text, ContainerName(identifier)))
     }
 
-    /// Fills and clears indexes until all are what their schemas want.
-    package func finishIndexes() throws {
-        let _: Done = try ask(.finishIndexes)
+    /// Fills and clears indexes until all are what their schemas want. `progress` is told meanwhile how many records were
+    /// looked at. Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host
+    /// stops then.
+    package func finishIndexes(
+        progress: (Int) -> Void = { _ in }, isStopping: () -> Bool = { false }
+    ) throws -> Bool {
+        let done: Done? = try ask(.finishIndexes, progress, isStopping)
+        return done != nil
     }
 
-    /// Makes the indexes of a zone anew from its records.
-    package func rebuild(_ zone: ZoneID, incarnation: UUID) throws {
-        let _: Done = try ask(.rebuild(zone, incarnation: incarnation))
+    /// Makes the indexes of a zone anew from its records. `progress` is told meanwhile how many records were looked at.
+    /// Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host goes on
+    /// with it to its end, because the zone takes no requests in its middle.
+    package func rebuild(
+        _ zone: ZoneID, incarnation: UUID, progress: (Int) -> Void = { _ in }, isStopping: () -> Bool = { false }
+    ) throws -> Bool {
+        let done: Done? = try ask(.rebuild(zone, incarnation: incarnation), progress, isStopping)
+        return done != nil
     }
 
-    /// Removes what deleted zones have left behind.
-    package func purgeDeletedZones() throws -> PurgeProgress { try ask(.purgeZones) }
+    /// Removes what deleted zones and accounts have left behind. `progress` is told meanwhile how many entries were
+    /// removed. Nil where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops then.
+    package func purgeDeletedZones(
+        progress: (Int) -> Void = { _ in }, isStopping: () -> Bool = { false }
+    ) throws -> PurgeProgress? {
+        try ask(.purgeZones, progress, isStopping)
+    }
 
     /// Rewrites the store's files without what was deleted.
     package func compact() throws -> CompactedFiles { try ask(.compact) }

@@ -44,6 +44,9 @@ final class StoreBacking: Sendable {
         try FileManager.default.removeItem(at: aside)
     }
 
+    /// For the blocks of a copy while it is checked.
+    private static let verifyingCacheByteCount = 16 << 20
+
     /// What a copy of the engine's files consists of.
     struct EngineFigures {
         var entryCount: Int
@@ -59,9 +62,12 @@ final class StoreBacking: Sendable {
         from source: String, to destination: String, begin: (String) throws -> Void,
         prepare: (any OrderedStore) throws -> Void
     ) throws -> EngineFigures {
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        // The copy is read from its beginning to its end, and most of it once.
+        options.keptByteCount = 0
+        options.blockCacheByteCount = verifyingCacheByteCount
         let report = try LevelDBStore.backup(
-            ofStoreAt: source, to: destination, options: LevelDBOptions(formatVersion: StoreFormat.number),
-            begin: begin, prepare: prepare)
+            ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare)
         return EngineFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount,

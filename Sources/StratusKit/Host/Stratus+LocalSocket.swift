@@ -17,9 +17,9 @@ extension Stratus {
             // One that a host that was killed has left behind.
             return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
         }
-        let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call in
+        let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call, tell in
             guard let self else { throw CloudError(.serviceUnavailable, "The store was closed: open it again.") }
-            return try self.carryOut(call)
+            return try self.carryOut(call, tell)
         }
         do {
             let listener = try LocalSocketListener(LocalSocketName.name, in: directory.path) { channel, isStopping in
@@ -45,7 +45,7 @@ extension Stratus {
     /// Whether anybody watches over the socket.
     package var isToolWatching: Bool { output.feed.isWatched }
 
-    private func carryOut(_ call: HostCall) throws -> any Encodable {
+    private func carryOut(_ call: HostCall, _ tell: @escaping (Int) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
             return try asking { service in
@@ -65,7 +65,7 @@ extension Stratus {
         case .openShare(let url, let id):
             return try openShare(url, as: id)
         case .finishIndexes, .rebuild, .purgeZones, .compact, .statistics:
-            return try maintain(call)
+            return try maintain(call, tell)
         }
         return Done()
     }
@@ -79,19 +79,25 @@ extension Stratus {
     }
 
     /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
-    private func maintain(_ call: HostCall) throws -> any Encodable {
+    ///
+    /// Where nobody waits for it any more it stops, and upkeep goes on with it. A rebuild goes on to its end: in its middle
+    /// the zone takes no requests.
+    private func maintain(_ call: HostCall, _ tell: @escaping (Int) -> Bool) throws -> any Encodable {
         let pace = UpkeepPace(pause: { Thread.sleep(forTimeInterval: 0.05) })
         switch call {
         case .finishIndexes:
-            _ = try upkeep.pausing { try asking { try $0.buildIndexes(pace) } }
+            var visitedCount = 0
+            let pace = UpkeepPace(pause: pace.pause, shouldContinue: { tell(visitedCount) })
+            _ = try upkeep.pausing {
+                try asking { try $0.buildIndexes(pace) { visitedCount = $0.recordsVisited } }
+            }
         case .rebuild(let zone, let incarnation):
-            try asking { try $0.engine.rebuild(zone, incarnation: incarnation) }
+            try asking { service in
+                try service.engine.rebuild(zone, incarnation: incarnation) { _ = tell($0.recordsChecked) }
+            }
         case .purgeZones:
             return try upkeep.pausing {
-                try asking { service in
-                    try service.releaseAssets(pace)
-                    return try service.engine.purgeDeletedZones(pause: pace.pause)
-                }
+                try asking { try $0.purge(pace) { tell($0.entriesDeleted) } }
             }
         case .compact:
             return try asking { try StoreBacking.compact($0.engine.store) }
@@ -106,10 +112,13 @@ extension Stratus {
 private struct HostedRequests: LocalHost {
     let server: HostedServer
     let feed: EventFeed
-    let carryOut: @Sendable (HostCall) throws -> any Encodable
+    let carryOut: @Sendable (HostCall, @escaping (Int) -> Bool) throws -> any Encodable
 
     func answer(_ call: CloudCall) throws -> any Encodable { try call.answer(by: server) }
-    func answer(_ call: HostCall) throws -> any Encodable { try carryOut(call) }
+
+    func answer(_ call: HostCall, telling tell: @escaping (Int) -> Bool) throws -> any Encodable {
+        try carryOut(call, tell)
+    }
 
     func read(_ body: (any StoreReader) throws -> Void) throws {
         try server.withService { try $0.engine.store.read(body) }

@@ -6,7 +6,7 @@ import StratusStore
 /// Asks a host. Calls block their thread until they are answered.
 final class LocalClient: Sendable {
     /// A connection that has rested for half of what the host allows is not used again.
-    private static let restSeconds = LocalConnection.idleSeconds / 2
+    private static let restSeconds = LocalPatience().idleSeconds / 2
     /// Connections that are kept; more are made where more threads ask.
     private static let keptCount = 4
 
@@ -30,7 +30,7 @@ final class LocalClient: Sendable {
     /// A connection that the host has greeted; nil where there is no socket.
     static func connect(_ directory: String) throws -> LocalChannel? {
         guard let channel = try LocalChannel.connect(to: LocalSocketName.name, in: directory) else { return nil }
-        guard let frame = try receive(channel, seconds: LocalConnection.frameSeconds) else {
+        guard let frame = try receive(channel, seconds: LocalPatience().frameSeconds) else {
             throw LocalSocketError(message: "The host has ended the connection without a word.")
         }
         guard frame.kind == LocalFrame.Kind.greeting.rawValue else { throw unexpected(frame) }
@@ -45,6 +45,30 @@ final class LocalClient: Sendable {
         let frame = try Self.exchange(request, over: channel)
         giveBack(channel)
         return try Self.answer(frame)
+    }
+
+    /// The answer to a request that takes its time: `tell` is told meanwhile how much is done. Nil where `isStopping`, which
+    /// is asked now and then, says that nobody waits any longer: what the host makes of that is the request's.
+    ///
+    /// Throws as `ask`.
+    func ask<Answer: Decodable>(
+        _ request: LocalRequest, telling tell: (Int) -> Void, isStopping: () -> Bool
+    ) throws -> Answer? {
+        let channel = try take()
+        try Self.send(request, over: channel)
+        while true {
+            guard let frame = try Self.receive(channel, isStopping: isStopping) else {
+                guard isStopping() else { throw LocalSocketError.hostIsGone }
+                channel.stop(sendingToo: true)
+                return nil
+            }
+            if frame.kind == LocalFrame.Kind.progress.rawValue {
+                tell(try LocalCoding.decode(WorkProgress.self, from: frame.content).doneCount)
+                continue
+            }
+            giveBack(channel)
+            return try Self.answer(frame)
+        }
     }
 
     /// Runs `body` with a connection on which reading has begun, and ends reading.
@@ -71,22 +95,29 @@ final class LocalClient: Sendable {
         _ channel: LocalChannel, seconds: Double? = nil, isStopping: () -> Bool = { false }
     ) throws -> LocalFrame? {
         try channel.receive(
-            idleSeconds: seconds, frameSeconds: LocalConnection.frameSeconds, isStopping: isStopping)
+            idleSeconds: seconds, frameSeconds: LocalPatience().frameSeconds, isStopping: isStopping)
     }
 
     // MARK: Helpers
 
     private static func exchange(_ request: LocalRequest, over channel: LocalChannel) throws -> LocalFrame {
+        try send(request, over: channel)
+        while true {
+            guard let frame = try receive(channel) else { throw LocalSocketError.hostIsGone }
+            // Whoever does not ask how far it has come is told all the same.
+            if frame.kind != LocalFrame.Kind.progress.rawValue { return frame }
+        }
+    }
+
+    private static func send(_ request: LocalRequest, over channel: LocalChannel) throws {
         let content = try LocalCoding.encode(request)
         do {
-            try channel.send(LocalFrame(.request, content), seconds: LocalConnection.frameSeconds)
+            try channel.send(LocalFrame(.request, content), seconds: LocalPatience().frameSeconds)
         } catch let error as LocalSocketError {
             // A host that has ended the connection may have said why.
             if let frame = try? receive(channel, seconds: 0) { throw unexpected(frame) }
             throw error
         }
-        guard let frame = try receive(channel) else { throw LocalSocketError.hostIsGone }
-        return frame
     }
 
     private static func answer<Answer: Decodable>(_ frame: LocalFrame) throws -> Answer {

@@ -8,22 +8,28 @@ import StratusStore
 protocol LocalHost: Sendable {
     /// Throws the errors of whichever floor it reaches.
     func answer(_ call: CloudCall) throws -> any Encodable
-    func answer(_ call: HostCall) throws -> any Encodable
+    /// `tell` takes how much of long work is done, as often as is convenient, and says whether anybody still wants it.
+    func answer(_ call: HostCall, telling tell: @escaping (Int) -> Bool) throws -> any Encodable
     /// Lends a snapshot of the store.
     func read(_ body: (any StoreReader) throws -> Void) throws
     var feed: EventFeed { get }
 }
 
-struct LocalConnection {
+/// How long the host waits for the other side.
+struct LocalPatience: Sendable {
     /// How long a connection may rest between two requests. Whoever comes later connects again.
-    static let idleSeconds = 60.0
+    var idleSeconds = 60.0
     /// How long a frame may take from its first byte to its last, either way.
-    static let frameSeconds = 30.0
+    var frameSeconds = 30.0
+}
+
+struct LocalConnection {
     /// How often a watcher of a host in which nothing happens is looked after.
     private static let watchSeconds = 0.25
 
     let channel: LocalChannel
     let host: any LocalHost
+    var patience = LocalPatience()
     let isStopping: () -> Bool
 
     /// Serves the connection until it ends.
@@ -36,7 +42,7 @@ struct LocalConnection {
                 case .read(.begin): try read()
                 case .read: throw LocalSocketError(message: "Nothing is read before reading has begun.")
                 case .cloud(let call): try reply { try host.answer(call) }
-                case .host(let call): try reply { try host.answer(call) }
+                case .host(let call): try work(on: call)
                 }
             }
         } catch let error as LocalSocketError {
@@ -51,7 +57,7 @@ struct LocalConnection {
 
     private func nextRequest() throws -> LocalRequest? {
         let frame = try channel.receive(
-            idleSeconds: Self.idleSeconds, frameSeconds: Self.frameSeconds, isStopping: isStopping)
+            idleSeconds: patience.idleSeconds, frameSeconds: patience.frameSeconds, isStopping: isStopping)
         guard let frame else { return nil }
         guard frame.version == LocalFrame.version else {
             throw LocalSocketError(
@@ -71,7 +77,7 @@ struct LocalConnection {
 
     private func send(_ kind: LocalFrame.Kind, _ value: some Encodable) throws {
         try channel.send(
-            LocalFrame(kind, try LocalCoding.encode(value)), seconds: Self.frameSeconds, isStopping: isStopping)
+            LocalFrame(kind, try LocalCoding.encode(value)), seconds: patience.frameSeconds, isStopping: isStopping)
     }
 
     private func reply(_ body: () throws -> any Encodable) throws {
@@ -87,7 +93,47 @@ struct LocalConnection {
         } catch {
             return try send(.failure, LocalFailure(error))
         }
-        try channel.send(LocalFrame(.answer, content), seconds: Self.frameSeconds, isStopping: isStopping)
+        try channel.send(LocalFrame(.answer, content), seconds: patience.frameSeconds, isStopping: isStopping)
+    }
+
+    // MARK: Long work
+
+    /// Tells progress now and then while the host works, and tells the host when nobody is there any more.
+    private func work(on call: HostCall) throws {
+        let report = WorkReport(self)
+        try reply {
+            let answer = try host.answer(call) { report.tell($0) }
+            if let failure = report.failure { throw failure }
+            return answer
+        }
+    }
+
+    /// What one request's work tells. Used on the connection's thread alone.
+    private final class WorkReport {
+        /// How often progress is told at most.
+        private static let seconds = 0.1
+
+        private let connection: LocalConnection
+        private var lastTold: Double?
+        private(set) var failure: LocalSocketError?
+
+        init(_ connection: LocalConnection) { self.connection = connection }
+
+        func tell(_ count: Int) -> Bool {
+            guard failure == nil, !connection.isStopping(), !connection.channel.isHungUp else { return false }
+            let now = LocalChannel.now
+            if let lastTold, now - lastTold < Self.seconds { return true }
+            lastTold = now
+            do {
+                let content = try LocalCoding.encode(WorkProgress(doneCount: count))
+                // Nobody is waited for: the work goes on.
+                try connection.channel.send(LocalFrame(.progress, content), seconds: 0)
+                return true
+            } catch {
+                failure = error as? LocalSocketError ?? .tooSlow
+                return false
+            }
+        }
     }
 
     // MARK: Reading

@@ -6,7 +6,8 @@
 //   then        the content: JSON
 //
 // A connection begins with the host's greeting, or with its refusal. Then the other side asks, one request at a time, and the
-// host answers each with one frame; whoever has asked to watch gets frames of events until the connection ends.
+// host answers each with one frame, before which it may tell how far long work has come; whoever has asked to watch gets
+// frames of events until the connection ends.
 
 import Foundation
 
@@ -26,10 +27,12 @@ struct LocalFrame: Hashable, Sendable {
         case refusal = 5
         /// What has happened meanwhile, to whoever watches.
         case events = 6
+        /// How far the work has come that was asked for. Its answer follows.
+        case progress = 7
     }
 
     /// Raised when a frame means something else than before.
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
     static let headerByteCount = 6
     /// What a frame may hold: several times the largest request that CloudKit takes.
     static let contentByteCount = 16 << 20

@@ -61,6 +61,12 @@ enum HostCall: Codable, Sendable {
     case statistics
 }
 
+/// How far long work has come.
+struct WorkProgress: Codable, Hashable, Sendable {
+    /// Records that were looked at, or entries that were removed.
+    var doneCount: Int
+}
+
 /// The answer of a request that has none.
 struct Done: Codable, Sendable {}
 

@@ -66,7 +66,7 @@ final class Demonstration {
             _ = try session.deleteZone(zone)
         }
         let purged = try step("purge its entries", { _ in 0 }) {
-            try session.purgeDeletedZones(shouldContinue: { _ in true })
+            try session.purge(shouldContinue: { _ in true })
         }
         try console.line(
             "forgot the zone of an earlier demonstration, removed \(Quantities.count(purged.entriesDeleted)) entries")

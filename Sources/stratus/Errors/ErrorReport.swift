@@ -99,6 +99,8 @@ struct ErrorReport {
         case "unknownZone", "unknownRecord", "zoneNotFound", "unknownItem", "unknownShare", "unknownAccount": .notFound
         case "held", "notAStore", "newerFormat", "notPermitted": .notOpened
         case "corruption": .corruption
+        // A predicate, say, that is none.
+        case "invalidArguments": .usage
         default: .failure
         }
     }

@@ -7,6 +7,7 @@ enum ImportProblem: String, CaseIterable, Hashable, Sendable {
     case unreadableFile
     case unreadableFacts
     case specialFile
+    case keptType
 
     var meaning: String {
         switch self {
@@ -15,6 +16,8 @@ enum ImportProblem: String, CaseIterable, Hashable, Sendable {
         case .unreadableFile: "files that cannot be read (saved without SHA-256)"
         case .unreadableFacts: "files whose facts cannot be read (skipped)"
         case .specialFile: "devices, pipes and sockets (skipped)"
+        case .keptType:
+            "records that others lie below, or whose share they root, of another type than their files (kept)"
         }
     }
 }

@@ -77,7 +77,6 @@ struct StoreImporter {
                 .damaged, "The export has no end: it was cut, or its writing was interrupted. Export it anew.",
                 ["lines": "\(reader.lineNumber)"])
         }
-        try session.finishIndexes()
     }
 
     private static func parsed(_ line: Data, _ number: Int) throws -> (kind: String, object: TransferObject) {

@@ -39,11 +39,12 @@ struct TreeImporter {
         naming = TreeNaming(top: options.topName)
     }
 
-    /// Imports the tree. `progress` is called with the number of files that are done.
+    /// Imports the tree. `progress` is called with the number of files that are done, `indexing` with the
+    /// number of records whose indexes were looked at then.
     ///
     /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
     /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
-    mutating func run(progress: (Int) -> Void = { _ in }) throws {
+    mutating func run(progress: (Int) -> Void = { _ in }, indexing: (Int) -> Void = { _ in }) throws {
         var walker = try Self.walker(options)
         try session.createZone(zone)
         try checkOrigin()
@@ -67,7 +68,7 @@ struct TreeImporter {
         report.createdCount += tally.counts.created
         report.changedCount += tally.counts.changed
         try lookForGone()
-        try session.finishIndexes()
+        try session.finishIndexes(progress: indexing)
     }
 
     /// How much there is in the directory, for a bar. Looking costs a small part of importing.
@@ -156,7 +157,7 @@ struct TreeImporter {
                 settledCount += 1
                 return
             }
-            if stored.type != record.type { return try replace(record) }
+            if stored.type != record.type { return try replace(stored, by: record) }
         } else {
             tally.expectNew(name.text)
         }
@@ -164,11 +165,25 @@ struct TreeImporter {
     }
 
     /// A record keeps its type, and its name is its file's: below the face one of another type takes its place, with what
-    /// lies below it and its mark.
-    private mutating func replace(_ record: Record) throws {
-        try session.apply([.save(record)], in: zone)
-        report.changedCount += 1
-        settledCount += 1
+    /// lies below it and its mark. Another process's server knows no such request: there a record that nothing depends on
+    /// is deleted and made anew, and any other stays.
+    private mutating func replace(_ stored: Record, by record: Record) throws {
+        guard session.served != nil else {
+            try session.apply([.save(record)], in: zone)
+            report.changedCount += 1
+            settledCount += 1
+            return
+        }
+        try savePending(atLeast: 1)
+        try client.finish()
+        let hasChildren = try session.read(zone) { try $0.node(record.name)?.hasChildren ?? false }
+        guard !hasChildren, stored.share == nil else {
+            report.add(.keptType, record.name.text)
+            settledCount += 1
+            return
+        }
+        try client.delete([record.name])
+        pending.append(CKRecord(record, changing: nil, in: client))
     }
 
     private mutating func count(_ file: WalkedFile) {

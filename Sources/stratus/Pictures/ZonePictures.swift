@@ -107,25 +107,12 @@ struct SharePictures {
         let rootLabel = try content.root.map { root in
             try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
         }
-        let shown = visible(content)
+        let shown = ShareSight(viewer: viewer).participants(of: content)
         return PictureShare(
             name: DisplayText.of(name.text), rootLabel: rootLabel.map { DisplayText.of($0) },
             publicPermission: Self.rights(content.publicPermission).text,
             people: try shown.prefix(Self.personCount).map { try person($0, content) },
             morePeopleCount: max(0, shown.count - Self.personCount))
-    }
-
-    /// Owner and administrators see everybody; others the owner, themselves and those who have accepted.
-    private func visible(_ content: ShareContent) -> [ShareParticipant] {
-        if managesShare(content) { return content.participants }
-        return content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.user == viewer }
-    }
-
-    private func managesShare(_ content: ShareContent) -> Bool {
-        guard let viewer else { return true }
-        return content.participants.contains {
-            $0.user == viewer && $0.status == .accepted && ($0.role == .owner || $0.role == .administrator)
-        }
     }
 
     private func person(_ one: ShareParticipant, _ content: ShareContent) throws -> PicturePerson {
@@ -139,7 +126,7 @@ struct SharePictures {
     private func title(of one: ShareParticipant, _ content: ShareContent) throws -> String {
         if viewer == nil || one.user == viewer { return try people.title(of: one.user, one) }
         if let user = one.user { return "user:\(user.text)" }
-        return managesShare(content) ? try people.title(of: nil, one) : "somebody who is invited"
+        return ShareSight(viewer: viewer).manages(content) ? try people.title(of: nil, one) : "somebody who is invited"
     }
 
     static func rights(_ permission: ParticipantPermission) -> PicturePerson.Rights {

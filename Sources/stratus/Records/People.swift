@@ -6,18 +6,25 @@ import StratusRecords
 
 struct People {
     let reader: RecordReader
+    /// Who looks; nil for the host. The host's identifiers are nobody else's to know, but each their own.
+    var viewer: UserName?
 
     func account(_ user: UserName?) throws -> StratusModel.Account? {
         try user.flatMap { try AccountDirectory().account(userName: $0, in: reader) }
     }
 
+    func externalID(of user: UserName?) throws -> String? {
+        guard viewer == nil || viewer == user else { return nil }
+        return try account(user)?.externalID
+    }
+
     /// For people.
     func title(of user: UserName?, _ participant: ShareParticipant? = nil) throws -> String {
         let handle = participant?.invitedHandle.map { " <\($0.text)>" } ?? ""
-        if let externalID = try account(user)?.externalID { return VisibleText.of(externalID + handle) }
+        if let externalID = try externalID(of: user) { return VisibleText.of(externalID + handle) }
         if let user { return VisibleText.of("user:\(user.text)\(handle)") }
         if let handle = participant?.invitedHandle { return VisibleText.of(handle.text) }
-        return "whoever uses a one-time URL"
+        return viewer == nil ? "whoever uses a one-time URL" : "somebody who is invited"
     }
 
     /// `{"user","externalID","handle","as","permission"}`
@@ -25,7 +32,7 @@ struct People {
         of user: UserName?, _ participant: ShareParticipant?, role: String, permission: String
     ) throws -> JSONObject {
         [
-            "user": JSONValue(user?.text), "externalID": JSONValue(try account(user)?.externalID),
+            "user": JSONValue(user?.text), "externalID": JSONValue(try externalID(of: user)),
             "handle": JSONValue(participant?.invitedHandle?.text), "as": .string(role),
             "permission": .string(permission),
         ]

@@ -39,6 +39,7 @@ struct ReportPage {
             ("records", Quantities.count(report.recordCount)), ("zones", Quantities.count(report.zoneCount)),
             ("databases", Quantities.count(report.databaseCount)), ("accounts", Quantities.count(report.accountCount)),
             ("shares", Quantities.count(report.shareCount)), ("values", Quantities.bytes(report.valueByteCount)),
+            ("assets", Quantities.bytes(report.contentByteCount)),
             ("files", Quantities.bytes(report.files.reduce(0) { $0 + $1.byteCount })),
             ("writes ever", Quantities.count(report.sequenceSum)),
         ]
@@ -251,6 +252,22 @@ extension ReportPage {
             + PageFrame.table(
                 caption: "Files in the store's directory, assets not among them",
                 head: ["Kind", "Files", "Bytes", "Beside the largest"], numbers: [1, 2], rows: kinds)
+            + contents
+    }
+
+    private var contents: HTML {
+        guard !report.contents.isEmpty else { return "" }
+        let all = report.contents + (report.otherContents.count > 0 ? [others] : [])
+        return PageFrame.table(
+            caption: "Contents of assets, each once for its owner",
+            head: ["Owner", "Contents", "Bytes", "Beside the largest"], numbers: [1, 2],
+            rows: Self.rows(of: all, max(1, all.map(\.byteCount).max() ?? 1)))
+    }
+
+    private var others: StoreReport.Files {
+        var others = report.otherContents
+        others.title = "all others"
+        return others
     }
 
     private static func rows(of files: [StoreReport.Files], _ most: Int) -> HTML {

@@ -46,6 +46,7 @@ struct ReportReader {
             report.accountCount += page.accounts.count
             last = page.next
         } while last != nil
+        try readContents(reader)
         for (database, _) in try reader.databases() {
             report.databaseCount += 1
             let owner = try session.owner(of: database, in: reader)
@@ -55,6 +56,25 @@ struct ReportReader {
                 try read(zone, address, reader)
             }
         }
+    }
+
+    /// The ledger lists one owner's contents behind another's.
+    private mutating func readContents(_ reader: RecordReader) throws {
+        let people = People(reader: reader)
+        var owned: (user: UserName, files: StoreReport.Files)?
+        try reader.store.scan(GlobalKeys.assets.keyRange) { key, value in
+            let user = try GlobalKeys.readAssetKey(key).owner
+            let byteCount = Int(clamping: try AssetEntry(decoding: value).byteCount)
+            if owned?.user != user {
+                if let owned { report.add(owned.files) }
+                let title = AssetStore.isPublicOwner(user) ? user.text : try people.title(of: user)
+                owned = (user, StoreReport.Files(title: DisplayText.of(title)))
+            }
+            owned?.files.count += 1
+            owned?.files.byteCount += byteCount
+            return .next
+        }
+        if let owned { report.add(owned.files) }
     }
 
     private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {

@@ -41,6 +41,8 @@ struct StoreReport {
     static let zoneCount = 50
     static let typeCount = 30
     static let shareCount = 100
+    /// Owners of assets that are told one by one, those with the most bytes.
+    static let ownerCount = 30
 
     var path: String
     /// When the store was looked at.
@@ -59,6 +61,10 @@ struct StoreReport {
     var ages = AgeCounts()
     var shares: [Sharing] = []
     var shareCount = 0
+    /// Contents of assets by whose they are, each counted once for its owner however many records hold it.
+    private(set) var contents: [Files] = []
+    /// Those of all other owners.
+    private(set) var otherContents = Files(title: "")
     /// LevelDB's tables, level 0 first.
     var levels: [Files] = []
     var files: [Files] = []
@@ -69,6 +75,8 @@ struct StoreReport {
     var recordCount: Int { zones.reduce(otherZones.recordCount) { $0 + $1.recordCount } }
     var deletedCount: Int { zones.reduce(otherZones.deletedCount) { $0 + $1.deletedCount } }
     var valueByteCount: Int { zones.reduce(otherZones.valueByteCount) { $0 + $1.valueByteCount } }
+    var contentCount: Int { contents.reduce(otherContents.count) { $0 + $1.count } }
+    var contentByteCount: Int { contents.reduce(otherContents.byteCount) { $0 + $1.byteCount } }
     var sequenceSum: UInt64 { zones.reduce(otherZones.sequence) { $0 &+ $1.sequence } }
 
     /// Takes a zone in; the largest are told one by one.
@@ -84,5 +92,14 @@ struct StoreReport {
         otherZones.fileByteCount += gone.fileByteCount
         otherZones.sequence &+= gone.sequence
         otherZones.shareCount += gone.shareCount
+    }
+
+    /// Takes an owner's contents in; those with the most bytes are told one by one.
+    mutating func add(_ owned: Files) {
+        contents.append(owned)
+        contents.sort { ($1.byteCount, $0.title) < ($0.byteCount, $1.title) }
+        guard contents.count > Self.ownerCount, let least = contents.popLast() else { return }
+        otherContents.count += least.count
+        otherContents.byteCount += least.byteCount
     }
 }

@@ -107,6 +107,7 @@ struct OpenedStore {
     static func openStratus(_ path: String) throws -> Stratus {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil
+        options.cacheByteCount = StoreFiles.cacheByteCount
         options.logger = nil
         return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
     }

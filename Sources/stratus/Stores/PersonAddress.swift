@@ -47,11 +47,22 @@ struct PersonAddress: ExpressibleByArgument, Hashable, Sendable {
     static let help = ArgumentHelp(
         "A person: the host's identifier, or email:TEXT, phone:TEXT, user:NAME.", valueName: "person")
 
-    /// The identifier under which an account may be made for the person; nil where they are named otherwise.
+    /// The identifier under which an account may be made for the person; nil where they are named otherwise, or may be
+    /// meant otherwise.
     var newExternalID: String? {
         switch form {
-        case .externalID(let text), .plain(let text): text
+        case .externalID(let text): text
+        case .plain(let text): userName == nil && handle == nil ? text : nil
         case .handle, .userName, .account: nil
+        }
+    }
+
+    /// The name of the user record, where the person is named by it, whether or not anybody has it.
+    var userName: UserName? {
+        switch form {
+        case .userName(let name): name
+        case .plain(let text): text.hasPrefix("_") ? UserName(text) : nil
+        case .externalID, .handle, .account: nil
         }
     }
 
@@ -76,7 +87,7 @@ struct PersonAddress: ExpressibleByArgument, Hashable, Sendable {
         case .plain(let text):
             if let known = try directory.account(externalID: text, in: reader) { return known }
             if let handle, let known = try directory.account(handle: handle, in: reader) { return known }
-            return text.hasPrefix("_") ? try directory.account(userName: UserName(text), in: reader) : nil
+            return try userName.flatMap { try directory.account(userName: $0, in: reader) }
         }
     }
 

@@ -14,10 +14,7 @@ struct StoreArguments: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp("The person whose private database it is ('stratus help addresses').", valueName: "person"))
-    var account = PersonAddress("local")
-
-    @Option(name: .long, help: ArgumentHelp("The same by the owner's user name.", valueName: "name"))
-    var owner: String?
+    var owner = PersonAddress("local")
 
     @Flag(name: .customLong("public"), help: "The public database of the container, which has one zone.")
     var isPublic = false
@@ -31,11 +28,10 @@ struct StoreArguments: ParsableArguments {
     /// The database that the verb works in.
     var database: DatabaseChoice {
         guard let place else {
-            return DatabaseChoice(container: container, account: account, owner: owner, isPublic: isPublic, zone: nil)
+            return DatabaseChoice(container: container, owner: owner, isPublic: isPublic, zone: nil)
         }
         return DatabaseChoice(
-            container: place.container, account: place.owner ?? account, owner: nil, isPublic: place.owner == nil,
-            zone: place.zone)
+            container: place.container, owner: place.owner ?? owner, isPublic: place.owner == nil, zone: place.zone)
     }
 
     /// The same where an address names another place.
@@ -44,6 +40,27 @@ struct StoreArguments: ParsableArguments {
         var copy = self
         copy.place = place
         return copy
+    }
+}
+
+/// Which store, for verbs about the whole of it.
+struct WholeStoreArguments: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"))
+    var store: String
+
+    @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")
+    var json = false
+
+    /// The same for what also takes verbs about one database.
+    var arguments: StoreArguments {
+        var arguments = StoreArguments()
+        arguments.store = store
+        arguments.container = "iCloud.default"
+        arguments.owner = PersonAddress("local")
+        arguments.isPublic = false
+        arguments.place = nil
+        arguments.json = json
+        return arguments
     }
 }
 

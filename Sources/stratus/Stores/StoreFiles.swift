@@ -11,6 +11,15 @@ import StratusStore
 final class StoreFiles {
     /// A verb runs for seconds and then forgets: what it may take in memory is less than a server's share.
     private static let ancestorCacheByteCount = 32 << 20
+    /// For uncompressed blocks, and records that are read again.
+    static let cacheByteCount = 24 << 20
+
+    private static var options: LevelDBOptions {
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        options.keptByteCount = cacheByteCount / 4
+        options.blockCacheByteCount = cacheByteCount - options.keptByteCount
+        return options
+    }
 
     let engine: RecordEngine
     private let store: LevelDBStore
@@ -33,7 +42,7 @@ final class StoreFiles {
     ///
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     static func open(_ path: String, isReading: Bool) throws -> StoreFiles {
-        var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        var options = options
         options.createIfMissing = false
         let store = try LevelDBStore.open(at: path, options: options)
         do {
@@ -159,8 +168,7 @@ final class StoreFiles {
     ) throws -> Unmended {
         var unmended: Unmended = []
         try namingKeys {
-            let format = LevelDBOptions(formatVersion: StoreFormat.number)
-            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination, options: format) { store in
+            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination, options: options) { store in
                 let engine = try engine(on: store)
                 try engine.renewIncarnations { UUID() }
                 let zones = try engine.read { reader in

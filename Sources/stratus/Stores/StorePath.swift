@@ -39,7 +39,7 @@ enum StorePath {
         var fields = ["path": path, "found": found]
         if let nearest { fields["nearest"] = nearest }
         return ToolError(
-            code, "There is no store here: check the path, or make one with 'stratus import-tree'.", fields)
+            code, "There is no store here: check the path, or make one with 'stratus init'.", fields)
     }
 
     private static func isStore(_ path: String) -> Bool {

@@ -79,10 +79,24 @@ extension StoreSession {
         return Sight(service: try service, zone: zone, user: try self.person(person).userName)
     }
 
-    /// Fills and clears indexes until all are what their schemas want.
-    func finishIndexes() throws {
-        if let served { return try served.finishIndexes() }
-        try service.buildIndexes(UpkeepPace(pause: { Waiting.aLittle() }))
+    /// Fills and clears indexes until all are what their schemas want. `progress` is told how many records were looked at.
+    ///
+    /// Throws `interrupted` where the verb was asked to stop: the next run or host goes on with it.
+    func finishIndexes(progress: (Int) -> Void = { _ in }) throws {
+        if let served {
+            _ = try served.finishIndexes(progress: progress, isStopping: { Interruption.isRequested })
+        } else {
+            let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
+            try service.buildIndexes(pace) { progress($0.recordsVisited) }
+        }
+        try Interruption.safePoint()
+    }
+
+    /// The same where people see how far it has come.
+    func finishIndexes(_ console: Console) throws {
+        let progress = Progress("filling indexes", total: nil, on: console)
+        defer { progress.finish() }
+        try finishIndexes(progress: progress.update)
     }
 
     /// The account of a database's owner; nil for the public one, and where they have none.
@@ -101,6 +115,9 @@ struct Sight {
     private init(asked: (service: CloudService, zone: ZoneID, user: UserName)?) { self.asked = asked }
 
     init(service: CloudService, zone: ZoneID, user: UserName) { asked = (service, zone, user) }
+
+    /// Who looks; nil for the host.
+    var viewer: UserName? { asked?.user }
 
     /// Whether everything is seen that is there.
     var isWhole: Bool { asked == nil }

@@ -64,7 +64,7 @@ final class StoreSession {
         opened = try OpenedStore.open(path, opening)
         engine = opened.engine
         do {
-            if opening.mayCreate, choice.owner == nil, let id = choice.account.newExternalID,
+            if opening.mayCreate, let id = choice.owner.newExternalID,
                 try engine.read({ try choice.findOwner(in: $0) }) == nil
             {
                 _ = try opened.host?.account(externalID: id, createIfMissing: .init())
@@ -110,16 +110,35 @@ final class StoreSession {
         LiveCopy.assets(in: readPath)
     }
 
-    /// Removes what deleted zones have left behind, their assets first, whose files are left to the host.
-    func purgeDeletedZones(shouldContinue: (PurgeProgress) -> Bool) throws -> PurgeProgress {
-        if let served { return try served.purgeDeletedZones() }
+    /// Removes what deleted zones and accounts have left behind. Without the face that is what zones have left, whose
+    /// assets' files are left to the host.
+    func purge(shouldContinue: @escaping (PurgeProgress) -> Bool) throws -> PurgeProgress {
+        var progress = PurgeProgress()
+        if let served {
+            return try served.purgeDeletedZones(
+                progress: { progress.entriesDeleted = $0 }, isStopping: { !shouldContinue(progress) }) ?? progress
+        }
+        if let host = availableHost {
+            return try host.service.purge(
+                UpkeepPace(pause: { Waiting.aLittle() }), shouldContinue: shouldContinue)
+        }
         try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
         return try engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: shouldContinue)
     }
 
     /// Makes the indexes of a zone anew.
     func rebuild(_ zone: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void) throws {
-        if let served { return try served.rebuild(zone, incarnation: incarnation) }
+        if let served {
+            let isDone = try served.rebuild(
+                zone, incarnation: incarnation,
+                progress: { progress(IndexProgress(zone: zone.name, recordsChecked: $0, recordCount: 0)) },
+                isStopping: { Interruption.isRequested })
+            if isDone { return }
+            throw ToolError(
+                .interrupted,
+                "Interrupted; the process that has the store finishes it, because the zone takes no requests meanwhile.",
+                ["zone": zone.name.text])
+        }
         try engine.rebuild(zone, incarnation: incarnation, progress: progress)
     }
 
@@ -132,6 +151,15 @@ final class StoreSession {
 
     func zone(_ arguments: ZoneArguments) throws -> ZoneID {
         try zone(ZoneName(choice.zone ?? (choice.isPublic ? ZoneArguments.defaultZone : arguments.zone)))
+    }
+
+    /// The same for a zone that must be there.
+    ///
+    /// Throws `unknownZone`, with the nearest that there is.
+    func existingZone(_ arguments: ZoneArguments) throws -> ZoneID {
+        let id = try zone(arguments)
+        try read(id) { _ in }
+        return id
     }
 
     func zone(_ name: ZoneName) throws -> ZoneID { ZoneID(database: try database, name: name) }
@@ -228,16 +256,17 @@ final class StoreSession {
 
     /// Makes the zone if it does not exist. Returns whether it was made.
     @discardableResult
-    func createZone(_ zone: ZoneID) throws -> Bool {
+    func createZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
         guard try engine.read({ try $0.zone(zone) == nil }) else { return false }
-        try existingClient(of: zone).makeZone()
+        try (acting.map { try client(of: zone, $0) } ?? existingClient(of: zone)).makeZone()
         return true
     }
 
     /// Deletes a zone with all its records. Returns whether there was one; its entries are left to be purged.
-    func deleteZone(_ zone: ZoneID) throws -> Bool {
+    func deleteZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
         guard try engine.read({ try $0.zone(zone) != nil }) else { return false }
-        guard let client = try client(of: zone) else {
+        guard let client = try acting?.person == nil ? client(of: zone) : acting.map({ try client(of: zone, $0) })
+        else {
             return try engine.transact { try $0.deleteZone(zone, releasingAssetsOf: zone.database.owner) }
         }
         try client.deleteZone()

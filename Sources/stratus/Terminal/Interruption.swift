@@ -32,6 +32,11 @@ enum Interruption {
         state.withLock { $0.isQuiet = true }
     }
 
+    /// From here on signals end the process at once, as they do unless a verb says otherwise.
+    static func stopAtOnce() {
+        state.withLock { $0.stopsAtSafePoints = false }
+    }
+
     /// Whether the verb was asked to stop.
     static var isRequested: Bool { state.withLock { $0.isRequested } }
 

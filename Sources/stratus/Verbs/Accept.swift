@@ -23,7 +23,9 @@ struct Accept: ParsableCommand {
     @Option(name: .customLong("as"), help: PersonAddress.help)
     var person: PersonAddress
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -26,7 +26,9 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts list --store ./store
                 """)
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws {
             let console = Console(usesJSON: store.json)
@@ -65,10 +67,14 @@ struct Accounts: ParsableCommand {
         @Option(help: "The person's given name, and behind the last space their family name.")
         var name: String?
 
-        @Option(help: ArgumentHelp("What the person's private databases may hold.", valueName: "bytes"))
+        @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp("What the person's private databases may hold.", valueName: "bytes"))
         var quota: Int64?
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws {
             let console = Console(usesJSON: store.json)
@@ -117,7 +123,9 @@ struct Accounts: ParsableCommand {
         @Flag(help: "Leave the person without addresses.")
         var none = false
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func validate() throws {
             guard (email.isEmpty && phone.isEmpty) == none else {
@@ -154,7 +162,9 @@ struct Accounts: ParsableCommand {
         @Flag(exclusivity: .exclusive, help: "How the account stands from now on.")
         var standing = StandingChoice.suspended
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws { try Accounts.set(standing.standing, of: person, store) }
     }
@@ -172,7 +182,9 @@ struct Accounts: ParsableCommand {
         @Argument(help: PersonAddress.help)
         var person: PersonAddress
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws { try Accounts.set(.good, of: person, store) }
     }
@@ -182,6 +194,9 @@ struct Accounts: ParsableCommand {
             commandName: "delete",
             abstract: "Deletes an account with everything it owns in every container.",
             discussion: """
+                The account is gone at once; then the entries of its zones are removed. If that is interrupted, 'stratus \
+                zones purge' goes on with it.
+
                 --json: {"account","externalID","user","freedBytes"}; with --dry-run {"dryRun","would",…}
 
                 Example: stratus accounts delete user-17 --dry-run --store ./store
@@ -191,7 +206,9 @@ struct Accounts: ParsableCommand {
         var person: PersonAddress
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws {
             let console = Console(usesJSON: store.json)
@@ -206,6 +223,7 @@ struct Accounts: ParsableCommand {
                 guard try deed.mayDo("delete account \(summary.title) with all it owns, \(size)", object, console)
                 else { return }
                 try host.deleteAccountWithAllData(account)
+                _ = try Zones.purge(session, console)
                 try console.line("deleted account \(VisibleText.of(summary.title)) with \(size)")
                 try console.object(object)
             }

@@ -6,9 +6,9 @@ struct Addresses: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says how people, databases, zones and records are named.",
         discussion: """
-            Databases: the private database of a person, --account, in a container, --container; with --public the \
-            container's public one. --owner names somebody by their user name who needs no account any more. --zone names \
-            a zone of it. A program of your own finds them by the same names.
+            Databases: the private database of a person, --owner, in a container, --container; with --public the \
+            container's public one. An owner who is named by their user name needs no account any more. --zone names a \
+            zone of it. A program of your own finds them by the same names.
 
             Records: a path of names, as in /share/doc/README, is where a record lies now; a record name, as in \
             share/doc/README, it keeps wherever it is moved. name:TEXT is always a record name.

@@ -8,7 +8,8 @@ struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists what has happened to the shares of a zone, in order: who did what to whom, and when.",
         discussion: """
-            Upkeep keeps the newest 10,000 events of a zone. They are the owner's to see, and nobody else's.
+            Upkeep keeps the newest 10,000 events of a zone. They are the owner's to see, and nobody else's, so \
+            that --as takes the owner alone.
 
             --json: one line an event: {"date","actor","event","share","root","participant","user","handle",\
             "oldPermission","newPermission","oldRole","newRole"}
@@ -21,11 +22,17 @@ struct Audit: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .readingAsClient) { session in
-            let zone = try session.zone(zone)
+            let zone = try session.existingZone(zone)
+            if let person = acting.person, try session.person(person).userName != zone.database.owner {
+                throw ToolError(
+                    .refused, "What happened to shares is told to the owner of the zone alone.",
+                    ["person": person.text, "zone": zone.name.text])
+            }
             var position: ShareEventPosition?
             repeat {
                 let page = try session.service.shareEvents(of: zone, after: position)

@@ -21,10 +21,13 @@ struct Backup: ParsableCommand {
     @Argument(help: "The directory to make.")
     var destination: String
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        try StorePath.require(store.store)
         let clock = ContinuousClock()
         let started = clock.now
         let figures = try Stratus.backup(

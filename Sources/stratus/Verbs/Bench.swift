@@ -18,7 +18,7 @@ struct Bench: ParsableCommand {
             Example: stratus bench --records 20000 --directory /var/tmp
             """)
 
-    @Option(help: ArgumentHelp("How many records to work with.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("How many records to work with.", valueName: "count"))
     var records = 10_000
 
     @Option(help: ArgumentHelp("Where to make the store; else in the temporary directory.", valueName: "path"))
@@ -37,7 +37,7 @@ struct Bench: ParsableCommand {
         let path = base.appendingPathComponent("stratus-bench-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let choice = DatabaseChoice(
-            container: "iCloud.bench", account: PersonAddress("bench"), owner: nil, isPublic: false, zone: nil)
+            container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
         let session = try StoreSession(at: path, choice, .creatingForItself)
         defer { session.close() }
         let zone = try session.zone("bench")

@@ -28,7 +28,7 @@ struct Changes: ParsableCommand {
     @Flag(help: "Go on with what changes from now on.")
     var follow = false
 
-    @Option(help: ArgumentHelp("How long to wait between two looks.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("How long to wait between two looks.", valueName: "seconds"))
     var interval = 1.0
 
     @OptionGroup var store: StoreArguments
@@ -67,7 +67,8 @@ struct Changes: ParsableCommand {
     private func pages(
         since token: [UInt8]?, _ session: StoreSession, _ console: Console
     ) throws -> (count: Int, token: [UInt8]) {
-        let feed = try Feed(session, session.zone(zone), session.actor(acting))
+        let id = try zones ? session.zone(zone) : session.existingZone(zone)
+        let feed = try Feed(session, id, session.actor(acting))
         var (count, token, isMoreComing) = (0, token, true)
         while isMoreComing {
             if zones {

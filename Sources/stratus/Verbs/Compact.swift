@@ -15,7 +15,9 @@ struct Compact: ParsableCommand {
             Example: stratus compact --store ./store
             """)
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -24,7 +24,9 @@ struct Containers: ParsableCommand {
         var types = 0
     }
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -17,7 +17,9 @@ struct Databases: ParsableCommand {
             Example: stratus databases --store ./store
             """)
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -22,7 +22,7 @@ struct Explain: ParsableCommand {
     var record: RecordAddress
 
     @Option(
-        name: [.customLong("as"), .customLong("for")],
+        name: .customLong("as"),
         help: ArgumentHelp("The person who is asked about; user:NAME also for nobody's name.", valueName: "person"))
     var person: PersonAddress
 

@@ -28,7 +28,9 @@ struct Export: ParsableCommand {
     @Flag(help: "Write the secrets of share URLs too, so that URLs that people have go on working.")
     var secrets = false
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

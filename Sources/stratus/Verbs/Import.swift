@@ -23,7 +23,9 @@ struct Import: ParsableCommand {
     @Flag(help: "Take up an import that was interrupted.")
     var resume = false
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -37,6 +39,7 @@ struct Import: ParsableCommand {
             var importer = try StoreImporter(session, resumes: resume, progress: progress.update)
             try importer.run(&reader)
             progress.finish()
+            try session.finishIndexes(console)
             let counts = importer.counts
             try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
             var object: JSONObject = ["store": .string(store.store)]

@@ -23,7 +23,7 @@ struct ImportTree: ParsableCommand {
 
             --json: {"records","folders","files","symbolicLinks","escapedNames","created","changed","unchanged",\
             "movedInStore","hashedFiles","hashedBytes","gone":{"count","examples"},"deleted","kept","problems":\
-            {"vanished","unreadableFolder","unreadableFile","unreadableFacts","specialFile"},"cost":{…},\
+            {"vanished","unreadableFolder","unreadableFile","unreadableFacts","specialFile","keptType"},"cost":{…},\
             "recordsPerSecond"}
 
             Example: stratus import-tree /usr/share --store ./store
@@ -38,7 +38,8 @@ struct ImportTree: ParsableCommand {
     @Option(name: .customLong("top"), help: ArgumentHelp("Name the top record otherwise.", valueName: "name"))
     var topName: String?
 
-    @Option(help: ArgumentHelp("Hash files up to this size; 0 hashes none.", valueName: "bytes"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Hash files up to this size; 0 hashes none.", valueName: "bytes"))
     var hashLimit: Int64 = 64 << 10
 
     @Flag(help: "Read files again whose size and date have not changed.")
@@ -67,12 +68,17 @@ struct ImportTree: ParsableCommand {
         options.readsUnchangedFiles = readAll
         options.deletesGone = delete
         options.acceptsNewOrigin = moved
+        // Before a store is made.
+        _ = try TreeImporter.walker(options)
         let total = console.drawsProgress ? try TreeImporter.count(options) : nil
         try StoreSession.with(store, .creatingAsClient) { session in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
             Interruption.stopAtSafePoints()
             let progress = Progress("importing", total: total, on: console)
-            let (_, cost) = try StepCost.measuring(session) { try importer.run(progress: progress.update) }
+            let indexing = Progress("filling indexes", total: nil, on: console)
+            let (_, cost) = try StepCost.measuring(session) {
+                try importer.run(progress: progress.update, indexing: indexing.update)
+            }
             progress.finish()
             try tell(importer.report, cost, console)
         }

@@ -19,7 +19,9 @@ struct Init: ParsableCommand {
     @Option(help: ArgumentHelp("Make an account with this identifier of the host's.", valueName: "identifier"))
     var createAccount: String?
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -21,16 +21,18 @@ struct Keys: ParsableCommand {
     @Argument(help: ArgumentHelp("The beginning of the keys to show.", valueName: "prefix"))
     var prefix: String?
 
-    @Option(help: ArgumentHelp("Show at most so many entries; else all.", valueName: "entries"))
-    var limit: Int?
+    @Option(parsing: .unconditional, help: ArgumentHelp("The most entries to show; 0 for all.", valueName: "count"))
+    var limit = 0
 
     @Flag(help: "Show the last entries first.")
     var reverse = false
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func validate() throws {
-        if let limit, limit < 0 { throw ValidationError("--limit is below zero.") }
+        guard limit >= 0 else { throw ValidationError("--limit is a number of entries, or 0 for all of them.") }
         do {
             _ = try range()
         } catch {
@@ -43,7 +45,8 @@ struct Keys: ParsableCommand {
         let range = try range()
         try StoreSession.with(store, .reading) { session in
             try session.engine.read { reader in
-                try reader.store.scan(range, reverse ? .backward : .forward, limit: limit ?? .max) { key, value in
+                try reader.store.scan(range, reverse ? .backward : .forward, limit: limit == 0 ? .max : limit) {
+                    key, value in
                     let keyText = KeyDescription.text(of: key)
                     let valueText = ValueDescription.text(of: value, forKey: key)
                     try console.line(

@@ -17,12 +17,15 @@ struct Migrate: ParsableCommand {
             Example: stratus migrate --store ./store
             """)
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .owningAsClient) { session in
-            let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes() }
+            Interruption.stopAtSafePoints()
+            let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes(console) }
             let isDone = cost.commits == 0
             try console.line(
                 "format \(StoreFormat.number), which is this software's; "

@@ -20,6 +20,8 @@ struct Participants: ParsableCommand {
             commandName: "list",
             abstract: "Lists those who take part in a share, the owner first.",
             discussion: """
+                With --as those whom the person may know of.
+
                 --json: one line a participant: {"id","user","externalID","handle","as","permission","status","added"}
 
                 Example: stratus participants list /share/doc --store ./store
@@ -30,16 +32,20 @@ struct Participants: ParsableCommand {
 
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), .reading) { session in
+            try StoreSession.with(store.at(record.place), acting.opening) { session in
                 let id = try session.zone(zone)
+                let sight = try session.sight(of: id, acting)
                 try session.engine.read { reader in
-                    let zone = try reader.existingZone(id)
-                    let content = try zone.share(of: zone.resolve(record)).content
-                    let people = People(reader: reader)
-                    for one in content.participants { try show(one, people, console) }
+                    guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
+                    let content = try zone.share(of: zone.resolve(record, sight)).content
+                    let people = People(reader: reader, viewer: sight.viewer)
+                    for one in ShareSight(viewer: sight.viewer).seen(content).participants {
+                        try show(one, people, console)
+                    }
                 }
             }
             try console.flush()

@@ -35,7 +35,7 @@ struct Query: ParsableCommand {
             valueName: "field"))
     var sort: [String] = []
 
-    @Option(help: ArgumentHelp("The most records to show; 0 for all.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The most records to show; 0 for all.", valueName: "count"))
     var limit = 50
 
     @Flag(help: "Show how the first page is found, and what that costs.")
@@ -55,9 +55,9 @@ struct Query: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .readingAsClient) { session in
-            let zone = try session.zone(zone)
+            let zone = try session.existingZone(zone)
             if explain {
-                try show(session.explainQuery(query, in: zone, acting, limit: limit), console)
+                try show(explanation(in: zone, session), console)
             } else {
                 try session.client(of: zone, acting).visitResults(of: query, limit: limit) { name in
                     try show(name, in: zone, session, console)
@@ -65,6 +65,15 @@ struct Query: ParsableCommand {
             }
         }
         try console.flush()
+    }
+
+    private func explanation(in zone: ZoneID, _ session: StoreSession) throws -> Stratus.QueryExplanation {
+        do {
+            return try session.explainQuery(query, in: zone, acting, limit: limit)
+        } catch let error as StratusError {
+            guard error.code == .invalidArgument else { throw error }
+            throw ToolError(.usage, error.message, error.fields)
+        }
     }
 
     private var query: CKQuery {

@@ -10,7 +10,8 @@ struct Rebuild: ParsableCommand {
         abstract: "Makes the indexes of a zone anew from its records.",
         discussion: """
             For a store whose bytes are sound but whose indexes 'stratus verify' finds fault with. Change tokens of the \
-            zone expire. What the records themselves contradict is not mended, and reported.
+            zone expire. What the records themselves contradict is not mended, and reported. Interrupted, the zone takes \
+            no requests until it is rebuilt again; a host that has the store finishes what it has begun.
 
             --json: {"zone","clean","records","missing","dangling","wrongCounts","cost":{…}}; the counts are \
             of what 'verify' finds in the store afterwards.
@@ -25,7 +26,8 @@ struct Rebuild: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let incarnation = UUID()
         let (name, report, cost) = try StoreSession.with(store, .existing) { session in
-            let id = try session.zone(zone)
+            let id = try session.existingZone(zone)
+            if session.served != nil { Interruption.stopAtSafePoints() }
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {
@@ -33,6 +35,7 @@ struct Rebuild: ParsableCommand {
                     progress.update($0.recordsChecked)
                 }
             }.cost
+            Interruption.stopAtOnce()
             return (id.name.text, try session.engine.verify { progress.update($0.recordsChecked) }, cost)
         }
         try console.line("rebuilt the indexes of zone \(VisibleText.of(name)): \(cost.summary)")

@@ -26,7 +26,9 @@ struct RepairLosingDamagedData: ParsableCommand {
     @Argument(help: "The directory to make.")
     var destination: String
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

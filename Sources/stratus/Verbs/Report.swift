@@ -8,13 +8,13 @@ struct Report: ParsableCommand {
         abstract: "Writes one page of HTML about a store: what is in it, who shares what with whom, how it changes.",
         discussion: """
             Zones and their sizes, types, depth and width of hierarchies, shares with those who take part and what they \
-            may do, changes over time, LevelDB's levels and files; with --verify what 'stratus verify' finds, and its exit \
+            may do, changes over time, LevelDB's levels and files, contents of assets by owner; with --verify what 'stratus verify' finds, and its exit \
             code. The page is one file that asks nothing of any network and runs no script; it can be read in the light \
             and in the dark, with the keyboard, and by screen readers. Everybody and everything in the store may stand in \
             it: it is for the host alone to see, and made for its owner alone to read. Everything is read once, and memory \
             does not grow with the store.
 
-            --json: {"file","records","zones","shares","verified","clean"}; clean is null without --verify.
+            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null without --verify.
 
             Example: stratus report --output report.html --store ./store
             """)
@@ -24,7 +24,9 @@ struct Report: ParsableCommand {
 
     @OptionGroup var secret: URLArguments
     @OptionGroup var target: OutputArguments
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func validate() throws {
         guard store.json, target.output == nil else { return }
@@ -70,7 +72,8 @@ struct Report: ParsableCommand {
                 + VisibleText.of(file))
         try console.object([
             "file": .string(file), "records": JSONValue(report.recordCount), "zones": JSONValue(report.zoneCount),
-            "shares": JSONValue(report.shareCount), "verified": .boolean(report.verification != nil),
+            "shares": JSONValue(report.shareCount), "contents": JSONValue(report.contentCount),
+            "contentBytes": JSONValue(report.contentByteCount), "verified": .boolean(report.verification != nil),
             "clean": report.verification.map { .boolean($0.isClean) } ?? .null,
         ])
     }

@@ -19,7 +19,9 @@ struct Reset: ParsableCommand {
             """)
 
     @OptionGroup var deed: DeedArguments
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -20,10 +20,13 @@ struct Restore: ParsableCommand {
     @Argument(help: ArgumentHelp("The directory that 'stratus backup' has made.", valueName: "backup"))
     var backup: String
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        try StorePath.require(backup)
         guard (try? FileSystem.facts(of: Array(store.store.utf8))) == nil else {
             throw ToolError(
                 .refused, "There is something at the store's place: move it aside, or name another place.",

@@ -39,7 +39,8 @@ struct Schema: ParsableCommand {
             commandName: "import",
             abstract: "Replaces the schema by that of a .ckdb file.",
             discussion: """
-                The file is the whole schema. Indexes that it wants are filled at once. A mistake is told with its line and \
+                The file is the whole schema. Indexes that it wants are filled at once; interrupted, the next run or host \
+                goes on with that. A mistake is told with its line and \
                 column, and nothing is changed.
 
                 --json: {"container","bytes"}
@@ -58,7 +59,8 @@ struct Schema: ParsableCommand {
             let container = store.database.container
             try StoreSession.with(store, .existingAsClient) { session in
                 try session.host.importSchema(text, intoContainer: container)
-                try session.finishIndexes()
+                Interruption.stopAtSafePoints()
+                try session.finishIndexes(console)
             }
             try console.line("the schema of \(VisibleText.of(container)) is that of \(VisibleText.of(file))")
             try console.object(["container": .string(container), "bytes": JSONValue(text.utf8.count)])

@@ -68,6 +68,8 @@ struct Share: ParsableCommand {
             commandName: "show",
             abstract: "Shows who takes part in a share.",
             discussion: """
+                With --as what the person may know of it.
+
                 --json: {"share","root","publicPermission","allowsAccessRequests","participants":[{"id","user","handle",\
                 "role","permission","status","added"}],"requesters":[{"id","user","handle"}],"blocked":[…]}, and "url" \
                 with --url.
@@ -81,12 +83,16 @@ struct Share: ParsableCommand {
         @OptionGroup var secret: URLArguments
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), .reading) { session in
-                let found = try session.read(session.zone(zone)) { zone in try zone.share(of: zone.resolve(record)) }
-                try ShareSummary(found.name, found.content, url: secret.url(of: found.content)).show(console)
+            try StoreSession.with(store.at(record.place), acting.opening) { session in
+                let id = try session.zone(zone)
+                let sight = try session.sight(of: id, acting)
+                let found = try session.read(id) { zone in try zone.share(of: zone.resolve(record, sight)) }
+                let seen = ShareSight(viewer: sight.viewer).seen(found.content)
+                try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(console)
             }
             try console.flush()
         }

@@ -22,7 +22,9 @@ struct Stats: ParsableCommand {
     @Flag(help: "Count the entries of every keyspace.")
     var count = false
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -25,8 +25,10 @@ struct Subscriptions: ParsableCommand {
                 Example: stratus subscriptions list --as user-17 --store ./store
                 """)
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
         @OptionGroup var acting: ActingArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws {
             let console = Console(usesJSON: store.json)
@@ -90,8 +92,10 @@ struct Subscriptions: ParsableCommand {
                 Example: stratus subscriptions devices --store ./store
                 """)
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
         @OptionGroup var acting: ActingArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws {
             let console = Console(usesJSON: store.json)
@@ -130,7 +134,9 @@ struct Subscriptions: ParsableCommand {
                 Example: stratus subscriptions outbox --store ./store
                 """)
 
-        @OptionGroup var store: StoreArguments
+        @OptionGroup var whole: WholeStoreArguments
+
+        private var store: StoreArguments { whole.arguments }
 
         func run() throws {
             let console = Console(usesJSON: store.json)

@@ -40,18 +40,21 @@ struct Tree: ParsableCommand {
     @Argument(help: RecordAddress.help)
     var record = RecordAddress(path: "/")
 
-    @Option(help: ArgumentHelp("Go down so many levels.", valueName: "levels"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Go down so many levels.", valueName: "levels"))
     var depth: Int?
 
     @Option(help: "text, svg, html or dot.")
     var format = Format.text
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Draw so many records at most, 1 to 20000; 160 unless asked for, and 2400 on a page.", valueName: "count"))
     var nodes: Int?
 
-    @Option(help: ArgumentHelp("Levels of an html page that are open at first; else 2.", valueName: "levels"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Levels of an html page that are open at first; else 2.", valueName: "levels"))
     var open: Int?
 
     @OptionGroup var target: OutputArguments

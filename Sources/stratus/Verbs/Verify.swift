@@ -19,7 +19,9 @@ struct Verify: ParsableCommand {
             Example: stratus verify --store ./store
             """)
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func run() throws {
         let console = Console(usesJSON: store.json)

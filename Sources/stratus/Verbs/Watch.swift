@@ -23,17 +23,19 @@ struct Watch: ParsableCommand {
     @Flag(help: "Tell rates in place of events.")
     var summary = false
 
-    @Option(help: ArgumentHelp("How often rates are told.", valueName: "seconds"))
-    var every = 1.0
+    @Option(parsing: .unconditional, help: ArgumentHelp("How often rates are told.", valueName: "seconds"))
+    var interval = 1.0
 
-    @Option(help: ArgumentHelp("End after so many events; 0 is none.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many events; 0 is none.", valueName: "count"))
     var limit = 0
 
-    @OptionGroup var store: StoreArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
 
     func validate() throws {
-        guard (0.1...86_400).contains(every) else { throw ValidationError("--every takes 0.1 to 86400 seconds.") }
-        if limit < 0 { throw ValidationError("--limit is below zero: use 0 to watch on and on.") }
+        guard (0.1...86_400).contains(interval) else { throw ValidationError("--interval takes 0.1 to 86400 seconds.") }
+        guard limit >= 0 else { throw ValidationError("--limit is a number of events, or 0 to watch on and on.") }
     }
 
     func run() throws {
@@ -45,8 +47,8 @@ struct Watch: ParsableCommand {
         var whole = WatchTally()
         var recent = WatchTally()
         watching: while !Interruption.isRequested {
-            let told = try watch.next(waitingAtMost: max(0, every - recent.seconds)) { Interruption.isRequested }
-            if recent.seconds >= every {
+            let told = try watch.next(waitingAtMost: max(0, interval - recent.seconds)) { Interruption.isRequested }
+            if recent.seconds >= interval {
                 try tell(recent, console)
                 recent = WatchTally()
             }

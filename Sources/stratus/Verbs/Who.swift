@@ -10,7 +10,7 @@ struct Who: ParsableCommand {
         abstract: "Lists everybody who can see a record, and how.",
         discussion: """
             Each of them is asked for as the server asks; 'stratus explain' says why. Who is invited sees nothing before \
-            they accept.
+            they accept. With --as those whom the person may know of.
 
             --json: {"record","share","root","publicPermission","viewers":[{"user","externalID","handle","as",\
             "permission"}],"excluded":[…],"invited":[…],"everybody","everybodyWithAccount"}; as is owner, \
@@ -24,15 +24,21 @@ struct Who: ParsableCommand {
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store.at(record.place), .readingAsClient) { session in
             let id = try session.zone(zone)
-            let name = try session.read(id) { try $0.resolve(record) }
-            let audience = try session.service.audience(of: name, in: id)
+            let sight = try session.sight(of: id, acting)
+            let name = try session.read(id) { try $0.resolve(record, sight) }
+            var audience = try session.service.audience(of: name, in: id)
+            if let share = audience.share, !sight.isWhole {
+                let content = try session.read(id) { try $0.record(share)?.record.shareContent() }
+                audience = content.map { ShareSight(viewer: sight.viewer).seen(audience, $0) } ?? audience
+            }
             try session.engine.read { reader in
-                try tell(audience, of: name, id, People(reader: reader), console)
+                try tell(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)
             }
         }
         try console.flush()

@@ -73,7 +73,7 @@ struct Zones: ParsableCommand {
             commandName: "create",
             abstract: "Makes a zone, and the store if there is none.",
             discussion: """
-                A zone that exists is left as it is.
+                A zone that exists is left as it is. In a private database only its owner makes zones.
 
                 --json: {"zone","created"}
 
@@ -82,12 +82,13 @@ struct Zones: ParsableCommand {
 
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
             let (name, isNew) = try StoreSession.with(store, .creatingAsClient) { session in
                 let id = try session.zone(zone)
-                return (id.name.text, try session.createZone(id))
+                return (id.name.text, try session.createZone(id, acting))
             }
             try console.line("zone \(VisibleText.of(name)) \(isNew ? "made" : "exists")")
             try console.object(["zone": .string(name), "created": .boolean(isNew)])
@@ -111,6 +112,7 @@ struct Zones: ParsableCommand {
         @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
@@ -120,7 +122,7 @@ struct Zones: ParsableCommand {
                 let what = "delete zone \(zone.name.text) with its \(Quantities.count(count, "record"))"
                 let details: JSONObject = ["zone": .string(zone.name.text), "records": JSONValue(count)]
                 guard try deed.mayDo(what, details, console) else { return nil }
-                guard try session.deleteZone(zone) else {
+                guard try session.deleteZone(zone, acting) else {
                     throw try session.engine.read { try session.noZone(zone, $0) }
                 }
                 return (zone.name.text, try Zones.purge(session, console))
@@ -138,8 +140,10 @@ struct Zones: ParsableCommand {
     struct PurgeZones: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "purge",
-            abstract: "Removes what deleted zones have left behind.",
+            abstract: "Removes what deleted zones and accounts have left behind.",
             discussion: """
+                It may be interrupted; the next run, or host, goes on with it.
+
                 --json: {"zonesFinished","entriesRemoved","commits"}
 
                 Example: stratus zones purge --store ./store
@@ -149,7 +153,7 @@ struct Zones: ParsableCommand {
 
         func run() throws {
             let console = Console(usesJSON: store.json)
-            let progress = try StoreSession.with(store, .existing) { try Zones.purge($0, console) }
+            let progress = try StoreSession.with(store, .existingAsClient) { try Zones.purge($0, console) }
             try console.line(
                 "\(Quantities.count(progress.zonesFinished, "zone")) purged; "
                     + "\(Quantities.count(progress.entriesDeleted)) entries removed")
@@ -162,7 +166,8 @@ struct Zones: ParsableCommand {
         }
     }
 
-    private static func purge(_ session: StoreSession, _ console: Console) throws -> PurgeProgress {
+    /// Removes what was deleted, and shows how far it has come.
+    static func purge(_ session: StoreSession, _ console: Console) throws -> PurgeProgress {
         let shown = Progress("removing entries", total: nil, on: console)
         defer { shown.finish() }
         func show(_ progress: PurgeProgress) -> Bool {
@@ -170,7 +175,7 @@ struct Zones: ParsableCommand {
             return !Interruption.isRequested
         }
         Interruption.stopAtSafePoints()
-        let progress = try session.purgeDeletedZones(shouldContinue: show)
+        let progress = try session.purge(shouldContinue: show)
         try Interruption.safePoint()
         return progress
     }

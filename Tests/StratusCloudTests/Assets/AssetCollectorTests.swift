@@ -218,4 +218,41 @@ struct AssetCollectorTests {
         #expect(try fixture.verifier.miscounts { $0.owner } == [.miscounted(key, counted: 1, held: 2)])
         #expect(try fixture.verifier.miscounts { _ in nil } == [.miscounted(key, counted: 1, held: 0)])
     }
+
+    @Test("many contents are compared a part at a time, and what is wrong is found in every part")
+    func miscountsInParts() throws {
+        let database = DatabaseID(container: "c", owner: AssetFixture.owner, scope: .private)
+        let zone = ZoneID(database: database, name: "z")
+        let stamp = Stamp(date: fixture.clock.now, user: AssetFixture.owner)
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: stamp, databaseIdentity: UUID())
+        let assets = try (0..<40).map { try fixture.save(put($0)) }
+        let saves = assets.enumerated().map { number, asset in
+            // The first ten are held once more than they are counted, and the last five less often.
+            Record(
+                name: RecordName("r\(number)"), type: "T",
+                fields: [
+                    "a": Field(number < 35 ? .list([.asset(asset)] + (number < 10 ? [.asset(asset)] : [])) : .int64(0))
+                ])
+        }
+        try fixture.engine.transact { transaction in
+            try transaction.createZone(zone, birth)
+            try transaction.apply(MutationRequest(saves.map { .save($0) }, stamp: stamp, tagSalt: 1), in: zone)
+        }
+        func found(_ verifier: AssetVerifier) throws -> Set<AssetFinding> { Set(try verifier.miscounts { $0.owner }) }
+        let whole = try found(fixture.verifier)
+        for number in 0..<10 {
+            let key = AssetKey(owner: AssetFixture.owner, digest: assets[number].digest)
+            #expect(whole.contains(.miscounted(key, counted: 1, held: 2)))
+        }
+        for number in 35..<40 {
+            let key = AssetKey(owner: AssetFixture.owner, digest: assets[number].digest)
+            #expect(whole.contains(.miscounted(key, counted: 1, held: 0)))
+        }
+        #expect(whole.count == 16, "and the zone's own count")
+        for count in [1, 3, 7, 39, 40] {
+            let parts = AssetVerifier(
+                engine: fixture.engine, store: fixture.store, comparedContentCount: count)
+            #expect(try found(parts) == whole, "\(count) at a time")
+        }
+    }
 }

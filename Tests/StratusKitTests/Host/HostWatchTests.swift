@@ -10,6 +10,9 @@ import Testing
 
 @Suite("Watching a host")
 struct HostWatchTests {
+    /// Nothing but a defect takes so long.
+    private static let waitSeconds = 60.0
+
     private let directory: HostDirectory
 
     init() throws { directory = try HostDirectory() }
@@ -24,7 +27,7 @@ struct HostWatchTests {
     private func take(_ count: Int, from watch: HostWatch) throws -> WatchedEvents {
         var all = WatchedEvents()
         while all.events.count + all.lostCount < count {
-            switch try watch.next(waitingAtMost: 900, isStopping: { false }) {
+            switch try watch.next(waitingAtMost: Self.waitSeconds, isStopping: { false }) {
             case .events(let told):
                 all.events += told.events
                 all.lostCount += told.lostCount

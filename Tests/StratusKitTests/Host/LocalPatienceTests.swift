@@ -1,0 +1,193 @@
+// How long a host waits for whoever is at its socket, and what long work tells them.
+
+import Foundation
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Synchronization
+import Testing
+
+@testable import StratusKit
+
+@Suite("The patience of the host's socket", .timeLimit(.minutes(5)))
+struct LocalPatienceTests {
+    private let directory: HostDirectory
+
+    init() throws {
+        directory = try HostDirectory()
+        try FileManager.default.createDirectory(at: directory.store, withIntermediateDirectories: true)
+    }
+
+    private func listen(_ host: WorkingHost, _ patience: LocalPatience) throws -> LocalSocketListener {
+        try LocalSocketListener(LocalSocketName.name, in: directory.store.path) { channel, isStopping in
+            LocalConnection(channel: channel, host: host, patience: patience, isStopping: isStopping).serve()
+        }
+    }
+
+    private func connect() throws -> LocalChannel { try #require(try LocalClient.connect(directory.store.path)) }
+
+    /// What the host says at last over a connection that it ends.
+    private func farewell(_ channel: LocalChannel) throws -> LocalSocketError {
+        let frame = try #require(try LocalClient.receive(channel, seconds: 60))
+        #expect(frame.kind == LocalFrame.Kind.refusal.rawValue)
+        #expect(try LocalClient.receive(channel, seconds: 60) == nil, "the connection goes on")
+        return try LocalCoding.decode(from: frame.content)
+    }
+
+    @Test("whoever asks nothing for too long, or begins a frame and does not end it, is told so and let go")
+    func silence() async throws {
+        try await TestThreads.offPool {
+            let listener = try self.listen(WorkingHost(), LocalPatience(idleSeconds: 0.2, frameSeconds: 60))
+            defer { listener.stop() }
+            #expect(try self.farewell(self.connect()) == .idle)
+        }
+        try await TestThreads.offPool {
+            let listener = try self.listen(WorkingHost(), LocalPatience(idleSeconds: 60, frameSeconds: 0.2))
+            defer { listener.stop() }
+            let request = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.checkItemCount(1)))).bytes
+            // In the middle of the header, behind it, and before the last byte.
+            for count in [1, LocalFrame.headerByteCount, request.count - 1] {
+                let channel = try self.connect()
+                try channel.send(bytes: Array(request[..<count]), seconds: 10)
+                #expect(try self.farewell(channel) == .tooSlow, "after \(count) bytes")
+            }
+            // Who asks whole requests is served.
+            let client = try #require(try LocalClient(directory: self.directory.store.path))
+            #expect(throws: CloudError.self) { let _: Done = try client.ask(.cloud(.checkItemCount(1))) }
+        }
+    }
+
+    @Test("a watcher that does not read is let go when the frame that it is sent takes too long")
+    func unreadEvents() async throws {
+        let host = WorkingHost()
+        try await TestThreads.offPool {
+            let listener = try self.listen(host, LocalPatience(idleSeconds: 60, frameSeconds: 0.2))
+            defer { listener.stop() }
+            let channel = try self.connect()
+            let _: Done = try LocalClient.ask(.watch, over: channel)
+            let event = WatchedEvent(
+                date: Date(), operation: String(repeating: "x", count: 1_000), container: "c", itemCount: 0,
+                failedItemCount: 0, conflictCount: 0, commitCount: 0, durationSeconds: 0)
+            // As much as fits into no socket's buffer, again and again, until nobody is watched for any more.
+            while host.feed.isWatched {
+                for _ in 0..<EventWatcher.eventCount { host.feed.tell(event) }
+                Thread.sleep(forTimeInterval: 0.02)
+            }
+            withExtendedLifetime(channel) {}
+        }
+    }
+
+    // MARK: Long work
+
+    @Test("long work tells how far it has come before its answer, and who does not ask gets the answer alone")
+    func progress() async throws {
+        let host = WorkingHost(stepCount: 3)
+        try await TestThreads.offPool {
+            let listener = try self.listen(host, LocalPatience())
+            defer { listener.stop() }
+            let client = try #require(try LocalClient(directory: self.directory.store.path))
+            var told: [Int] = []
+            let answer: PurgeProgress? = try client.ask(
+                .host(.purgeZones), telling: { told.append($0) }, isStopping: { false })
+            #expect(answer?.entriesDeleted == 3)
+            // The first is told at once; others may come too soon behind it.
+            #expect(told.first == 0 && told == told.sorted())
+            let alone: PurgeProgress = try client.ask(.host(.purgeZones))
+            #expect(alone.entriesDeleted == 3)
+        }
+    }
+
+    @Test("work is told when nobody waits for it any more, and the host serves the next one")
+    func interruption() async throws {
+        // Without end, unless it is told.
+        let host = WorkingHost(stepCount: nil)
+        try await TestThreads.offPool {
+            let listener = try self.listen(host, LocalPatience())
+            defer { listener.stop() }
+            let client = try #require(try LocalClient(directory: self.directory.store.path))
+            var hasBegun = false
+            let answer: PurgeProgress? = try client.ask(
+                .host(.purgeZones), telling: { _ in hasBegun = true }, isStopping: { hasBegun })
+            #expect(answer == nil)
+            while !host.wasStopped { Thread.sleep(forTimeInterval: 0.01) }
+            // One that is killed says nothing.
+            let channel = try self.connect()
+            try channel.send(LocalFrame(.request, LocalCoding.encode(LocalRequest.host(.purgeZones))), seconds: 10)
+            #expect(try LocalClient.receive(channel, seconds: 60)?.kind == LocalFrame.Kind.progress.rawValue)
+            host.forget()
+            channel.stop(sendingToo: true)
+            while !host.wasStopped { Thread.sleep(forTimeInterval: 0.01) }
+        }
+    }
+
+    @Test(
+        "a rebuild and a purge of a host's store tell how far they have come, and a rebuild that nobody waits for ends")
+    func ofStore() async throws {
+        let store = try Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
+        defer { store.close() }
+        let account = try store.createAccount(.init(), externalID: "test")
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        for name in ["Notes", "Gone"] { _ = try await database.save(CKRecordZone(zoneName: name)) }
+        for name in ["Notes", "Gone"] {
+            _ = try await database.modifyRecords(
+                saving: (0..<50).map { note("n\($0)", in: name, text: "text") }, deleting: [])
+        }
+        _ = try await database.deleteRecordZone(withID: CKRecordZone.ID(zoneName: "Gone"))
+        let zone = ZoneID(
+            database: DatabaseID(container: "iCloud.test", owner: UserName(account.userRecordName), scope: .private),
+            name: "Notes")
+        try await TestThreads.offPool {
+            let served = try #require(try ServedStore(directory: self.directory.store.path))
+            var told: [Int] = []
+            let purged = try served.purgeDeletedZones(progress: { told.append($0) })
+            #expect(try #require(purged).entriesDeleted > 50 && told.first == 0)
+            told = []
+            let incarnation = UUID()
+            #expect(try served.rebuild(zone, incarnation: incarnation, progress: { told.append($0) }))
+            #expect(!told.isEmpty)
+            func found() throws -> UUID {
+                try store.service.engine.read { try $0.existingZone(zone).header().incarnation }
+            }
+            #expect(try found() == incarnation)
+            let next = UUID()
+            let isDone = try served.rebuild(zone, incarnation: next, isStopping: { true })
+            #expect(!isDone)
+            // It takes effect as a whole.
+            while try found() != next { Thread.sleep(forTimeInterval: 0.01) }
+            #expect(try store.service.engine.verify().isClean)
+        }
+    }
+}
+
+/// A host whose every work takes some steps, or goes on until it is told to stop.
+private final class WorkingHost: LocalHost {
+    let feed = EventFeed()
+    private let stepCount: Int?
+    private let stopped = Mutex(false)
+
+    init(stepCount: Int? = 1) { self.stepCount = stepCount }
+
+    var wasStopped: Bool { stopped.withLock { $0 } }
+    func forget() { stopped.withLock { $0 = false } }
+
+    func answer(_ call: CloudCall) throws -> any Encodable { throw CloudError(.serviceUnavailable, "It only works.") }
+
+    func answer(_ call: HostCall, telling tell: @escaping (Int) -> Bool) throws -> any Encodable {
+        var progress = PurgeProgress()
+        while stepCount.map({ progress.entriesDeleted < $0 }) ?? true {
+            guard tell(progress.entriesDeleted) else {
+                stopped.withLock { $0 = true }
+                break
+            }
+            progress.entriesDeleted += 1
+        }
+        return progress
+    }
+
+    func read(_ body: (any StoreReader) throws -> Void) throws {
+        throw CloudError(.serviceUnavailable, "It only works.")
+    }
+}
