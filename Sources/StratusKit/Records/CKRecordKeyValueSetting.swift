@@ -50,6 +50,8 @@ extension CKRecordKeyValueSetting {
 struct UnheldValue: __CKRecordObjCValue, HoldableValue {
     var value: Any
 
+    var description: String { "\(value)" }
+
     func heldValue() throws(ValueMisuse) -> HeldValue {
         if let list = value as? [Any] { return try HeldValue(holdingAll: list) }
         throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")

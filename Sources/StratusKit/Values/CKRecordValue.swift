@@ -5,8 +5,9 @@ public import Foundation
 
 /// A value of a field, in the words of Objective-C. Clients say `CKRecordValue`.
 ///
-/// No class bound: with one, the compiler would call every `record["x"] as? String` a cast that always fails.
-public protocol __CKRecordObjCValue {}
+/// No class bound: with one, the compiler would call every `record["x"] as? String` a cast that always fails. What Apple's
+/// values have of `NSObjectProtocol` is lent: a description and `isEqual(_:)`.
+public protocol __CKRecordObjCValue: CustomStringConvertible {}
 
 /// A value of a field.
 public typealias CKRecordValue = __CKRecordObjCValue
@@ -48,6 +49,22 @@ extension NSArray: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension CKReference: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension CKAsset: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension CLLocation: __CKRecordObjCValue, CKRecordValueProtocol {}
+
+extension __CKRecordObjCValue {
+    /// Whether another value is the same in a record, whichever of Swift's or Foundation's types the two have: an `Int` 2 is
+    /// equal to an `NSNumber` 2. Assets are equal to themselves alone.
+    public func isEqual(_ object: Any?) -> Bool {
+        guard let object, let mine = foundationObject(of: self), let other = foundationObject(of: object) else {
+            return false
+        }
+        return mine.isEqual(other)
+    }
+}
+
+/// What a record would hand out for a value; nil where none holds it.
+private func foundationObject(of value: Any) -> NSObject? {
+    (value as? NSObject) ?? (try? HeldValue(holding: value).object) as? NSObject
+}
 
 /// A type of Swift's that stands for a number.
 protocol NumberValue {

@@ -128,6 +128,32 @@ extension Item {
         record.encryptedValues["secret"] = nil
     }
 
+    @Test("values are compared and described without a cast, as objects of Foundation's are")
+    func valuesAsObjects() {
+        let other = CKRecord(recordType: "Item")
+        let asset = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/file"))
+        for record in [record, other] {
+            record["name"] = "a"
+            record["count"] = 2
+            record["tags"] = ["a", "b"]
+            record["date"] = Date(timeIntervalSince1970: 1)
+            record["list"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "l"), action: .none)
+        }
+        record["file"] = asset
+        other["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/file"))
+        for key in ["name", "count", "tags", "date", "list"] {
+            #expect(record[key]?.isEqual(other[key]) == true)
+            #expect(record[key]?.isEqual(other["file"]) == false)
+        }
+        #expect(record["file"]?.isEqual(asset) == true && record["file"]?.isEqual(other["file"]) == false)
+        #expect(record["none"]?.isEqual(other["none"]) == nil)
+        #expect(record["name"]?.isEqual(nil) == false && record["name"]?.isEqual(URL(fileURLWithPath: "/")) == false)
+        let value = "a" as any CKRecordValue
+        #expect(value.isEqual(record["name"]) && (2 as any CKRecordValue).isEqual(NSNumber(value: 2)))
+        #expect(record["name"]?.description == "a" && record["count"]?.description ?? "" == "2")
+        #expect(value.description == "a" && 5.description == "5" && "a".description == "a")
+    }
+
     @Test("the ways in which clients use references, assets and places compile without warnings")
     func objects() {
         let parent = CKRecord(recordType: "List")
