@@ -22,6 +22,21 @@ struct GuideTests {
         try store.account(externalID: name, createIfMissing: .init(emails: ["\(name)@example.com"]))
     }
 
+    @Test("a shelf of books is kept alike by a sync engine")
+    func syncing() async throws {
+        let store = try Stratus.current
+        let account = try #require(try store.signedInAccount)
+        let zoneID = CKRecordZone.ID(zoneName: "Shelf")
+        for name in ["phone", "tablet"] {
+            let device = try store.device(name, signedInAs: account)
+            let (books, hasState) = try await Guide.sync(device, in: zoneID, of: store)
+            #expect(books == ["1": "Momo"] && hasState)
+        }
+        let database = store.container(identifier).privateCloudDatabase
+        let book = try await database.record(for: CKRecord.ID(recordName: "1", zoneID: zoneID))
+        #expect(book["title"] as? String == "Momo")
+    }
+
     @Test("a store is opened, used, backed up, closed and opened again")
     func opening() async throws {
         let folder = try temporaryDirectory()

@@ -184,4 +184,6 @@ extension HostedServer: NotificationSource {
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification] {
         try withService { try $0.takeNotifications(for: device, limit: limit) }
     }
+
+    func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
 }

@@ -132,11 +132,12 @@ extension Stratus {
 
 extension Stratus {
     /// Returns when every operation that was added and can run has called its last block, and every notification was
-    /// delivered to whoever listens: handlers have returned, and tasks that waited for one have been given it.
+    /// delivered to whoever listens: handlers have returned, and tasks that waited for one have been given it. Sync
+    /// engines have done what they can; one that pauses before its next attempt is not waited for.
     ///
     /// What is added meanwhile is waited for too. An operation is not waited for while it depends on one that was neither
     /// added nor started, since nobody may ever start that one; operations in queues of your own count from their start.
-    /// It must not be called from a block of an operation.
+    /// It must not be called from a block of an operation, nor from a callback of a sync engine's delegate.
     public func settle() async {
         await session.activity.untilIdle()
     }

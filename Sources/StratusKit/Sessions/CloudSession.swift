@@ -67,6 +67,7 @@ package final class CloudSession: Sendable {
 
     /// Tells observers that the status of an account may have changed: also when a host suspends or restores one.
     package func postAccountChange() {
+        hub.watchers.tellOfAccounts()
         post(.CKAccountChanged)
     }
 

@@ -25,6 +25,12 @@ package protocol NotificationSource: Sendable {
     /// Takes the oldest notifications of a device. They are gone from the store before this returns. Throws
     /// `unknownItem` for a device that is gone.
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification]
+    /// Makes a device known, so that it is told of things. One that is known stays as it is.
+    func registerDevice(_ device: DeviceAddress) throws
+}
+
+extension NotificationSource {
+    package func registerDevice(_ device: DeviceAddress) throws {}
 }
 
 /// Delivers notifications to the listeners of a session.
@@ -64,6 +70,8 @@ package final class NotificationHub: Sendable {
     private let pool: BlockingPool
     private let onFailure: @Sendable (any Error) -> Void
     private let state = Locked(State())
+    /// Who looks on.
+    package let watchers = SessionWatchers()
 
     package init(
         source: (any NotificationSource)?, activity: SessionActivity, pool: BlockingPool,
@@ -129,6 +137,9 @@ package final class NotificationHub: Sendable {
         forget { _ in true }
     }
 
+    /// Makes a device known, so that it is told of things. Blocks its thread. Throws what the source throws.
+    package func register(_ device: DeviceAddress) throws { try source?.registerDevice(device) }
+
     // MARK: Delivering
 
     /// Something may be there to deliver. Quick: it is done on another thread.
@@ -153,13 +164,17 @@ package final class NotificationHub: Sendable {
             do {
                 while let devices = try source?.deliverNotifications(), !devices.isEmpty {
                     for device in devices { kick(device) }
+                    watchers.tell(of: devices)
                 }
             } catch {
                 // What was delivered all the same may be anybody's.
                 isRetried = true
                 report(error)
             }
-            if isRetried { for device in state.withLock({ Array($0.inboxes.keys) }) { kick(device) } }
+            if isRetried {
+                for device in state.withLock({ Array($0.inboxes.keys) }) { kick(device) }
+                watchers.tellOfAllDevices()
+            }
         }
     }
 

@@ -1,0 +1,291 @@
+// What does an engine's work: decides when something is to be done, and has it done one thing after the other.
+//
+// Invariants:
+//   1. It keeps neither the engine nor the delegate alive; without either it does nothing.
+//   2. Whatever asks for a round either adds one or finds one that has not begun, so no occasion is lost. While it pauses,
+//      the end of the pause does.
+//   3. What asks for a fetch counts up `wantedFetch`; a fetch satisfies what was wanted when it began.
+//   4. An engine that does not sync automatically does nothing of its own but tell of its state (E-11).
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Does the work of one sync engine.
+final class SyncWorker: Sendable {
+    /// What a program can ask for.
+    enum Errand: Sendable {
+        case fetch(CKSyncEngine.FetchChangesOptions)
+        case send(CKSyncEngine.SendChangesOptions)
+    }
+
+    private struct Ends {
+        weak var engine: CKSyncEngine?
+        weak var delegate: (any CKSyncEngineDelegate)?
+    }
+
+    private struct Pause {
+        let token: SessionTimers.Token
+        let timers: SessionTimers
+
+        func cancel() { timers.cancel(token) }
+    }
+
+    private struct Schedule {
+        var isEnded = false
+        /// Whether a round was added that has not begun.
+        var isAdded = false
+        /// Whether a telling of the state was added that has not begun.
+        var isTelling = false
+        var pause: Pause?
+        var failureCount = 0
+        var wantedFetch: UInt64 = 1
+        var doneFetch: UInt64 = 0
+        /// The device by which the engine hears of others.
+        var ear: DeviceAddress?
+        /// Where the engine looks on.
+        var watchers: SessionWatchers?
+        /// Whether the subscription is known to be there.
+        var isSubscribed = false
+    }
+
+    let database: CKDatabase
+    let state: CKSyncEngine.State
+    let isAutomatic: Bool
+    let wantedSubscriptionID: CKSubscription.ID?
+    let queue = SyncQueue()
+    private let ends: Locked<Ends>
+    private let schedule = Locked(Schedule())
+
+    init(_ configuration: CKSyncEngine.Configuration, _ state: CKSyncEngine.State) {
+        database = configuration.database
+        isAutomatic = configuration.automaticallySync
+        wantedSubscriptionID = configuration.subscriptionID
+        self.state = state
+        ends = Locked(Ends(engine: nil, delegate: configuration.delegate))
+    }
+
+    /// The session that the database is of now.
+    var session: CloudSession { database.scope.session }
+
+    /// Begins to work for an engine.
+    func begin(as engine: CKSyncEngine) {
+        ends.withLock { $0.engine = engine }
+        state.setOnChange { [weak self] isToSend in self?.clientHasChanged(isToSend) }
+        guard isAutomatic else { return }
+        lookOn()
+        askForRound()
+    }
+
+    /// Ends for good, at once but for a request under way.
+    func end() {
+        state.setOnChange(nil)
+        let (pause, watchers) = schedule.withLock { schedule in
+            defer { (schedule.pause, schedule.watchers) = (nil, nil) }
+            schedule.isEnded = true
+            return (schedule.pause, schedule.watchers)
+        }
+        pause?.cancel()
+        watchers?.remove(ObjectIdentifier(self))
+        queue.cancelAll()
+    }
+
+    // MARK: Occasions
+
+    private func clientHasChanged(_ isToSend: Bool) {
+        let isToTell = schedule.withLock { schedule in
+            guard !schedule.isEnded else { return false }
+            defer { schedule.isTelling = true }
+            return !schedule.isTelling
+        }
+        if isToTell {
+            queue.addOwn(in: session) { [self] in
+                schedule.withLock { $0.isTelling = false }
+                try await tellState()
+            }
+        }
+        if isToSend { askForRound() }
+    }
+
+    private func accountMayHaveChanged() {
+        endPause()
+        askForRound()
+    }
+
+    /// Another device has written, or there is another reason to fetch (E-14).
+    func wantFetch(andRound isRoundWanted: Bool) {
+        schedule.withLock { $0.wantedFetch += 1 }
+        if isRoundWanted { askForRound() }
+    }
+
+    /// Asks for a round, unless one will come anyway.
+    func askForRound() {
+        guard isAutomatic, database.databaseScope != .public, !session.activity.refusesRequests else { return }
+        let isMine = schedule.withLock { schedule in
+            guard !schedule.isEnded, !schedule.isAdded, schedule.pause == nil else { return false }
+            schedule.isAdded = true
+            return true
+        }
+        guard isMine else { return }
+        queue.addOwn(in: session) { [self] in
+            // What was put back in a callback has asked for this round before the failure has asked for a pause.
+            let isPausing = schedule.withLock { schedule in
+                schedule.isAdded = false
+                return schedule.pause != nil
+            }
+            if !isPausing { await SyncRound(self, .scheduled).performScheduled() }
+        }
+    }
+
+    // MARK: What a program asks for
+
+    func refuseCallback() throws {
+        if isInCallback { throw SyncCallback.refusal() }
+    }
+
+    private var isInCallback: Bool { SyncCallback.workers.contains(ObjectIdentifier(self)) }
+
+    func perform(_ errand: Errand) async throws {
+        let job = queue.add(in: session) { [self] in try await SyncRound(self, .manual).perform(errand) }
+        try await withTaskCancellationHandler {
+            try await job.value
+        } onCancel: {
+            job.cancel()
+        }
+    }
+
+    func cancel() async {
+        endPause()
+        let jobs = queue.cancelAll()
+        guard !isInCallback else { return }
+        for job in jobs { _ = await job.result }
+    }
+
+    // MARK: The delegate
+
+    /// Calls the delegate. Throws `operationCancelled` where there is none any more, or no engine.
+    func ask<Answer: Sendable>(
+        _ body: @Sendable (any CKSyncEngineDelegate, CKSyncEngine) async -> Answer
+    ) async throws -> Answer {
+        let (delegate, engine) = ends.withLock { ($0.delegate, $0.engine) }
+        guard let delegate, let engine, !schedule.withLock({ $0.isEnded }) else {
+            throw CKError.operationWasCancelled
+        }
+        let workers = SyncCallback.workers.union([ObjectIdentifier(self)])
+        return await SyncCallback.$workers.withValue(workers) { await body(delegate, engine) }
+    }
+
+    /// Tells the delegate what has happened.
+    func tell(_ event: CKSyncEngine.Event) async throws {
+        try await ask { delegate, engine in await delegate.handleEvent(event, syncEngine: engine) }
+    }
+
+    /// Tells the delegate of the state, where it is not what it was told last (E-09).
+    func tellState() async throws {
+        guard let update = state.takeUpdate() else { return }
+        try await tell(.stateUpdate(.init(stateSerialization: update)))
+    }
+}
+
+// MARK: Scheduling
+
+extension SyncWorker {
+    /// What is wanted to be fetched now; nil where nothing is.
+    var openFetch: UInt64? {
+        schedule.withLock { $0.wantedFetch > $0.doneFetch ? $0.wantedFetch : nil }
+    }
+
+    /// What was wanted when a fetch begins.
+    var wantedFetch: UInt64 { schedule.withLock { $0.wantedFetch } }
+
+    /// A fetch has ended that had begun when so much was wanted.
+    func noteFetch(_ number: UInt64) { schedule.withLock { $0.doneFetch = max($0.doneFetch, number) } }
+
+    /// A round has ended well, or has sent something.
+    func noteProgress() { schedule.withLock { $0.failureCount = 0 } }
+
+    /// A round has failed: decides when to try again.
+    func noteFailures(_ errors: [CKError]) {
+        let count = schedule.withLock { schedule in
+            schedule.failureCount += 1
+            return schedule.failureCount
+        }
+        guard isAutomatic else { return }
+        let hasMore = state.content.hasPendingChanges
+        switch SyncRetry.plan(after: errors, failureCount: count, hasMore: hasMore) {
+        case .wait: break
+        case .goOn: askForRound()
+        case .pause(let seconds): pause(forSeconds: seconds)
+        }
+    }
+
+    private func pause(forSeconds seconds: Double) {
+        let (timers, activity) = (session.timers, session.activity)
+        guard !activity.refusesRequests else { return }
+        let last = schedule.withLock { schedule -> Pause? in
+            guard !schedule.isEnded else { return nil }
+            // Under the lock, because the pause may be over before it is noted.
+            let token = timers.schedule(afterSeconds: seconds) { [weak self] in self?.pauseHasEnded() }
+            defer { schedule.pause = Pause(token: token, timers: timers) }
+            return schedule.pause
+        }
+        last?.cancel()
+    }
+
+    private func pauseHasEnded() {
+        schedule.withLock { $0.pause = nil }
+        askForRound()
+    }
+
+    private func endPause() {
+        let pause = schedule.withLock { schedule in
+            defer { schedule.pause = nil }
+            return schedule.pause
+        }
+        pause?.cancel()
+    }
+
+    // MARK: Hearing of others
+
+    /// Whether the subscription was seen, or made, by this engine (E-12).
+    var isSubscribed: Bool {
+        get { schedule.withLock { $0.isSubscribed } }
+        set { schedule.withLock { $0.isSubscribed = newValue } }
+    }
+
+    /// Looks on in the session that the database is of now, which may be another one than before: the default store is
+    /// opened again after it was closed.
+    func lookOn() {
+        let watchers = session.hub.watchers
+        let (last, isEnded) = schedule.withLock { schedule in
+            let last = schedule.watchers
+            guard !schedule.isEnded, last !== watchers else { return (SessionWatchers?.none, true) }
+            (schedule.watchers, schedule.ear) = (watchers, nil)
+            return (last, false)
+        }
+        last?.remove(ObjectIdentifier(self))
+        guard !isEnded else { return }
+        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in self?.accountMayHaveChanged() }
+        lookAwayIfEnded(watchers)
+    }
+
+    /// An engine may end while it begins to look on.
+    private func lookAwayIfEnded(_ watchers: SessionWatchers) {
+        if schedule.withLock({ $0.isEnded }) { watchers.remove(ObjectIdentifier(self)) }
+    }
+
+    /// Whether the engine hears of what is told to a device.
+    func hears(as device: DeviceAddress) -> Bool { schedule.withLock { $0.ear == device } }
+
+    /// Hears of what is told to a device from now on; nil for none.
+    func listen(as device: DeviceAddress?) {
+        let watchers = schedule.withLock { schedule in
+            schedule.ear = device
+            return schedule.watchers
+        }
+        guard let watchers else { return }
+        watchers.watch(device, ObjectIdentifier(self)) { [weak self] in self?.wantFetch(andRound: true) }
+        lookAwayIfEnded(watchers)
+    }
+}

@@ -1,0 +1,177 @@
+// Several devices with engines, whatever happens to them: after all have synced, each has what the server has, and what
+// that is a naive model has known before.
+
+import Foundation
+import StratusKit
+import StratusStore
+import StratusTestSupport
+import Testing
+
+/// One random history.
+private struct SyncHistory {
+    /// What may happen beside writing and syncing.
+    struct Hardships {
+        var deletes = false
+        var deletesZones = false
+        var faults = false
+        var restarts = false
+        var isAutomatic = false
+    }
+
+    let stage: SyncStage
+    let hardships: Hardships
+    var random: SplitMix64
+    var devices: [Replica] = []
+    /// The last text written under each name, which is the greatest.
+    var written: [String: String] = [:]
+    var everWritten: Set<String> = []
+    var number = 0
+    var log: [String] = []
+
+    static let names = (0..<8).map { "n\($0)" }
+
+    init(_ stage: SyncStage, _ hardships: Hardships, _ random: SplitMix64) async throws {
+        (self.stage, self.hardships, self.random) = (stage, hardships, random)
+        for name in ["phone", "tablet", "laptop"] {
+            devices.append(try await stage.replica(name, isAutomatic: hardships.isAutomatic))
+        }
+        await devices[0].createZone()
+        try? await devices[0].send()
+        for device in devices { try await device.fetch() }
+        await stage.cloud.settle()
+    }
+
+    mutating func step() async throws {
+        let index = random.below(devices.count)
+        let device = devices[index]
+        switch random.below(20) {
+        case 0...8: await write(device)
+        case 9...11:
+            await sync("\(device.name) sends") { try await device.send() }
+            // Whoever never fetches is never told that a zone was made anew.
+            if hardships.deletesZones { await sync("\(device.name) fetches too") { try await device.fetch() } }
+        case 12...14: await sync("\(device.name) fetches") { try await device.fetch() }
+        case 15 where hardships.deletes:
+            let name = random.element(of: Self.names)
+            log.append("\(device.name) deletes \(name)")
+            await device.delete(name)
+        case 16 where hardships.deletesZones && random.isOne(in: 4):
+            log.append("\(device.name) deletes the zone")
+            await device.engine.state.add(pendingDatabaseChanges: [.deleteZone(Replica.zoneID)])
+        case 17 where hardships.restarts: try await restart(index)
+        case 18, 19: if hardships.faults { plan() }
+        default: break
+        }
+        if hardships.isAutomatic { await stage.cloud.settle() }
+    }
+
+    private mutating func write(_ device: Replica) async {
+        number += 1
+        let name = random.element(of: Self.names)
+        let text = String(10_000 + number)
+        (written[name], everWritten) = (text, everWritten.union(["\(name) \(text)"]))
+        log.append("\(device.name) writes \(name) \(text)")
+        await device.write(name, text)
+        // The state is told of, and with it what was written is on the disk.
+        await stage.cloud.settle()
+    }
+
+    private mutating func sync(_ what: String, _ body: () async throws -> Void) async {
+        let code = await thrownCode(body)
+        log.append(what + (code.map { ": \($0)" } ?? ""))
+    }
+
+    /// The program ends and begins again with what is on its disk.
+    private mutating func restart(_ index: Int) async throws {
+        let device = devices[index]
+        log.append("\(device.name) restarts")
+        let disk = try JSONDecoder().decode(Replica.Stored.self, from: try JSONEncoder().encode(await device.disk))
+        await device.letGo()
+        devices[index] = try await stage.replica(device.name, isAutomatic: hardships.isAutomatic, disk)
+    }
+
+    private mutating func plan() {
+        let faults = stage.cloud.faults
+        let record = Replica.recordID(random.element(of: Self.names))
+        switch random.below(8) {
+        case 0: faults.fail(.operation(.modifyRecords), with: .networkFailure)
+        case 1: faults.fail(.operation(.fetchZoneChanges), with: .networkUnavailable)
+        case 2: faults.fail(.operation(.fetchDatabaseChanges), with: .serviceUnavailable, retryAfter: 3)
+        case 3: faults.fail(.zone(Replica.zoneID), with: .zoneBusy, retryAfter: 2)
+        case 4: faults.fail(.record(record), with: .quotaExceeded)
+        case 5: faults.loseAnswers(of: .modifyRecords)
+        case 6: faults.fail(.operation(.fetchZoneChanges), with: .changeTokenExpired)
+        default: faults.fail(.everything, with: .requestRateLimited, retryAfter: 5)
+        }
+        log.append("a fault is planned")
+    }
+
+    /// Lets everything come to rest, and looks.
+    mutating func check() async throws {
+        stage.cloud.faults.removeAll()
+        if hardships.isAutomatic {
+            for _ in 0..<8 {
+                stage.clock.advance(by: 60)
+                await stage.cloud.settle()
+            }
+        } else {
+            for _ in 0..<4 {
+                for device in devices {
+                    await sync("\(device.name) fetches at last") { try await device.fetch() }
+                    await sync("\(device.name) sends at last") { try await device.send() }
+                }
+            }
+            for device in devices { try await device.fetch() }
+        }
+        let story = log.joined(separator: "\n")
+        let server = (try? await stage.serverTexts()) ?? [:]
+        for device in devices {
+            let texts = await device.texts
+            #expect(texts == server, "\(device.name) differs from the server:\n\(story)")
+            let state = await device.engine.state
+            #expect(state.pendingRecordZoneChanges.isEmpty, "\(device.name) has not sent all:\n\(story)")
+        }
+        for (name, text) in server {
+            #expect(everWritten.contains("\(name) \(text)"), "\(name) \(text) was never written:\n\(story)")
+        }
+        guard !hardships.deletes, !hardships.deletesZones else { return }
+        #expect(server == written, "something was lost:\n\(story)")
+    }
+}
+
+@Suite("Histories of sync engines") struct SyncHistoryTests {
+    private func run(
+        _ count: Int, _ seed: UInt64, _ hardships: SyncHistory.Hardships, steps: Int = 40
+    ) async throws {
+        let random = SplitMix64.announced("sync histories", defaultSeed: seed)
+        for index in 0..<count {
+            try await withSyncStage { stage in
+                var history = try await SyncHistory(stage, hardships, random.generator(forCase: index))
+                for _ in 0..<steps { try await history.step() }
+                try await history.check()
+            }
+        }
+    }
+
+    @Test("[E-04][E-06] devices that sync by hand converge, and the last text of every note wins")
+    func plain() async throws { try await run(6, 1, .init()) }
+
+    @Test("[E-07][E-09] with faults and restarts nothing that was written is lost")
+    func hard() async throws { try await run(10, 2, .init(faults: true, restarts: true)) }
+
+    @Test("[E-06][Z-07] with deletions of notes and zones, faults and restarts all devices have what the server has")
+    func deletions() async throws {
+        try await run(10, 3, .init(deletes: true, deletesZones: true, faults: true, restarts: true))
+    }
+
+    @Test("[E-07][E-12] engines that sync by themselves converge without being asked")
+    func automatic() async throws { try await run(6, 4, .init(isAutomatic: true)) }
+
+    @Test("[E-07][E-12] engines that sync by themselves outlive faults and restarts, and lose nothing")
+    func automaticHard() async throws { try await run(6, 5, .init(faults: true, restarts: true, isAutomatic: true)) }
+
+    @Test("[E-07][E-12] engines that sync by themselves agree on deletions of notes and zones")
+    func automaticDeletions() async throws {
+        try await run(6, 6, .init(deletes: true, deletesZones: true, faults: true, restarts: true, isAutomatic: true))
+    }
+}
