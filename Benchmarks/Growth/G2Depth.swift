@@ -13,7 +13,7 @@ enum DepthGrowth: Workload {
     private static let note = """
         The walk up to the root is what these questions are: one read a level where nothing is kept, and as much for the check \
         that nothing above a new share is shared, which also counts the share for each record above it. With the ancestor cache \
-        neither a question nor a save depends on the depth.
+        neither reads anything; the walk goes on in memory.
         """
 
     static func run(_ run: BenchmarkRun) throws {
