@@ -92,6 +92,25 @@ let package = Package(
             name: "StratusSharingSupport",
             dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"]),
 
+        // Tests and benchmarks only: the data sets and requests of the workloads, and what counts their costs.
+        .target(
+            name: "StratusWorkloads",
+            dependencies: [
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
+                "StratusModel",
+            ]),
+        .target(name: "CAllocationCount"),
+        .executableTarget(
+            name: "stratus-cost-child",
+            dependencies: [
+                "StratusWorkloads", "CAllocationCount", "StratusCloud", "StratusRecords", "StratusLevelDB",
+                "StratusStore",
+                "StratusModel",
+            ],
+            // Allocations have bounds only where the floors below are optimised as the recorded ones were.
+            swiftSettings: Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
+                ? [.define("STRATUS_OPTIMISED_TESTS", .when(configuration: .debug))] : []),
+
         // Tests only: faults below the engine, by LevelDB's C++ environment.
         .target(name: "CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),
         .target(name: "StratusEngineFaults", dependencies: ["CLevelDBFaults", "StratusLevelDB"]),
@@ -170,6 +189,9 @@ let package = Package(
                 "StratusEngineFaults", "StratusLevelDB", "StratusRecords", "StratusStore", "StratusModel",
                 "StratusTestSupport",
             ]),
+        .testTarget(
+            name: "StratusCostTests", dependencies: ["StratusWorkloads", "StratusTestSupport", "stratus-cost-child"],
+            exclude: ["Golden"]),
         .testTarget(name: "TidyTests"),
     ],
     cxxLanguageStandard: .cxx17
@@ -181,7 +203,7 @@ if Context.environment["STRATUS_BENCHMARKS"] == "1" {
         .executableTarget(
             name: "stratus-benchmarks",
             dependencies: [
-                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
+                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
                 "StratusModel", "CLevelDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -211,7 +233,7 @@ let optimisedTargets: Set<String> =
     Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
     ? [
         "StratusModel", "StratusTuple", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusRecords",
-        "StratusCloud", "StratusTestSupport", "StratusSharingSupport",
+        "StratusCloud", "StratusTestSupport", "StratusSharingSupport", "StratusWorkloads",
     ] : []
 
 for target in package.targets where target.type != .system {

@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import StratusLevelDB
 import StratusRecords
+import StratusWorkloads
 
 @main
 struct BenchmarkCommand: ParsableCommand {
@@ -11,7 +12,7 @@ struct BenchmarkCommand: ParsableCommand {
         commandName: "stratus-benchmarks",
         abstract: "Measures Stratus beside SQLite and raw LevelDB.",
         discussion: "Exits with 1 when a bar is missed.",
-        subcommands: [RunCommand.self, ProfileCommand.self, OpenStoresCommand.self],
+        subcommands: [RunCommand.self, ProfileCommand.self, TuneCommand.self, OpenStoresCommand.self],
         defaultSubcommand: RunCommand.self)
 }
 
@@ -37,6 +38,9 @@ struct RunCommand: ParsableCommand {
     @Option(help: "The restart interval of Stratus and raw LevelDB in entries, instead of the default.")
     var restartInterval: Int?
 
+    @Option(help: "The size of SQLite's pages in bytes.")
+    var pageSize = 4_096
+
     @Option(help: "An empty folder for the stores, on the disk to be measured; it is emptied afterwards.")
     var scratch: String?
 
@@ -53,7 +57,7 @@ struct RunCommand: ParsableCommand {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let writeBuffer { options.writeBufferByteCount = writeBuffer << 20 }
         if let restartInterval { options.blockRestartInterval = restartInterval }
-        let run = try BenchmarkRun(scale: scale, folder: folder, options: options)
+        let run = try BenchmarkRun(scale: scale, folder: folder, options: options, pageByteCount: pageSize)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now
         for workload in Workloads.all {
@@ -78,11 +82,11 @@ struct OpenStoresCommand: ParsableCommand {
         commandName: "open-stores", abstract: "Opens the stores of a run and prints what that cost.",
         shouldDisplay: false)
 
-    @Argument var folder: String
-    @Argument var recordCount: Int
+    @Argument var contestant: OpenMeasurement.Contestant
+    @Argument var task: String
 
     func run() throws {
-        let answer = try OpenMeasurement(folder: folder, recordCount: recordCount)
+        let answer = try OpenMeasurement(contestant, JSONDecoder().decode(OpenTask.self, from: Data(task.utf8)))
         FileHandle.standardOutput.write(try JSONEncoder().encode(answer))
     }
 }

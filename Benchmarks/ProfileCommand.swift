@@ -6,6 +6,7 @@ import StratusCloud
 import StratusLevelDB
 import StratusModel
 import StratusRecords
+import StratusWorkloads
 
 struct ProfileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -55,7 +56,7 @@ struct ProfileCommand: ParsableCommand {
         let names = (0..<500).map { _ in data.zone.names[numbers.below(data.zone.count)] }
         let processor = ProcessorTime()
         let seconds = try Stopwatch.seconds {
-            for _ in 0..<rounds { try FetchWorkload.fetch(stratus.engine, names) }
+            for _ in 0..<rounds { try StratusSide.fetch(stratus.engine, names) }
         }
         say("W2", seconds, processor.seconds, perItem: rounds * names.count)
     }
@@ -65,7 +66,7 @@ struct ProfileCommand: ParsableCommand {
         for (name, engine) in [("cached", stratus.engine), ("no cache", stratus.uncached)] {
             let processor = ProcessorTime()
             let seconds = try Stopwatch.seconds {
-                for _ in 0..<rounds { try ShareLookupWorkload.askStratus(engine, targets) }
+                for _ in 0..<rounds { try StratusSide.askShares(engine, targets) }
             }
             say("W3 \(name)", seconds, processor.seconds, perItem: rounds * targets.count)
         }
@@ -76,7 +77,7 @@ struct ProfileCommand: ParsableCommand {
         var count = 0
         let seconds = try Stopwatch.seconds {
             for _ in 0..<rounds {
-                count += try SubtreeWorkload.count(stratus, below: data.zone.names[data.subtreeTop])
+                count += try stratus.subtreeCount(below: data.zone.names[data.subtreeTop])
             }
         }
         say("W6", seconds, processor.seconds, perItem: count)
@@ -101,8 +102,8 @@ struct ProfileCommand: ParsableCommand {
 
     private func profileQueries(_ stratus: StratusSide, _ data: MainZoneData) throws {
         let server = try ServerSide(stratus)
-        try QueryPageWorkload.buildIndexes(data.zone, server)
-        for (what, request) in QueryPageWorkload.requests(data.zone) {
+        try SizeQueries.buildIndexes(of: data.zone, in: StratusSide.mainZone, server)
+        for (what, request) in SizeQueries.requests(data.zone, in: StratusSide.mainZone) {
             let processor = ProcessorTime()
             var count = 0
             let seconds = try Stopwatch.seconds {
@@ -143,11 +144,11 @@ struct ProfileCommand: ParsableCommand {
         ] {
             let numbers = NumberSource()
             var seconds = 0.0
-            let processor = FaceSide.processSeconds
+            let processor = ProcessorTime.ofProcess
             for _ in 0..<records / RecordBatches.recordCount {
                 seconds += try save((0..<RecordBatches.recordCount).map { _ in numbers.next().record })
             }
-            say("W11 \(what)", seconds, FaceSide.processSeconds - processor, perItem: records)
+            say("W11 \(what)", seconds, ProcessorTime.ofProcess - processor, perItem: records)
         }
     }
 
@@ -155,18 +156,5 @@ struct ProfileCommand: ParsableCommand {
         print(
             "\(what): \(Figure.text(seconds / Double(count) * 1e6)) µs an item, of them "
                 + "\(Figure.text(processorSeconds / Double(count) * 1e6)) µs of this thread's processor time")
-    }
-}
-
-/// The processor time of the calling thread since this was made: what a busy machine does not change much.
-struct ProcessorTime {
-    private let start = Self.now
-
-    var seconds: Double { Self.now - start }
-
-    private static var now: Double {
-        var time = timespec()
-        _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

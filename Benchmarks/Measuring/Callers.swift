@@ -1,7 +1,7 @@
 // Threads that save at once. The stores block their callers, so every caller is a thread.
 
 import Foundation
-import Synchronization
+import StratusWorkloads
 
 enum Callers {
     /// Runs `body` on `count` threads, `timesEach` times on each, and returns how many times a second that was.
@@ -31,18 +31,5 @@ enum Callers {
         }
         try failure.check()
         return Double(count * timesEach) / seconds
-    }
-}
-
-/// The first error of several threads.
-final class SharedFailure: Sendable {
-    private let failure = Mutex<(any Error)?>(nil)
-
-    func note(_ error: any Error) {
-        failure.withLock { $0 = $0 ?? error }
-    }
-
-    func check() throws {
-        if let error = failure.withLock({ $0 }) { throw error }
     }
 }

@@ -121,8 +121,14 @@ struct Series: Codable, Sendable {
 /// A plot with logarithmic axes; points at or below zero are left out.
 struct Plot: Codable, Sendable {
     var workload: String
+    /// What tells it from other plots of the same workload: its file's name is workload and part.
+    var part: String?
     var title: String
     var xLabel: String
     var yLabel: String
     var series: [Series]
+    /// Why a curve is as it is, where that does not go without saying.
+    var note: String?
+
+    var fileName: String { part.map { "\(workload)-\($0).svg" } ?? "\(workload).svg" }
 }

@@ -11,7 +11,7 @@ import StratusModel
 import StratusRecords
 
 /// The same bytes in a bare LevelDB.
-@safe final class RawLevelDBPeer {
+@safe final class RawLevelDBPeer: @unchecked Sendable {  // because LevelDB is, and the shared batch is one thread's
     private let options: OpaquePointer
     private let cache: OpaquePointer
     private let filter: OpaquePointer
@@ -58,9 +58,13 @@ import StratusRecords
         unsafe database = nil
     }
 
-    /// One durable commit.
+    /// One durable commit, by one thread at a time.
     func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws {
         unsafe leveldb_writebatch_clear(batch)
+        try unsafe write(mutations, batch)
+    }
+
+    private func write(_ mutations: [(key: [UInt8], value: [UInt8]?)], _ batch: OpaquePointer?) throws {
         for (key, value) in mutations {
             unsafe Self.withCharacters(key) { keyStart in
                 guard let value else { return unsafe leveldb_writebatch_delete(batch, keyStart, key.count) }
@@ -70,6 +74,13 @@ import StratusRecords
             }
         }
         try unsafe Self.checked { unsafe leveldb_write(database, writeOptions, batch, $0) }
+    }
+
+    /// One durable commit, by any thread.
+    func writeBesideOthers(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws {
+        let own = unsafe leveldb_writebatch_create()
+        defer { unsafe leveldb_writebatch_destroy(own) }
+        try unsafe write(mutations, own)
     }
 
     /// Walks up from the record whose key in the parents keyspace is `key`, until a share root or the end of the chain.

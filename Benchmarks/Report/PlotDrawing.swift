@@ -8,9 +8,11 @@ struct PlotDrawing {
     private let xDecades: ClosedRange<Int>
     private let yDecades: ClosedRange<Int>
 
-    private static let size = (width: 760.0, height: 420.0)
+    private static let size = (width: 860.0, height: 420.0)
     private static let area = (left: 80.0, top: 40.0, right: 540.0, bottom: 360.0)
-    private static let colours = ["#1565c0", "#c62828", "#2e7d32", "#6a1b9a", "#ef6c00"]
+    private static let colours = [
+        "#1565c0", "#c62828", "#2e7d32", "#6a1b9a", "#ef6c00", "#00838f", "#4e342e", "#ad1457", "#558b2f", "#37474f",
+    ]
 
     init(_ plot: Plot) {
         self.plot = plot
@@ -81,7 +83,9 @@ struct PlotDrawing {
         let places = series.points.filter { $0.x > 0 && $0.y > 0 }.map { (x: x($0.x), y: y($0.y)) }
         let path = places.map { "\(rounded($0.x)),\(rounded($0.y))" }.joined(separator: " ")
         let height = Self.area.top + 20 + Double(number) * 22
-        var lines = ["<polyline points=\"\(path)\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"2\"/>"]
+        // Peers are dashed where their curves stand beside several of ours.
+        let dashes = series.name.hasSuffix(": GRDB") ? " stroke-dasharray=\"6 4\"" : ""
+        var lines = ["<polyline points=\"\(path)\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"2\"\(dashes)/>"]
         lines += places.map {
             "<circle cx=\"\(rounded($0.x))\" cy=\"\(rounded($0.y))\" r=\"3\" fill=\"\(colour)\"/>"
         }

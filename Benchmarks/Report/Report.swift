@@ -56,7 +56,8 @@ struct Report: Codable {
             lines.append("| " + line.joined(separator: " | ") + " |")
         }
         for plot in plots {
-            lines += ["", "## \(plot.workload): \(plot.title)", "", "![\(plot.title)](\(plot.workload).svg)"]
+            lines += ["", "## \(plot.workload): \(plot.title)", "", "![\(plot.title)](\(plot.fileName))"]
+            if let note = plot.note { lines += ["", note] }
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -72,7 +73,7 @@ struct Report: Codable {
         try (try encoder.encode(self)).write(to: url.appendingPathComponent("benchmarks.json"))
         try Data(markdown.utf8).write(to: url.appendingPathComponent("README.md"))
         for plot in plots {
-            try Data(PlotDrawing(plot).svg.utf8).write(to: url.appendingPathComponent("\(plot.workload).svg"))
+            try Data(PlotDrawing(plot).svg.utf8).write(to: url.appendingPathComponent(plot.fileName))
         }
     }
 }

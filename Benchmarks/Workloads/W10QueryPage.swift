@@ -8,58 +8,68 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum QueryPageWorkload: Workload {
     static let name = "W10"
     static let title = "a page of a query"
-    private static let resultCount = 100
-    private static let field = "size"
-    private static let type = "File"
+    private static let resultCount = SizeQueries.resultCount
+    private static let type = SizeQueries.type
+    private static let sorted =
+        "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 ORDER BY size DESC LIMIT ?3"
 
     static func run(_ run: BenchmarkRun) throws {
         let server = try run.server()
-        let seconds = try Stopwatch.seconds { try buildIndexes(run.main.zone, server) }
+        let seconds = try Stopwatch.seconds {
+            try SizeQueries.buildIndexes(of: run.main.zone, in: StratusSide.mainZone, server)
+        }
         run.add(Figure(name, "building the indexes", count: seconds, "s", .none))
         try run.sqlite.makeSizeIndex()
         try run.waitForRest()
-        let requests = requests(run.main.zone)
-        let range = sizeRange(run.main.zone)
+        let requests = SizeQueries.requests(run.main.zone, in: StratusSide.mainZone)
+        let range = SizeQueries.sizeRange(run.main.zone)
         try compare(
             run, server, requests[0],
             "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 AND size BETWEEN ?3 AND ?4 LIMIT ?5",
             [SQLitePeer.mainZone, type, range.lowerBound, range.upperBound, resultCount])
         try compare(
             run, server, requests[1],
-            "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 ORDER BY size DESC LIMIT ?3",
+            sorted,
             [SQLitePeer.mainZone, type, resultCount])
+        try addPlot(run, server, requests[1].1)
     }
 
-    /// The sizes of as many files as a page has.
-    private static func sizeRange(_ zone: ZoneData) -> ClosedRange<Int64> {
-        let sizes = (0..<zone.count).map { zone.content(of: $0) }.filter { $0.type.text == type }.map(\.size).sorted()
-        let middle = sizes.count / 2
-        return sizes[middle]...sizes[middle + resultCount - 1]
-    }
-
-    /// What is asked, and what it is called.
-    static func requests(_ zone: ZoneData) -> [(String, QueryRequest)] {
-        let range = sizeRange(zone)
-        return [
-            (
-                "\(resultCount) of a range",
-                query([
-                    QueryFilter(key: field, comparator: .greaterThanOrEquals, operand: .int64(range.lowerBound)),
-                    QueryFilter(key: field, comparator: .lessThanOrEquals, operand: .int64(range.upperBound)),
-                ])
-            ),
-            ("the first \(resultCount), sorted", query([], [QuerySort(key: field, isAscending: false)])),
-        ]
-    }
-
-    private static func query(_ filters: [QueryFilter], _ sorts: [QuerySort] = []) -> QueryRequest {
-        let query = ClientQuery(recordType: type, filters: filters, sorts: sorts)
-        return QueryRequest(
-            .query(query, zone: ZoneAddress(zoneName: StratusSide.mainZone.name.text)), limit: resultCount)
+    /// Time against the results of a page, sorted.
+    private static func addPlot(_ run: BenchmarkRun, _ server: ServerSide, _ query: QueryRequest) throws {
+        var points: [[(x: Double, y: Double)]] = [[], []]
+        for count in [1, 10, 100] {
+            var query = query
+            query.limit = count
+            let medians = try Stopwatch.medians([
+                {
+                    try Stopwatch.secondsEach(1) {
+                        let page = try server.service.query(query, as: server.owner, in: .private).records
+                        for result in page { try ServerSide.takeOut(result.1.get()) }
+                    }
+                },
+                {
+                    try Stopwatch.secondsEach(1) {
+                        _ = try run.sqlite.read {
+                            try $0.records(sorted, [SQLitePeer.mainZone, type, count])
+                        }
+                    }
+                },
+            ])
+            for index in medians.indices { points[index].append((Double(count), medians[index] * 1e6)) }
+        }
+        run.add(
+            Plot(
+                workload: name, title: "a sorted page", xLabel: "results", yLabel: "µs",
+                series: zip(["Stratus", "GRDB"], points).map { Series($0, $1) },
+                note: """
+                    A request has a constant: whoever asks is looked up, the query is checked against the schema, and an index \
+                    is chosen. Then each result adds the same.
+                    """))
     }
 
     private static func compare(
@@ -93,26 +103,6 @@ enum QueryPageWorkload: Workload {
                 name, subject, medians[0] * 1e6, "µs", against: "GRDB", medians[1] * 1e6, ratio: .theirsOverOurs,
                 .atLeast(1)))
     }
-
-    /// Lets the server see a record of each type, from which it learns what to index, and does the upkeep that follows.
-    static func buildIndexes(_ data: ZoneData, _ server: ServerSide) throws {
-        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
-        let saves = (0..<2).map { index in
-            let content = data.content(of: index)
-            return RecordSave(
-                address: RecordAddress(recordName: "learnt \(content.type.text)", zone: zone), type: content.type.text,
-                fields: [
-                    "title": ClientField(.string(content.title)), "size": ClientField(.int64(content.size)),
-                    "mode": ClientField(.int64(content.mode)), "digest": ClientField(.bytes(Data(content.digest))),
-                ])
-        }
-        let learnt = try server.service.modifyRecords(
-            ModifyRecordsRequest(saves: saves), as: server.owner, in: .private)
-        for save in learnt.saves { _ = try save.get() }
-        _ = try server.service.modifyRecords(
-            ModifyRecordsRequest(deletes: saves.map(\.address)), as: server.owner, in: .private)
-        try server.service.buildIndexes(UpkeepPace(pause: { usleep(10_000) }))
-    }
 }
 
 extension SQLitePeer {
@@ -122,7 +112,7 @@ extension SQLitePeer {
             try database.execute(
                 sql: "CREATE INDEX IF NOT EXISTS recordsBySize ON records (zone, type, size); ANALYZE")
         }
-        try checkpoint()
+        try settle()
     }
 }
 

@@ -6,6 +6,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum PermissionWorkload: Workload {
     static let name = "W12"
@@ -38,7 +39,11 @@ enum PermissionWorkload: Workload {
                         }
                     }
                 },
-                { try Stopwatch.secondsEach(names.count) { try askStratus(run.stratus.engine, names, zone) } },
+                {
+                    try Stopwatch.secondsEach(names.count) {
+                        try StratusSide.askShares(run.stratus.engine, names, in: zone)
+                    }
+                },
             ])
         let subject = "depth \(depth), \(participantCount) participants"
         run.add(
@@ -48,14 +53,5 @@ enum PermissionWorkload: Workload {
         run.add(Figure(name, subject, count: (1 / medians[0]).rounded(), "checks/s", .atLeast(200_000)))
         let cost = try run.stratus.cost { _ = try server.service.permissions(for: names, in: zone, of: user) }.cost
         run.add(Figure(name, subject, count: Double(cost.reads), "reads for 500", .atMost(4)))
-    }
-
-    private static func askStratus(_ engine: RecordEngine, _ names: [RecordName], _ zone: ZoneID) throws {
-        try engine.read { reader in
-            let reader = try reader.existingZone(zone)
-            for name in names {
-                guard try reader.shareMembership(of: name) != nil else { throw PeerError("A record is not shared.") }
-            }
-        }
     }
 }

@@ -1,8 +1,12 @@
-// W13: open a large store, beside a raw LevelDB with the same entries, and answer W3 at random. It runs in a process of
-// its own, so that the memory it takes is the store's and not the benchmark's.
+// W13: open a large store, beside a raw LevelDB with the same entries and SQLite, and answer W3 at random. Each is asked in a
+// process of its own, so that the memory it takes is the store's and not the benchmark's.
 
+import ArgumentParser
 import Foundation
+import StratusLayout
 import StratusModel
+import StratusRecords
+import StratusWorkloads
 
 enum OpenWorkload: Workload {
     static let name = "W13"
@@ -10,47 +14,90 @@ enum OpenWorkload: Workload {
     private static let memoryBarMebibytes = 512.0
 
     static func run(_ run: BenchmarkRun) throws {
+        try run.sqlite.settle()
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        let prefix = Array(keys.parent(of: RecordName("")).dropLast())
         run.stratus.close()
         run.raw.close()
-        let answer = try OpenMeasurement.inOwnProcess(folder: run.folder, recordCount: run.scale.recordCount)
+        let answers = try OpenMeasurement.Contestant.allCases.map {
+            try OpenMeasurement.inOwnProcess(
+                $0, OpenTask(folder: run.folder, recordCount: run.scale.recordCount, parentPrefix: prefix))
+        }
         run.stratus = try StratusSide(at: run.folder + "/stratus")
         run.raw = try RawLevelDBPeer(path: run.folder + "/leveldb")
+        report(run, answers)
+    }
+
+    private static func report(_ run: BenchmarkRun, _ answers: [OpenMeasurement]) {
+        let own = answers[0]
+        let peers = [("raw LevelDB", 1), ("GRDB", 2)]
+        for (peer, index) in peers {
+            run.add(
+                Figure(
+                    name, "open", own.openMilliseconds[0], "ms", against: peer, own.openMilliseconds[index],
+                    ratio: .ourShareOfTheirs, index == 1 ? .atMost(2) : .none))
+        }
+        let questions = "after \(Figure.text(Double(own.questionCount))) questions"
         run.add(
             Figure(
-                name, "open", answer.openMilliseconds, "ms", against: "raw LevelDB", answer.rawOpenMilliseconds,
-                ratio: .ourShareOfTheirs, .atMost(2)))
-        run.add(
-            Figure(
-                name, "anonymous memory after \(Figure.text(Double(answer.questionCount))) questions",
-                count: answer.anonymousMebibytes ?? .nan, "MiB", .atMost(memoryBarMebibytes)))
-        run.add(Figure(name, "W3 at random, not warmed", count: answer.questionMicroseconds, "µs", .none))
+                name, "anonymous memory \(questions)", count: own.anonymousMebibytes ?? .nan, "MiB",
+                .atMost(memoryBarMebibytes)))
+        for (peer, index) in peers {
+            run.add(
+                Figure(
+                    name, "anonymous memory \(questions)", own.anonymousMebibytes ?? .nan, "MiB", against: peer,
+                    answers[index].anonymousMebibytes ?? .nan, ratio: .ourShareOfTheirs, .none))
+        }
+        for (peer, index) in peers {
+            run.add(
+                Figure(
+                    name, "W3 at random, not warmed", own.questionMicroseconds, "µs", against: peer,
+                    answers[index].questionMicroseconds, ratio: .theirsOverOurs, .none))
+        }
         run.add(
             Plot(
                 workload: name, title: title, xLabel: "time opened", yLabel: "ms",
-                series: [
-                    Series("Stratus", answer.openings.enumerated().map { (Double($0 + 1), $1) }),
-                    Series("raw LevelDB", answer.rawOpenings.enumerated().map { (Double($0 + 1), $1) }),
-                ]))
+                series: zip(["Stratus", "raw LevelDB", "GRDB"], own.openings).map { contestant, times in
+                    Series(contestant, times.enumerated().map { (Double($0 + 1), $1) })
+                },
+                note: """
+                    Ours opens LevelDB, reads the marks of format and interrupted work, and makes its caches; SQLite reads the \
+                    head of its file and the schema, and reads more when it is asked.
+                    """))
     }
+}
+
+/// What a process that opens stores is told.
+struct OpenTask: Codable {
+    var folder: String
+    var recordCount: Int
+    /// What every key in the parents keyspace of the main zone begins with.
+    var parentPrefix: [UInt8]
 }
 
 /// What the process that opens the stores has found.
 struct OpenMeasurement: Codable {
-    var openings: [Double] = []
-    var rawOpenings: [Double] = []
+    /// Who is opened and asked.
+    enum Contestant: String, CaseIterable, ExpressibleByArgument {
+        case stratus, leveldb, sqlite
+    }
+
+    /// Milliseconds of every opening, of each contestant in turn; only the first process opens all.
+    var openings: [[Double]] = []
     /// Nil where the system does not say: no number, which meets no bar.
     var anonymousMebibytes: Double?
     var questionCount = 0
     var questionMicroseconds = Double.nan
 
-    var openMilliseconds: Double { Stopwatch.median(openings) }
-    var rawOpenMilliseconds: Double { Stopwatch.median(rawOpenings) }
+    var openMilliseconds: [Double] { openings.map(Stopwatch.median) }
 
     /// Runs this executable again as `open-stores`.
-    static func inOwnProcess(folder: String, recordCount: Int) throws -> OpenMeasurement {
+    static func inOwnProcess(_ contestant: Contestant, _ task: OpenTask) throws -> OpenMeasurement {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["open-stores", folder, "\(recordCount)"]
+        process.arguments = [
+            "open-stores", contestant.rawValue, String(decoding: try JSONEncoder().encode(task), as: UTF8.self),
+        ]
         let output = Pipe()
         process.standardOutput = output
         try process.run()
@@ -61,34 +108,54 @@ struct OpenMeasurement: Codable {
     }
 
     /// The work of that process.
-    init(folder: String, recordCount: Int) throws {
-        let stratusPath = folder + "/stratus"
-        let rawPath = folder + "/leveldb"
-        // The first opening of each turns the log of its last session into a table, which no later one must.
-        try StratusSide(at: stratusPath).close()
-        try RawLevelDBPeer(path: rawPath).close()
-        try measureQuestions(stratusPath, recordCount)
+    init(_ contestant: Contestant, _ task: OpenTask) throws {
+        let opens: [() throws -> Void] = [
+            { try StratusSide(at: task.folder + "/stratus").close() },
+            { try RawLevelDBPeer(path: task.folder + "/leveldb").close() },
+            { try Self.openSQLite(task).close() },
+        ]
+        switch contestant {
+        case .stratus:
+            // The first opening turns the log of its last session into a table, which no later one must.
+            try opens[0]()
+            let stratus = try StratusSide(at: task.folder + "/stratus")
+            try measureQuestions(task) { try StratusSide.askShares(stratus.engine, $0) }
+            stratus.close()
+        case .leveldb:
+            try opens[1]()
+            let raw = try RawLevelDBPeer(path: task.folder + "/leveldb")
+            try measureQuestions(task) { names in
+                for name in names {
+                    _ = try raw.walk(from: task.parentPrefix + name.text.utf8 + [0], prefix: task.parentPrefix)
+                }
+            }
+            raw.close()
+        case .sqlite:
+            let sqlite = try Self.openSQLite(task)
+            try measureQuestions(task) { names in _ = try sqlite.read { try $0.share(of: names) } }
+            try sqlite.close()
+        }
+        guard contestant == .stratus else { return }
+        openings = opens.map { _ in [] }
         for _ in 0..<7 {
-            openings.append(
-                try Stopwatch.seconds { try StratusSide(at: stratusPath).close() } * 1e3)
-            rawOpenings.append(
-                try Stopwatch.seconds { try RawLevelDBPeer(path: rawPath).close() } * 1e3)
+            for (index, open) in opens.enumerated() { openings[index].append(try Stopwatch.seconds(open) * 1e3) }
         }
     }
 
-    private mutating func measureQuestions(_ path: String, _ recordCount: Int) throws {
-        let stratus = try StratusSide(at: path)
-        defer { stratus.close() }
-        questionCount = min(recordCount, 200_000)
+    private static func openSQLite(_ task: OpenTask) throws -> SQLitePeer {
+        try SQLitePeer(path: task.folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
+    }
+
+    private mutating func measureQuestions(_ task: OpenTask, _ ask: ([RecordName]) throws -> Void) throws {
+        questionCount = min(task.recordCount, 200_000)
         var numbers = SeededNumbers(seed: 3)
+        var seconds = 0.0
         // In pages, so that the names do not count as the store's memory.
-        let seconds = try Stopwatch.seconds {
-            for _ in 0..<questionCount / 1_000 {
-                let targets = (0..<1_000).map { _ in
-                    RecordName(seed: MainZoneData.seed, index: numbers.below(recordCount))
-                }
-                try ShareLookupWorkload.askStratus(stratus.engine, targets)
+        for _ in 0..<questionCount / 1_000 {
+            let targets = (0..<1_000).map { _ in
+                RecordName(seed: MainZoneData.seed, index: numbers.below(task.recordCount))
             }
+            seconds += try Stopwatch.seconds { try ask(targets) }
         }
         questionMicroseconds = seconds / Double(questionCount) * 1e6
         anonymousMebibytes = ProcessMemory.anonymousByteCount().map { Double($0) / Double(1 << 20) }

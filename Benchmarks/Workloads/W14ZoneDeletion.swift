@@ -5,6 +5,7 @@ import Foundation
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 import Synchronization
 
 enum ZoneDeletionWorkload: Workload {

@@ -7,6 +7,7 @@ import GRDB
 import StratusLevelDB
 import StratusModel
 import StratusRecords
+import StratusWorkloads
 
 enum LoadWorkload: Workload {
     static let name = "W1"

@@ -7,6 +7,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum FetchWorkload: Workload {
     static let name = "W2"
@@ -21,7 +22,7 @@ enum FetchWorkload: Workload {
         let medians = try Stopwatch.medians(
             rounds: 9,
             [
-                { try Stopwatch.secondsEach(names.count) { try fetch(run.stratus.engine, names) } },
+                { try Stopwatch.secondsEach(names.count) { try StratusSide.fetch(run.stratus.engine, names) } },
                 {
                     try Stopwatch.secondsEach(names.count) {
                         for key in rawKeys { _ = try run.raw.byteCount(of: key) }
@@ -60,7 +61,11 @@ enum FetchWorkload: Workload {
         let medians = try Stopwatch.medians(
             rounds: 9,
             [
-                { try Stopwatch.secondsEach(fetchCount) { try fetch(run.stratus.engine, next(0, batches)) } },
+                {
+                    try Stopwatch.secondsEach(fetchCount) {
+                        try StratusSide.fetch(run.stratus.engine, next(0, batches))
+                    }
+                },
                 {
                     try Stopwatch.secondsEach(fetchCount) {
                         for key in next(1, rawBatches) { _ = try run.raw.byteCount(of: key) }
@@ -82,15 +87,6 @@ enum FetchWorkload: Workload {
             Figure(
                 name, "for the first time", medians[0], "µs", against: "raw LevelDB", medians[1],
                 ratio: .ourShareOfTheirs, .none))
-    }
-
-    static func fetch(_ engine: RecordEngine, _ names: [RecordName]) throws {
-        try engine.read { reader in
-            let zone = try reader.existingZone(StratusSide.mainZone)
-            for name in names {
-                guard try zone.record(name) != nil else { throw PeerError("A record is missing in the store.") }
-            }
-        }
     }
 
     /// A record of one chunk costs one read.

@@ -6,6 +6,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum ShareLookupWorkload: Workload {
     static let name = "W3"
@@ -40,8 +41,12 @@ enum ShareLookupWorkload: Workload {
         return try Stopwatch.medians(
             rounds: 7,
             [
-                { try Stopwatch.secondsEach(targets.count) { try askStratus(run.stratus.engine, targets) } },
-                { try Stopwatch.secondsEach(targets.count) { try askStratus(run.stratus.uncached, targets) } },
+                { try Stopwatch.secondsEach(targets.count) { try StratusSide.askShares(run.stratus.engine, targets) } },
+                {
+                    try Stopwatch.secondsEach(targets.count) {
+                        try StratusSide.askShares(run.stratus.uncached, targets)
+                    }
+                },
                 {
                     try Stopwatch.secondsEach(targets.count) {
                         for key in rawKeys { _ = try run.raw.walk(from: key, prefix: prefix) }
@@ -49,13 +54,6 @@ enum ShareLookupWorkload: Workload {
                 },
                 { try Stopwatch.secondsEach(targets.count) { _ = try run.sqlite.read { try $0.share(of: targets) } } },
             ])
-    }
-
-    static func askStratus(_ engine: RecordEngine, _ targets: [RecordName]) throws {
-        try engine.read { reader in
-            let zone = try reader.existingZone(StratusSide.mainZone)
-            for target in targets { _ = try zone.shareMembership(of: target) }
-        }
     }
 
     private static func addFigures(_ run: BenchmarkRun, _ depth: Int, _ times: [Double]) {

@@ -6,6 +6,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum ShareSaveWorkload: Workload {
     static let name = "W4"

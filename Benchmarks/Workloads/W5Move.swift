@@ -6,6 +6,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum MoveWorkload: Workload {
     static let name = "W5"

@@ -5,6 +5,7 @@ import Foundation
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum SubtreeWorkload: Workload {
     static let name = "W6"
@@ -23,7 +24,7 @@ enum SubtreeWorkload: Workload {
             let root = run.main.zone.names[top]
             let size = counts[top]
             let medians = try Stopwatch.medians([
-                { try Stopwatch.seconds { try check(try count(run.stratus, below: root), size) } },
+                { try Stopwatch.seconds { try check(try run.stratus.subtreeCount(below: root), size) } },
                 {
                     try Stopwatch.seconds {
                         try check(try run.sqlite.read { try $0.subtreeCount(below: root) }, size)
@@ -42,17 +43,6 @@ enum SubtreeWorkload: Workload {
             Plot(
                 workload: name, title: title, xLabel: "records below", yLabel: "µs a record",
                 series: zip(["Stratus", "GRDB"], points).map { Series($0, $1) }))
-    }
-
-    static func count(_ stratus: StratusSide, below root: RecordName) throws -> Int {
-        try stratus.engine.read { reader in
-            var count = 0
-            try reader.existingZone(StratusSide.mainZone).visitSubtree(below: root) { child, _ in
-                count += child.name.text.isEmpty ? 0 : 1
-                return .next
-            }
-            return count
-        }
     }
 
     private static func check(_ count: Int, _ size: Int) throws {

@@ -7,6 +7,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum ZoneFeedWorkload: Workload {
     static let name = "W7"
@@ -36,6 +37,7 @@ enum ZoneFeedWorkload: Workload {
             Figure(
                 name, "cursor steps, most minus least", count: Double.spread(costs.map(\.cursorSteps)), "steps",
                 .atMost(0)))
+        try addPlot(run, subjects, costs)
         let largest = subjects[subjects.count - 1]
         let medians = try Stopwatch.medians(
             rounds: 9,
@@ -54,6 +56,21 @@ enum ZoneFeedWorkload: Workload {
             Figure(
                 name, "100 changes, the largest zone", medians[0] * 1e6, "µs", against: "GRDB", medians[1] * 1e6,
                 ratio: .theirsOverOurs, .atLeast(1)))
+    }
+
+    /// Time and counts against the records of the zone.
+    private static func addPlot(_ run: BenchmarkRun, _ subjects: [Subject], _ costs: [StoreCost]) throws {
+        let times = try Stopwatch.medians(
+            subjects.map { subject in { try Stopwatch.secondsEach(1) { try subject.read() } } })
+        let sizes = subjects.map { Double($0.data.count) }
+        run.add(
+            Plot(
+                workload: name, title: "the feed of 100 changes", xLabel: "records in the zone", yLabel: "µs; number",
+                series: [
+                    Series("time, µs", zip(sizes, times).map { ($0, $1 * 1e6) }),
+                    Series("reads", zip(sizes, costs).map { ($0, Double($1.reads)) }),
+                    Series("cursor steps", zip(sizes, costs).map { ($0, Double($1.cursorSteps)) }),
+                ]))
     }
 
     /// Gives some rows of SQLite's main zone changes that nothing had before; returns the last change before them.

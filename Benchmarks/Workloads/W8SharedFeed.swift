@@ -7,6 +7,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum SharedFeedWorkload: Workload {
     static let name = "W8"
@@ -28,6 +29,7 @@ enum SharedFeedWorkload: Workload {
             Figure(name, "accepting, most minus least", count: Double.spread(entries), "entries", .atMost(0)))
 
         let guest = accepted[1].guest
+        try addPlot(run, server, guest)
         let zone = ServerSide.shared(StratusSide.mainZone)
         try run.waitForRest()
         let first = try read(run, server, zone, after: nil, guest, changeCount: 0, "after accepting")
@@ -37,6 +39,28 @@ enum SharedFeedWorkload: Workload {
             run, server, zone, after: first.token, guest, changeCount: count,
             "\(Figure.text(Double(count))) unseen changes")
         guard second.toldCount == 0 else { throw PeerError("A participant is told what they do not see.") }
+    }
+
+    /// Time and counts against what a page tells.
+    private static func addPlot(_ run: BenchmarkRun, _ server: ServerSide, _ guest: Guest) throws {
+        let zone = ServerSide.shared(StratusSide.mainZone)
+        var points: [[(x: Double, y: Double)]] = [[], []]
+        for limit in [10, 100, 1_000] {
+            let request = FetchZoneChangesRequest(zone: zone, limit: limit)
+            func page() throws {
+                let page = try server.service.fetchZoneChanges(request, as: guest.caller, in: .shared)
+                for record in page.changed { try ServerSide.takeOut(record) }
+            }
+            try page()
+            let cost = try run.stratus.cost(page).cost
+            points[0].append((Double(limit), try Stopwatch.secondsEach(1, page) * 1e6))
+            points[1].append((Double(limit), Double(cost.reads)))
+        }
+        run.add(
+            Plot(
+                workload: name, title: "a page of a participant's first feed", xLabel: "records told",
+                yLabel: "µs; number", series: zip(["time, µs", "reads"], points).map { Series($0, $1) },
+                note: "A read and some microseconds for each record that is told, and a constant for the page."))
     }
 
     /// Shares a root with somebody new; returns them and what accepting cost.

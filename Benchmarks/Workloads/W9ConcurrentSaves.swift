@@ -7,6 +7,7 @@ import StratusLevelDB
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusWorkloads
 
 enum ConcurrentSaveWorkload: Workload {
     static let name = "W9"

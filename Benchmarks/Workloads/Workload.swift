@@ -4,6 +4,7 @@ import Foundation
 import StratusLevelDB
 import StratusModel
 import StratusRecords
+import StratusWorkloads
 
 /// How large a run is.
 struct Scale: Sendable {
@@ -13,7 +14,7 @@ struct Scale: Sendable {
 
     /// Sizes of the smaller zones, and of what the main zone is compared with.
     var smallerCounts: [Int] {
-        [1_000, 10_000, 100_000].filter { $0 < recordCount }
+        [1_000, 10_000, 100_000, 1_000_000].filter { $0 < recordCount }
     }
 
     /// Sizes of the subtrees that are moved.
@@ -37,7 +38,7 @@ final class BenchmarkRun {
     /// The smaller zones that have been loaded, by name.
     private var loadedZones: Set<String> = []
 
-    init(scale: Scale, folder: String, options: LevelDBOptions = LevelDBOptions()) throws {
+    init(scale: Scale, folder: String, options: LevelDBOptions = LevelDBOptions(), pageByteCount: Int = 4_096) throws {
         self.scale = scale
         self.folder = folder
         main = MainZoneData(count: scale.recordCount)
@@ -45,13 +46,14 @@ final class BenchmarkRun {
         raw = try RawLevelDBPeer(path: folder + "/leveldb", like: options)
         sqlite = try SQLitePeer(
             path: folder + "/sqlite.db",
-            cacheByteCount: options.blockCacheByteCount + options.keptByteCount
-                + RecordEngineOptions().ancestorCacheByteCount)
+            cacheByteCount: SQLitePeer.sharedCacheByteCount,
+            pageByteCount: pageByteCount)
     }
 
     /// Waits until neither LevelDB compacts what was written before, so that readers are compared and not compactions:
-    /// until no compaction has ended for three seconds.
+    /// until no compaction has ended for three seconds. SQLite's log is in its file then, from which it reads faster.
     func waitForRest() throws {
+        try sqlite.settle()
         var last = ("", "")
         var restCount = 0
         while restCount < 30 {
@@ -96,10 +98,12 @@ protocol Workload: Sendable {
 /// All workloads, in the order in which they run: the last ones close the stores and delete the data.
 enum Workloads {
     static let all: [any Workload.Type] = [
-        LoadWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self, ShareSaveWorkload.self,
-        MoveWorkload.self, ZoneFeedWorkload.self, SharedFeedWorkload.self, PermissionWorkload.self,
-        ConcurrentSaveWorkload.self, OperationWorkload.self, QueryPageWorkload.self, OpenWorkload.self,
-        ZoneDeletionWorkload.self,
+        LoadWorkload.self, SpaceWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self,
+        ShareSaveWorkload.self, MoveWorkload.self, ZoneFeedWorkload.self, SharedFeedWorkload.self,
+        PermissionWorkload.self, ConcurrentSaveWorkload.self, OperationWorkload.self, QueryPageWorkload.self,
+        WritingWorkload.self, MixedLoadWorkload.self, TwoCoresWorkload.self, DepthGrowth.self, FanOutGrowth.self,
+        ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self, ZoneGrowth.self, OpenWorkload.self,
+        RecordGrowth.self, ZoneDeletionWorkload.self,
     ]
 }
 

@@ -72,7 +72,8 @@ final class HostedServer: @unchecked Sendable {
     ) throws -> CloudService {
         let store = try backing.open()
         do {
-            let engine = try RecordEngine(store: store, incarnation: environment.identifiers.makeUUID())
+            let engine = try RecordEngine(
+                store: store, options: backing.memory.engineOptions, incarnation: environment.identifiers.makeUUID())
             let assets = AssetStore(
                 directory: backing.assetDirectory, session: environment.identifiers.makeUUID(),
                 clock: environment.clock, byteCountLimit: options.assetByteCount,

@@ -5,16 +5,39 @@ import StratusLevelDB
 import StratusRecords
 import StratusStore
 
+/// How much memory a store may take.
+struct StoreMemory: Sendable {
+    var cacheByteCount: Int
+    var hierarchyCacheByteCount: Int
+    var writeBufferByteCount: Int
+
+    var engineOptions: RecordEngineOptions {
+        var options = RecordEngineOptions()
+        options.ancestorCacheByteCount = max(0, hierarchyCacheByteCount)
+        return options
+    }
+
+    var storeOptions: LevelDBOptions {
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        // A quarter for records that are asked for again and again, decoded; the rest for what lies around them.
+        options.keptByteCount = max(0, cacheByteCount / 4)
+        options.blockCacheByteCount = max(0, cacheByteCount) - options.keptByteCount
+        // LevelDB's own bounds.
+        options.writeBufferByteCount = min(max(writeBufferByteCount, 64 << 10), 1 << 30)
+        return options
+    }
+}
+
 /// A directory, or memory with a temporary directory for the contents of assets.
 final class StoreBacking: Sendable {
     /// Nil in memory.
     private let directory: URL?
     private let temporaryDirectory: URL
-    private let cacheByteCount: Int
+    let memory: StoreMemory
 
-    init(directory: URL?, cacheByteCount: Int) {
+    init(directory: URL?, memory: StoreMemory) {
         self.directory = directory
-        self.cacheByteCount = cacheByteCount
+        self.memory = memory
         temporaryDirectory = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)", isDirectory: true)
     }
@@ -24,11 +47,7 @@ final class StoreBacking: Sendable {
     /// Opens what is there, or makes it.
     func open() throws -> any OrderedStore {
         guard let directory else { return MemoryStore() }
-        var options = LevelDBOptions(formatVersion: StoreFormat.number)
-        // A quarter for records that are asked for again and again, decoded; the rest for what lies around them.
-        options.keptByteCount = max(0, cacheByteCount / 4)
-        options.blockCacheByteCount = cacheByteCount - options.keptByteCount
-        return try LevelDBStore.open(at: directory.path, options: options)
+        return try LevelDBStore.open(at: directory.path, options: memory.storeOptions)
     }
 
     /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.

@@ -91,6 +91,13 @@ extension Stratus {
         /// How many bytes of a directory's store are kept in memory: uncompressed, and a quarter of them as records.
         /// Default: 64 MiB.
         public var cacheByteCount = 64 << 20
+        /// How many bytes may hold where records stand, so that asking in which share a record is, and checking a save, need not
+        /// walk up to its root. 0 keeps nothing: every answer is the same. Default: 128 MiB, which is enough for about a
+        /// million records.
+        public var hierarchyCacheByteCount = 128 << 20
+        /// How many bytes of a directory's store are gathered in memory before they become a table; two such buffers may exist at
+        /// once, and as much is read again on opening. Between 64 KiB and 1 GiB. Default: 8 MiB.
+        public var writeBufferByteCount = 8 << 20
 
         // MARK: Upkeep
 
@@ -126,6 +133,12 @@ extension Stratus {
 
         /// The defaults.
         public init() {}
+
+        var memory: StoreMemory {
+            StoreMemory(
+                cacheByteCount: cacheByteCount, hierarchyCacheByteCount: hierarchyCacheByteCount,
+                writeBufferByteCount: writeBufferByteCount)
+        }
 
         var cloudOptions: CloudOptions {
             var options = CloudOptions()

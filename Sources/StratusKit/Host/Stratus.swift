@@ -56,7 +56,7 @@ public final class Stratus: Sendable {
             },
             onSomethingToDeliver: { bell.ring() })
         server = try HostedServer(
-            backing: StoreBacking(directory: directory, cacheByteCount: options.cacheByteCount),
+            backing: StoreBacking(directory: directory, memory: options.memory),
             environment: environment, options: options.cloudOptions)
         let longLived: any LongLivedStore
         (longLived, forgetOperations) = Self.makeLongLivedStore(directory)

@@ -7,7 +7,8 @@ enum SeamRule {
     static let hosts: Set = ["stratus", "StratusKit"]
     private static let engine = "StratusLevelDB"
     private static let exempt: Set = [
-        engine, "StratusTestSupport", "StratusEngineFaults", "stratus-test-child", "stratus-crash-child",
+        engine, "StratusTestSupport", "StratusEngineFaults", "StratusWorkloads", "stratus-test-child",
+        "stratus-crash-child", "stratus-cost-child",
     ]
 
     static func findings(in sources: [SwiftSource]) -> [Finding] {

@@ -2,16 +2,18 @@
 // order of the indices is an order in which records can be saved.
 
 /// A hierarchy of records that are only numbers yet.
-struct Forest: Sendable {
-    static let none = Int32(-1)
+package struct Forest: Sendable {
+    package static let none = Int32(-1)
 
-    private(set) var parents: [Int32] = []
-    private(set) var depths: [UInt16] = []
+    package private(set) var parents: [Int32] = []
+    package private(set) var depths: [UInt16] = []
 
-    var count: Int { parents.count }
+    package init() {}
+
+    package var count: Int { parents.count }
 
     @discardableResult
-    mutating func append(below parent: Int32 = none) -> Int32 {
+    package mutating func append(below parent: Int32 = none) -> Int32 {
         parents.append(parent)
         depths.append(parent == Self.none ? 0 : depths[Int(parent)] + 1)
         return Int32(parents.count - 1)
@@ -19,7 +21,7 @@ struct Forest: Sendable {
 
     /// A chain: `count` records, each below the one before. Returns the first.
     @discardableResult
-    mutating func appendChain(_ count: Int) -> Int32 {
+    package mutating func appendChain(_ count: Int) -> Int32 {
         var last = append()
         let first = last
         for _ in 1..<count { last = append(below: last) }
@@ -27,14 +29,14 @@ struct Forest: Sendable {
     }
 
     /// A chain like `appendChain`, of which the last record is returned.
-    mutating func appendChainDown(_ count: Int) -> Int32 {
+    package mutating func appendChainDown(_ count: Int) -> Int32 {
         appendChain(count) + Int32(count - 1)
     }
 
     /// A tree in which every record but those of the last level has ten children, `count` records in all. Returns its
     /// top.
     @discardableResult
-    mutating func appendTenfold(_ count: Int, below parent: Int32 = none) -> Int32 {
+    package mutating func appendTenfold(_ count: Int, below parent: Int32 = none) -> Int32 {
         let top = append(below: parent)
         for index in 1..<count { append(below: top + Int32((index - 1) / 10)) }
         return top
@@ -43,7 +45,7 @@ struct Forest: Sendable {
     /// A tree like that of a file system, `count` records in all: folders hold 1 to 200 entries, most of them few; one
     /// entry in six is a folder; nothing lies deeper than 20 below the top. Returns its top.
     @discardableResult
-    mutating func appendFileTree(_ count: Int, below parent: Int32 = none, seed: UInt64) -> Int32 {
+    package mutating func appendFileTree(_ count: Int, below parent: Int32 = none, seed: UInt64) -> Int32 {
         let maximumDepth = 20
         var numbers = SeededNumbers(seed: seed)
         let top = append(below: parent)
@@ -71,7 +73,7 @@ struct Forest: Sendable {
     }
 
     /// Up to `limit` records at exactly `depth`, drawn at random.
-    func sample(atDepth depth: Int, limit: Int, seed: UInt64) -> [Int] {
+    package func sample(atDepth depth: Int, limit: Int, seed: UInt64) -> [Int] {
         var found = depths.indices.filter { Int(depths[$0]) == depth }
         var numbers = SeededNumbers(seed: seed)
         found.shuffle(using: &numbers)
@@ -79,7 +81,7 @@ struct Forest: Sendable {
     }
 
     /// How many records lie below each record.
-    func descendantCounts() -> [Int] {
+    package func descendantCounts() -> [Int] {
         var counts = [Int](repeating: 0, count: count)
         for index in parents.indices.reversed() where parents[index] != Self.none {
             counts[Int(parents[index])] += counts[index] + 1

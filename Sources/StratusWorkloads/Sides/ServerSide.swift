@@ -1,25 +1,28 @@
 // The server over the engine that is measured, so that its requests meet the very records that the engine's figures are of.
 
-import Foundation
-import StratusCloud
-import StratusModel
+package import Foundation
+package import StratusCloud
+package import StratusModel
 import StratusRecords
 import Synchronization
 
 /// A server whose accounts are the owner of the benchmarks' zones and guests.
-final class ServerSide {
-    let service: CloudService
-    let owner: Caller
+package final class ServerSide {
+    package let service: CloudService
+    package let owner: Caller
     private let stratus: StratusSide
 
-    init(_ stratus: StratusSide) throws {
+    package init(_ stratus: StratusSide, options: CloudOptions = CloudOptions()) throws {
         self.stratus = stratus
         let identifiers = SeededIdentifiers()
         service = CloudService(
-            engine: stratus.engine, environment: CloudEnvironment(clock: DataClock(), identifiers: identifiers))
+            engine: stratus.engine, environment: CloudEnvironment(clock: DataClock(), identifiers: identifiers),
+            options: options)
         var birth = AccountBirth(
             identifier: identifiers.makeUUID(), user: identifiers.makeUUID(), created: DataClock.stamp.date)
-        guard let name = StratusSide.database.owner else { throw PeerError("The benchmarks' database has no owner.") }
+        guard let name = StratusSide.database.owner else {
+            throw WorkloadError("The benchmarks' database has no owner.")
+        }
         birth.userName = name
         let (service, wanted) = (service, birth)
         let known = try service.account(userName: name)
@@ -29,7 +32,7 @@ final class ServerSide {
     }
 
     /// Somebody with an address.
-    func guest(_ name: String) throws -> Guest {
+    package func guest(_ name: String) throws -> Guest {
         let email = "\(name)@example.com"
         let account = try service.account(
             externalID: name, createIfMissing: AccountDraft(handles: [Handle.email(email)]))
@@ -37,15 +40,16 @@ final class ServerSide {
     }
 
     /// Shares a record that is there with guests, who have not accepted yet. Returns the share's URL.
-    func share(_ root: Record, in zone: ZoneAddress, with guests: [Guest]) throws -> String {
+    package func share(_ root: Record, in zone: ZoneAddress, with guests: [Guest]) throws -> String {
         let answers = try service.modifyRecords(Self.sharing(root, in: zone, with: guests), as: owner, in: .private)
         _ = try answers.saves[0].get()
-        guard let url = try answers.saves[1].get().sharing?.url else { throw PeerError("A share has no URL.") }
+        guard let url = try answers.saves[1].get().sharing?.url else { throw WorkloadError("A share has no URL.") }
         return url
     }
 
     /// What a client sends to share a record that is there: root and share in one request (SH-05).
-    static func sharing(_ root: Record, in zone: ZoneAddress, with guests: [Guest] = []) -> ModifyRecordsRequest {
+    package static func sharing(_ root: Record, in zone: ZoneAddress, with guests: [Guest] = []) -> ModifyRecordsRequest
+    {
         let address = RecordAddress(recordName: root.name.text, zone: zone)
         var share = RecordSave(address: shareAddress(root, in: zone), type: "cloudkit.share")
         share.sharing = ShareClaim(
@@ -55,17 +59,17 @@ final class ServerSide {
             saves: [RecordSave(address: address, type: root.type.text), share], policy: .changedKeys)
     }
 
-    func stopSharing(_ root: Record, in zone: ZoneAddress) throws {
+    package func stopSharing(_ root: Record, in zone: ZoneAddress) throws {
         let request = ModifyRecordsRequest(deletes: [Self.shareAddress(root, in: zone)])
         try service.modifyRecords(request, as: owner, in: .private).deletes[0].get()
     }
 
-    private static func shareAddress(_ root: Record, in zone: ZoneAddress) -> RecordAddress {
+    package static func shareAddress(_ root: Record, in zone: ZoneAddress) -> RecordAddress {
         RecordAddress(recordName: "share of \(root.name.text)", zone: zone)
     }
 
     /// Hangs a record that is there below another one.
-    func move(_ record: RecordName, _ type: RecordType, below parent: RecordName, in zone: ZoneAddress) throws {
+    package func move(_ record: RecordName, _ type: RecordType, below parent: RecordName, in zone: ZoneAddress) throws {
         let save = RecordSave(
             address: RecordAddress(recordName: record.text, zone: zone), type: type.text,
             parent: ClientReference(target: RecordAddress(recordName: parent.text, zone: zone), action: .none),
@@ -74,12 +78,12 @@ final class ServerSide {
         _ = try service.modifyRecords(request, as: owner, in: .private).saves[0].get()
     }
 
-    func accept(_ url: String, by guest: Guest) throws {
+    package func accept(_ url: String, by guest: Guest) throws {
         _ = try service.acceptShares([url], as: guest.caller)[0].get()
     }
 
     /// Reads a zone's feed to its end.
-    func readFeed(
+    package func readFeed(
         of zone: ZoneAddress, after token: [UInt8]? = nil, as caller: Caller? = nil, keys: Set<String>? = nil
     ) throws -> FeedReading {
         var reading = FeedReading(token: token)
@@ -97,49 +101,51 @@ final class ServerSide {
     }
 
     /// Takes every value out of a record, as the peers do: fields are put into the client's words when they are asked for.
-    static func takeOut(_ record: ClientRecord) throws {
+    package static func takeOut(_ record: ClientRecord) throws {
         var byteCount = 0
         for (key, field) in record.fields { byteCount += key.utf8.count + field.value.contentByteCount }
-        guard byteCount > 0 || record.fields.isEmpty else { throw PeerError("A record has fields without values.") }
+        guard byteCount > 0 || record.fields.isEmpty else { throw WorkloadError("A record has fields without values.") }
     }
 
     /// A zone of the benchmarks as a guest names it.
-    static func shared(_ zone: ZoneID) -> ZoneAddress {
+    package static func shared(_ zone: ZoneID) -> ZoneAddress {
         ZoneAddress(zoneName: zone.name.text, ownerName: zone.database.owner?.text ?? "")
     }
 }
 
 /// Somebody who is invited.
-struct Guest {
-    let account: Account
-    let caller: Caller
-    let email: String
+package struct Guest {
+    package let account: Account
+    package let caller: Caller
+    package let email: String
 
     /// The invitation of the guest.
-    var claim: ParticipantClaim {
+    package var claim: ParticipantClaim {
         ParticipantClaim(
             id: "new-\(email)", lookup: .email(email), role: .privateUser, permission: .readWrite, isAdded: true)
     }
 }
 
 /// How far a feed was read.
-struct FeedReading {
-    var token: [UInt8]?
-    var toldCount = 0
-    var pageCount = 0
-    var isMoreComing = false
+package struct FeedReading {
+    package var token: [UInt8]?
+    package var toldCount = 0
+    package var pageCount = 0
+    package var isMoreComing = false
+
+    package init(token: [UInt8]? = nil) { self.token = token }
 }
 
 extension DataClock: CloudClock {
-    var now: Date { Self.stamp.date }
-    var uptimeSeconds: Double { ProcessInfo.processInfo.systemUptime }
+    package var now: Date { Self.stamp.date }
+    package var uptimeSeconds: Double { ProcessInfo.processInfo.systemUptime }
 }
 
 /// The same identifiers in every run.
 private final class SeededIdentifiers: IdentifierSource {
     private let numbers = Mutex(SeededNumbers(seed: 12))
 
-    func makeUUID() -> UUID {
+    package func makeUUID() -> UUID {
         let bytes = makeSecret(byteCount: 16)
         return UUID(
             uuid: (
@@ -148,9 +154,9 @@ private final class SeededIdentifiers: IdentifierSource {
             ))
     }
 
-    func makeSalt() -> UInt32 { numbers.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
+    package func makeSalt() -> UInt32 { numbers.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
 
-    func makeSecret(byteCount: Int) -> [UInt8] {
+    package func makeSecret(byteCount: Int) -> [UInt8] {
         numbers.withLock { numbers in (0..<byteCount).map { _ in UInt8(truncatingIfNeeded: numbers.next()) } }
     }
 }

@@ -2,19 +2,19 @@
 // is the median of their rounds.
 
 /// Measures what a machine with other tenants can tell.
-enum Stopwatch {
+package enum Stopwatch {
     /// Rounds of every comparison: the least that a median of "at least five runs" allows.
-    static let roundCount = 5
+    package static let roundCount = 5
 
     /// The seconds `body` takes.
-    static func seconds(_ body: () throws -> Void) rethrows -> Double {
+    package static func seconds(_ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         try body()
         return start.duration(to: .now).inSeconds
     }
 
     /// The seconds each of `count` answers takes: `body` gives all of them, again and again for at least 20 ms.
-    static func secondsEach(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
+    package static func secondsEach(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         var passes = 0
         while true {
@@ -27,7 +27,7 @@ enum Stopwatch {
 
     /// Runs the contestants one after the other, `rounds` times, after a round that does not count, and returns the
     /// median of each. A contestant returns its own figure, seconds as a rule.
-    static func medians(
+    package static func medians(
         rounds: Int = roundCount, warmsUp: Bool = true, _ contestants: [() throws -> Double]
     ) throws -> [Double] {
         if warmsUp {
@@ -42,7 +42,7 @@ enum Stopwatch {
         return figures.map(median)
     }
 
-    static func median(_ figures: [Double]) -> Double {
+    package static func median(_ figures: [Double]) -> Double {
         guard !figures.isEmpty else { return .nan }
         let sorted = figures.sorted()
         let middle = sorted.count / 2
@@ -51,7 +51,7 @@ enum Stopwatch {
 }
 
 extension Duration {
-    var inSeconds: Double {
+    package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -1,20 +1,23 @@
 // Records without end, each with a name of its own, for savers on many threads.
 
-import StratusModel
+package import StratusModel
 import Synchronization
 
 /// Hands out numbers and the records that belong to them.
-final class NumberSource: Sendable {
+package final class NumberSource: Sendable {
     private static let seed: UInt64 = 77
     private let last = Atomic(0)
 
-    struct Item {
-        let number: Int
-        let content: RecordContent
-        let record: Record
+    /// A record, what it is made of, and its number.
+    package struct Item {
+        package let number: Int
+        package let content: RecordContent
+        package let record: Record
     }
 
-    func next() -> Item {
+    package init() {}
+
+    package func next() -> Item {
         let number = last.add(1, ordering: .relaxed).newValue
         let content = RecordContent(seed: Self.seed, index: number)
         let record = Record(

@@ -1,37 +1,37 @@
 // The records of one zone: a forest with names, made into records when they are saved. About 200 bytes each.
 
 import Foundation
-import StratusModel
+package import StratusModel
 
 /// A data set for one zone.
-struct ZoneData: Sendable {
-    let seed: UInt64
-    var forest: Forest
-    let names: [RecordName]
+package struct ZoneData: Sendable {
+    package let seed: UInt64
+    package var forest: Forest
+    package let names: [RecordName]
     /// Records that are share roots from the beginning.
-    var roots: Set<Int> = []
+    package var roots: Set<Int> = []
 
-    init(seed: UInt64, roots: Set<Int> = [], _ forest: Forest) {
+    package init(seed: UInt64, roots: Set<Int> = [], _ forest: Forest) {
         self.seed = seed
         self.roots = roots
         self.forest = forest
         names = (0..<forest.count).map { RecordName(seed: seed, index: $0) }
     }
 
-    var count: Int { names.count }
+    package var count: Int { names.count }
 
-    func parent(of index: Int) -> RecordName? {
+    package func parent(of index: Int) -> RecordName? {
         let parent = forest.parents[index]
         return parent == Forest.none ? nil : names[Int(parent)]
     }
 
-    func share(of index: Int) -> RecordName? {
+    package func share(of index: Int) -> RecordName? {
         roots.contains(index) ? RecordName("share-\(index)") : nil
     }
 
-    func content(of index: Int) -> RecordContent { RecordContent(seed: seed, index: index) }
+    package func content(of index: Int) -> RecordContent { RecordContent(seed: seed, index: index) }
 
-    func record(_ index: Int) -> Record {
+    package func record(_ index: Int) -> Record {
         let content = content(of: index)
         return Record(
             name: names[index], type: content.type, parent: parent(of: index), share: share(of: index),
@@ -40,14 +40,14 @@ struct ZoneData: Sendable {
 }
 
 /// What a record holds besides its place.
-struct RecordContent: Sendable {
-    let type: RecordType
-    let title: String
-    let size: Int64
-    let mode: Int64
-    let digest: [UInt8]
+package struct RecordContent: Sendable {
+    package let type: RecordType
+    package let title: String
+    package let size: Int64
+    package let mode: Int64
+    package let digest: [UInt8]
 
-    init(seed: UInt64, index: Int) {
+    package init(seed: UInt64, index: Int) {
         var numbers = SeededNumbers(seed: seed &+ UInt64(index) &* 31)
         type = index.isMultiple(of: 6) ? "Folder" : "File"
         title = "A file with quite an ordinary name \(index).txt"
@@ -61,7 +61,7 @@ struct RecordContent: Sendable {
 }
 
 extension RecordContent {
-    var fields: RecordFields {
+    package var fields: RecordFields {
         [
             "title": Field(.string(title)), "size": Field(.int64(size)), "mode": Field(.int64(mode)),
             "digest": Field(.bytes(digest)),
@@ -70,21 +70,21 @@ extension RecordContent {
 }
 
 /// The clock of the data sets, which stands still.
-struct DataClock: Sendable {
-    static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 700_000_000), user: "_5f1a9c3b7d2e4a60")
+package struct DataClock: Sendable {
+    package static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 700_000_000), user: "_5f1a9c3b7d2e4a60")
 }
 
 /// The zone that most workloads share: a file tree below a chain of ten records, in it a subtree of a tenth of the
 /// zone's size, and chains of 31 and of 1,001 records below share roots of their own.
-struct MainZoneData: Sendable {
-    static let seed: UInt64 = 20_250_101
-    let zone: ZoneData
+package struct MainZoneData: Sendable {
+    package static let seed: UInt64 = 20_250_101
+    package let zone: ZoneData
     /// The top of the file tree.
-    let top: Int
+    package let top: Int
     /// The top of a subtree of `count / 10` records, itself included.
-    let subtreeTop: Int
+    package let subtreeTop: Int
 
-    init(count: Int) {
+    package init(count: Int) {
         var forest = Forest()
         var roots: Set<Int> = []
         let longChainCount = count >= 100_000 ? 16 : 2
@@ -102,13 +102,13 @@ struct MainZoneData: Sendable {
 }
 
 /// A zone with one file tree, whose top lies as deep as the main zone's.
-struct TreeZoneData: Sendable {
+package struct TreeZoneData: Sendable {
     /// How deep the tops of the trees lie.
-    static let topDepth = 10
-    let zone: ZoneData
-    let top: Int
+    package static let topDepth = 10
+    package let zone: ZoneData
+    package let top: Int
 
-    init(count: Int) {
+    package init(count: Int) {
         var forest = Forest()
         let above = forest.appendChainDown(Self.topDepth)
         top = Int(forest.appendFileTree(count - Self.topDepth, below: above, seed: UInt64(count)))
@@ -117,30 +117,30 @@ struct TreeZoneData: Sendable {
 }
 
 /// A chain, and below its end many leaves at the same depth.
-struct FanZoneData: Sendable {
-    static let name = "fan"
-    let zone: ZoneData
+package struct FanZoneData: Sendable {
+    package static let name = "fan"
+    package let zone: ZoneData
     /// The first of the chain.
-    let top: Int
-    let leaves: [Int]
+    package let top: Int
+    package let leaves: [Int]
 
-    init(depth: Int, leafCount: Int) {
+    package init(depth: Int, leafCount: Int, seed: UInt64 = 12) {
         var forest = Forest()
         let end = forest.appendChainDown(depth)
         top = Int(end) - depth + 1
         leaves = (0..<leafCount).map { _ in Int(forest.append(below: end)) }
-        zone = ZoneData(seed: 12, forest)
+        zone = ZoneData(seed: seed, forest)
     }
 }
 
 /// Two folders at depth ten, and below one of them ten-ary trees of several sizes.
-struct MovesZoneData: Sendable {
-    let zone: ZoneData
-    let folders: [Int]
+package struct MovesZoneData: Sendable {
+    package let zone: ZoneData
+    package let folders: [Int]
     /// The trees by size: the top of each, and the record below it that is to be shared.
-    let tops: [(size: Int, index: Int, root: Int)]
+    package let tops: [(size: Int, index: Int, root: Int)]
 
-    init(sizes: [Int]) {
+    package init(sizes: [Int]) {
         var forest = Forest()
         let folders = [0, 1].map { _ in
             let above = forest.appendChainDown(TreeZoneData.topDepth)

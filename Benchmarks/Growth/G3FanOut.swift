@@ -1,0 +1,80 @@
+// G3: children of one record, 1 to a million, in a folder that grows.
+
+import GRDB
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusWorkloads
+
+enum FanOutGrowth: Workload {
+    static let name = "G3"
+    static let title = "growth: children of one record"
+    /// SQLite's side ends here: loading it takes most of the time.
+    private static let peerCount = 100_000
+    private static let note = """
+        No pass looks at the other children: a child is an entry under its parent, and a record knows of children only whether \
+        there are any. All of it is flat; the first hundred children are fewer where there are not a hundred.
+        """
+
+    static func run(_ run: BenchmarkRun) throws {
+        let stores = try GrowthStores(run, "fan-out")
+        let largest = run.scale.isQuick ? 10_000 : 1_000_000
+        let data = FanOutZoneData(childCount: largest)
+        let server = try stores.server()
+        let numbers = NumberSource()
+        var save = GrowthCurve("save one more, durable", .flat(slack: 1))
+        var share = GrowthCurve("the share of a child, again", .flat())
+        var list = GrowthCurve("list the first hundred", .linear(each: 0, constant: 4))
+        var shareFolder = GrowthCurve("share the folder", .flat())
+        try stores.load(data.zone, 0..<2)
+        var loaded = 1
+        for count in PowersOfTen.from(1, upTo: largest) {
+            let hasPeer = count <= peerCount
+            try stores.load(data.zone, loaded + 1..<count + 1, withPeer: hasPeer)
+            loaded = count
+            let folder = data.zone.names[0]
+            try save.measure(
+                count, on: stores.stratus,
+                peer: hasPeer ? { try stores.saveInPeer(numbers.next(), below: folder) } : nil,
+                { try stores.save(numbers.next(), below: folder) })
+            let child = [data.zone.names[count]]
+            try share.measure(count, on: stores.stratus) {
+                try StratusSide.askShares(stores.stratus.engine, child, in: stores.zone)
+            }
+            try list.measure(
+                count, on: stores.stratus,
+                peer: hasPeer ? { _ = try stores.sqlite.read { try $0.children(of: folder, limit: 100) } } : nil,
+                {
+                    _ = try stores.stratus.engine.read {
+                        try $0.existingZone(stores.zone).children(of: folder, limit: 100)
+                    }
+                })
+            try DepthGrowth.measureShare(&shareFolder, count, stores, server, data.zone.record(0))
+        }
+        run.add([save, share, list, shareFolder], name, title, per: "children", note: note)
+        try stores.remove()
+    }
+}
+
+/// A folder and its children.
+struct FanOutZoneData {
+    let zone: ZoneData
+
+    init(childCount: Int) {
+        var forest = Forest()
+        let folder = forest.append()
+        for _ in 0..<childCount { forest.append(below: folder) }
+        zone = ZoneData(seed: 32, forest)
+    }
+}
+
+extension SQLitePeer.Snapshot {
+    /// The first children of a record, by name.
+    func children(of parent: RecordName, limit: Int, zone: Int = SQLitePeer.mainZone) throws -> [String] {
+        let statement = try database.cachedStatement(
+            sql: "SELECT name FROM records WHERE zone = ?1 AND parent = ?2 ORDER BY name LIMIT ?3")
+        statement.setUncheckedArguments([zone, parent.text, limit])
+        return try String.fetchAll(statement)
+    }
+}

@@ -1,0 +1,86 @@
+// Stores for growth curves: one of ours and one of SQLite's, filled with the same records.
+
+import Foundation
+import StratusCloud
+import StratusLevelDB
+import StratusModel
+import StratusRecords
+import StratusWorkloads
+
+/// A pair of stores of a folder of their own.
+final class GrowthStores {
+    let folder: String
+    let zone: ZoneID
+    private(set) var stratus: StratusSide
+    let sqlite: SQLitePeer
+    private var madeServer: ServerSide?
+
+    init(_ run: BenchmarkRun, _ name: String) throws {
+        zone = StratusSide.zone("growing")
+        folder = run.folder + "/growth-\(name)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        stratus = try StratusSide(at: folder + "/stratus")
+        sqlite = try SQLitePeer(path: folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
+        try stratus.createZone(zone)
+    }
+
+    /// The stores of the run with its main zone, which nobody else may use meanwhile: see `giveBack`.
+    init(mainOf run: BenchmarkRun) {
+        folder = run.folder
+        zone = StratusSide.mainZone
+        stratus = run.stratus
+        sqlite = run.sqlite
+    }
+
+    /// Lets the run go on with its store, which has been opened again.
+    func giveBack(to run: BenchmarkRun) { run.stratus = stratus }
+
+    /// Closes the stores and takes their files away.
+    func remove() throws {
+        stratus.close()
+        try sqlite.close()
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Closes ours and opens it again.
+    func reopen() throws {
+        madeServer = nil
+        stratus.close()
+        stratus = try StratusSide(at: folder + "/stratus")
+    }
+
+    func server(options: CloudOptions = CloudOptions()) throws -> ServerSide {
+        if let madeServer { return madeServer }
+        let server = try ServerSide(stratus, options: options)
+        madeServer = server
+        return server
+    }
+
+    /// The records' zone as its owner names it.
+    var address: ZoneAddress { ZoneAddress(zoneName: zone.name.text) }
+
+    /// Saves records of a data set, in both stores or in ours alone.
+    func load(_ data: ZoneData, _ range: Range<Int>, withPeer: Bool = true) throws {
+        for batch in RecordBatches.indices(range) {
+            try stratus.save(batch.map { data.record($0) }, in: zone)
+            guard withPeer else { continue }
+            try sqlite.save(batch.map { SQLitePeer.arguments(data.record($0), data.content(of: $0), change: $0) })
+        }
+        if withPeer { try sqlite.settle() }
+    }
+
+    /// Saves one record in ours.
+    func save(_ item: NumberSource.Item, below parent: RecordName? = nil) throws {
+        try stratus.save([Self.placed(item, below: parent)], in: zone)
+    }
+
+    /// Saves one record in SQLite.
+    func saveInPeer(_ item: NumberSource.Item, below parent: RecordName? = nil) throws {
+        let record = Self.placed(item, below: parent)
+        try sqlite.save([SQLitePeer.arguments(record, item.content, change: item.number)])
+    }
+
+    private static func placed(_ item: NumberSource.Item, below parent: RecordName?) -> Record {
+        Record(name: item.record.name, type: item.record.type, parent: parent, fields: item.record.fields)
+    }
+}

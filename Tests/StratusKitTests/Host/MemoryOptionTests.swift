@@ -1,0 +1,79 @@
+// How much memory a store may take: what the options change, and what they do not.
+
+import Foundation
+import StratusCloud
+import StratusLevelDB
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite("Memory of a store")
+struct MemoryOptionTests {
+    /// Saves a chain of records under a share, looks at its end, and returns how many tables lie in the directory and what looking
+    /// at the end again has cost.
+    private static func run(
+        _ change: @escaping @Sendable (inout Stratus.Options) -> Void
+    ) async throws -> (tableCount: Int, reads: Int) {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested(change))
+        let account = try store.createAccount(.init(emails: ["owner@example.com"]), externalID: "owner")
+        let guest = try store.createAccount(.init(emails: ["guest@example.com"]), externalID: "guest")
+        let database = store.container("iCloud.com.example", signedInAs: account).privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
+        let root = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r0", zoneID: zone))
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readOnly
+        _ = try await database.modifyRecords(saving: [root, share], deleting: [])
+        for index in 1..<40 {
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r\(index)", zoneID: zone))
+            record.setParent(CKRecord.ID(recordName: "r\(index - 1)", zoneID: zone))
+            record["text"] = String(repeating: "abcdefghij \(index)", count: 1_000)
+            _ = try await database.save(record)
+        }
+        let url = try #require(share.url)
+        let shared = store.container("iCloud.com.example", signedInAs: guest)
+        _ = try await shared.accept(try await shared.shareMetadata(for: url))
+        let theirs = CKRecordZone.ID(zoneName: zone.zoneName, ownerName: account.userRecordName)
+        let last = CKRecord.ID(recordName: "r39", zoneID: theirs)
+        _ = try await shared.sharedCloudDatabase.record(for: last)
+        let service = try store.service
+        let before = service.engine.store.statistics.cost
+        #expect(try await shared.sharedCloudDatabase.record(for: last)["text"] != nil)
+        let reads = (service.engine.store.statistics.cost - before).reads
+        let tables = try FileManager.default.contentsOfDirectory(atPath: directory.store.path)
+            .filter { $0.hasSuffix(".ldb") }
+        try await onThread { store.close() }
+        return (tables.count, reads)
+    }
+
+    @Test(
+        "hierarchyCacheByteCount keeps the walk up to a share from being read again; without it the answer is the same")
+    func hierarchyCache() async throws {
+        let usual = try await Self.run { _ in }
+        let without = try await Self.run { $0.hierarchyCacheByteCount = 0 }
+        #expect(without.reads >= usual.reads + 38, "\(usual), \(without)")
+    }
+
+    @Test("writeBufferByteCount decides how much is gathered before it becomes a table")
+    func writeBuffer() async throws {
+        #expect(try await Self.run { _ in }.tableCount == 0)
+        #expect(try await Self.run { $0.writeBufferByteCount = 64 << 10 }.tableCount > 0)
+    }
+
+    @Test("options that make no sense become the nearest that do")
+    func bounds() {
+        var options = Stratus.Options()
+        options.cacheByteCount = -1
+        options.hierarchyCacheByteCount = -1
+        options.writeBufferByteCount = -1
+        #expect(options.memory.storeOptions.blockCacheByteCount == 0)
+        #expect(options.memory.storeOptions.keptByteCount == 0)
+        #expect(options.memory.storeOptions.writeBufferByteCount == 64 << 10)
+        #expect(options.memory.engineOptions.ancestorCacheByteCount == 0)
+        options.writeBufferByteCount = .max
+        #expect(options.memory.storeOptions.writeBufferByteCount == 1 << 30)
+    }
+}
