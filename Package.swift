@@ -165,7 +165,10 @@ let package = Package(
             exclude: ["Authorization"]),
         .testTarget(
             name: "StratusFeedTests",
-            dependencies: ["StratusKit", "StratusStore", "StratusSharingSupport", "StratusTestSupport"]),
+            dependencies: [
+                "StratusKit", "StratusCloud", "StratusStore", "StratusModel", "StratusSharingSupport",
+                "StratusTestSupport",
+            ]),
         .testTarget(
             name: "StratusExampleTests",
             dependencies: [

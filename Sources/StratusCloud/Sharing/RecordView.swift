@@ -17,6 +17,11 @@ final class RecordView {
         self.reader = reader
     }
 
+    /// What the record is called by.
+    func address(of kept: KeptRecord) -> RecordAddress {
+        RecordAddress(recordName: kept.stored.record.name.text, zone: zone.address)
+    }
+
     func shown(_ stored: StoredRecord) throws -> ClientRecord {
         let isShare = stored.record.type == ShareContent.recordType
         return ClientRecord(

@@ -16,7 +16,7 @@ package struct ClientFields: Sendable {
     private var isWithoutContent = false
 
     /// The stored fields of a record in a zone.
-    init(of record: Record, zone: ZoneAddress) {
+    init(of record: __shared Record, zone: ZoneAddress) {
         // What the server keeps of a share is no field of the client's: `ShareView` tells what a caller may know of it.
         let isShare = record.type == ShareContent.recordType
         content = .stored(isShare ? record.fields.without(ShareContent.fieldKey) : record.fields, zone: zone)

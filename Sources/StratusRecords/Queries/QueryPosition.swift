@@ -46,7 +46,7 @@ package struct SortedValues: Hashable, Sendable {
         rest = Array(values.dropFirst())
     }
 
-    fileprivate init(of stored: StoredRecord, by keys: [RecordSort]) {
+    fileprivate init(of stored: __shared StoredRecord, by keys: __shared [RecordSort]) {
         count = keys.count
         first = keys.first?.value(of: stored)
         rest = count > 1 ? keys.dropFirst().map { $0.value(of: stored) } : []

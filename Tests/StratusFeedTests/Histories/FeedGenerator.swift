@@ -109,13 +109,13 @@ struct FeedGenerator {
     private mutating func end(_ size: Size) {
         for reader in open { finish(reader) }
         for user in 0..<SharingHistory.userCount {
-            for place in places(of: user) {
+            for place in FeedPlace.all(of: user, zones) {
                 for _ in 0..<size.lastReaderCount { finish(begin(user, place)) }
             }
         }
         pass()
         for user in 0..<SharingHistory.userCount {
-            for place in places(of: user) { finish(begin(user, place)) }
+            for place in FeedPlace.all(of: user, zones) { finish(begin(user, place)) }
         }
     }
 
@@ -169,11 +169,5 @@ struct FeedGenerator {
             random.isOne(in: 6)
                 ? .operate(reader: reader.number, limit: limit) : .finish(reader: reader.number, limit: limit))
         kept.append(reader)
-    }
-
-    private func places(of user: Int) -> [FeedPlace] {
-        let own = zones.contains { SharingHistory.owners[$0] == user }
-        let others = zones.contains { SharingHistory.owners[$0] != user }
-        return zones.map { .zone($0) } + (own ? [.privateZones] : []) + (others ? [.sharedZones] : [])
     }
 }

@@ -32,6 +32,11 @@ enum FeedStep: Hashable, Sendable {
 /// Steps, by `SharingHistory.userCount` people.
 struct FeedHistory: Hashable, Sendable {
     var steps: [FeedStep]
+
+    /// The zones in which something is done.
+    var zones: [Int] {
+        Set(steps.compactMap { step in if case .act(let act) = step { act.zone } else { nil } }).sorted()
+    }
 }
 
 extension FeedPlace: CustomStringConvertible {

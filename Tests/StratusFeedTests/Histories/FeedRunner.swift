@@ -7,17 +7,13 @@ import StratusSharingSupport
 
 /// One run of a history.
 struct FeedRunner {
-    /// A reader that has read so many pages gets nowhere.
-    private static let maximumPageCount = 100
-
     private let history: FeedHistory
     private let clock: Stratus.ManualClock
     private var performer: SharingPerformer
     private let oracle = FeedOracle()
     private let source: FeedSource
     private var readers: [Int: FeedReader] = [:]
-    /// What the store keeps by default.
-    private static let historySeconds = 30.0 * 24 * 3600
+    private var replays: FeedReplays
 
     /// Where the history and the oracle part; nil when they never do.
     static func failure(
@@ -37,6 +33,7 @@ struct FeedRunner {
         self.clock = clock
         performer = try SharingPerformer(in: directory) { $0.clock = .manual(clock) }
         source = FeedSource(performer: performer, fault: fault, oracle: oracle)
+        replays = FeedReplays(source, zones: history.zones)
     }
 
     private mutating func run() async throws {
@@ -52,7 +49,9 @@ struct FeedRunner {
 
     private mutating func carryOut(_ step: FeedStep) async throws {
         switch step {
-        case .act(let act): try await carryOut(act)
+        case .act(let act):
+            try await carryOut(act)
+            try await replays.replay(at: clock.now)
         case .begin(let reader, let user, let place, let from):
             let old = from.flatMap { readers[$0] }
             let isSame = old?.user == user && old?.place == place
@@ -61,10 +60,13 @@ struct FeedRunner {
         case .finish(let reader, let limit): try await finish(reader, limit: limit)
         case .operate(let reader, let limit):
             try await read(reader, limit: limit) { try await $0.allPages(for: $1, limit: limit) }
-        case .upkeep: try upkeep()
+        case .upkeep:
+            try upkeep()
+            try await replays.replay(at: clock.now)
         case .age(let days):
             clock.advance(by: Double(days) * 24 * 3600)
             try upkeep()
+            try await replays.replay(at: clock.now)
         }
     }
 
@@ -99,10 +101,10 @@ struct FeedRunner {
     // MARK: Reading
 
     private mutating func finish(_ number: Int, limit: Int) async throws {
-        for _ in 0..<Self.maximumPageCount {
+        for _ in 0..<FeedSource.maximumPageCount {
             guard try await read(number, limit: limit, isOnePage: true) else { return }
         }
-        throw FeedFailure(step: nil, message: "there is more after \(Self.maximumPageCount) pages")
+        throw FeedFailure(step: nil, message: "there is more after \(FeedSource.maximumPageCount) pages")
     }
 
     /// Whether more is coming.
@@ -116,14 +118,8 @@ struct FeedRunner {
     ) async throws -> Bool {
         guard var reader = readers[number] else { return false }
         defer { readers[number] = reader }
-        let answers = answers(to: reader)
         let answer = try await ask(source, reader)
-        var outcome = Outcome.done
-        if case .refused(let refusal) = answer { outcome = refusal }
-        guard answers.contains(outcome) else {
-            let wanted = answers.map(\.description).sorted().joined(separator: " or ")
-            throw FeedFailure(step: nil, message: "\(reader.user) is answered \(outcome), and not \(wanted)")
-        }
+        let outcome = try source.outcome(answer, of: reader, at: clock.now)
         guard case .pages(let pages) = answer else {
             if outcome == .refused(.changeTokenExpired) { reader.forget() }
             return false
@@ -131,20 +127,6 @@ struct FeedRunner {
         for page in pages { try reader.take(page, limit: limit, oracle) }
         if reader.isAtEnd || reader.sinceDate == nil { reader.sinceDate = clock.now }
         return pages.last?.isMoreComing ?? false
-    }
-
-    /// How a reader may be answered.
-    private func answers(to reader: FeedReader) -> Answers {
-        if oracle.isSuspended(reader.user) { return .refused(.notAuthenticated) }
-        if case .zone(let zone) = reader.place {
-            // T-10, D-08.
-            guard oracle.view(reader.user, zone, at: oracle.moment) != nil else { return .refused(.zoneNotFound) }
-            // T-09.
-            if reader.token != nil, reader.birth != oracle.birth(of: zone) { return .refused(.changeTokenExpired) }
-        }
-        let age = reader.sinceDate.map { clock.now.timeIntervalSince($0) } ?? 0
-        let isOld = reader.token != nil && age >= Self.historySeconds
-        return isOld ? [.done, .refused(.changeTokenExpired)] : .done
     }
 
     /// Replicas that stand at the end hold the very versions that can be fetched.

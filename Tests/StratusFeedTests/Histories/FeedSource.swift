@@ -2,11 +2,17 @@
 // is answered is checked for being well formed and made plain values; `fault` distorts it, to show that the checks
 // see it.
 
+import Foundation
 import StratusKit
 import StratusSharingSupport
 
 /// The feeds of a town.
 struct FeedSource {
+    /// A reader that has read so many pages gets nowhere.
+    static let maximumPageCount = 100
+    /// What the store keeps by default.
+    private static let historySeconds = 30.0 * 24 * 3600
+
     let performer: SharingPerformer
     let fault: FeedFault?
     let oracle: FeedOracle
@@ -49,6 +55,34 @@ struct FeedSource {
     func database(of reader: FeedReader) -> CKDatabase {
         let container = town.people[reader.user].container
         return reader.place == .privateZones ? container.privateCloudDatabase : container.sharedCloudDatabase
+    }
+
+    // MARK: Answers
+
+    /// How an answer ends, which is as it may end at that time.
+    func outcome(_ answer: FeedAnswer, of reader: FeedReader, at date: Date) throws -> Outcome {
+        var outcome = Outcome.done
+        if case .refused(let refusal) = answer { outcome = refusal }
+        let answers = answers(to: reader, at: date)
+        guard answers.contains(outcome) else {
+            let wanted = answers.map(\.description).sorted().joined(separator: " or ")
+            throw FeedFailure(step: nil, message: "\(reader.user) is answered \(outcome), and not \(wanted)")
+        }
+        return outcome
+    }
+
+    /// How a reader may be answered.
+    private func answers(to reader: FeedReader, at date: Date) -> Answers {
+        if oracle.isSuspended(reader.user) { return .refused(.notAuthenticated) }
+        if case .zone(let zone) = reader.place {
+            // T-10, D-08.
+            guard oracle.view(reader.user, zone, at: oracle.moment) != nil else { return .refused(.zoneNotFound) }
+            // T-09.
+            if reader.token != nil, reader.birth != oracle.birth(of: zone) { return .refused(.changeTokenExpired) }
+        }
+        let age = reader.sinceDate.map { date.timeIntervalSince($0) } ?? 0
+        let isOld = reader.token != nil && age >= Self.historySeconds
+        return isOld ? [.done, .refused(.changeTokenExpired)] : .done
     }
 
     // MARK: Entries

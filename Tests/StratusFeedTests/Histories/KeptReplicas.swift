@@ -1,0 +1,28 @@
+// The replicas of one person and place that are replayed after every step: each stands at a token of another age, and
+// stays there, however often it is read on from. Each time something new is told to the youngest one, its token is kept
+// too. The older tokens are, the fewer stay: the nth stays until it is older than the largest power of four in n, so that
+// there are always the latest, one of a few changes, one of a dozen, and one of many.
+
+/// What is kept of one person and place.
+struct KeptReplicas {
+    private var kept: [(number: Int, reader: FeedReader)] = []
+    private var count = 0
+
+    /// Those that stand at a token, the oldest first.
+    var readers: [FeedReader] { kept.map(\.reader) }
+
+    /// Keeps a reader that has read to the end, unless its token is the youngest that is kept.
+    mutating func keep(_ reader: FeedReader) {
+        guard kept.last?.reader.token != reader.token else { return }
+        count += 1
+        kept.append((count, reader))
+        let latest = count
+        kept.removeAll { latest - $0.number > Self.lifetime(of: $0.number) }
+    }
+
+    private static func lifetime(of number: Int) -> Int {
+        var power = 1
+        while number.isMultiple(of: power * 4) { power *= 4 }
+        return power == 1 ? 0 : power
+    }
+}
