@@ -8,6 +8,11 @@ struct ToolRun {
     /// A child that takes longer hangs; it is killed and its test fails.
     private static let limitSeconds = 900.0
 
+    private struct End {
+        let status: Int32
+        let wasKilled: Bool
+    }
+
     let status: Int32
     let wasKilled: Bool
     let output: String
@@ -38,6 +43,30 @@ struct ToolRun {
     private static func run(
         _ path: String, _ arguments: [String], in directory: TestDirectory
     ) async throws -> ToolRun {
+        // Files take any amount of output, so the child never waits for a reader.
+        let name = UUID().uuidString
+        let files = ["out", "err"].map {
+            FileManager.default.temporaryDirectory.appendingPathComponent("\(name).\($0)")
+        }
+        defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+        for file in files { try Data().write(to: file) }
+        let end = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<End, any Error>) in
+            // A thread of its own, because Foundation tells the run loop of the thread that starts a child of its end, and
+            // keeps the child until that has run: those of a pool never do.
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try wait(for: path, arguments, in: directory, writingTo: files) })
+            }
+        }
+        return ToolRun(
+            status: end.status, wasKilled: end.wasKilled,
+            output: String(decoding: try Data(contentsOf: files[0]), as: UTF8.self),
+            errors: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self))
+    }
+
+    /// Starts a child and returns when it has ended, or was killed because it took too long.
+    private static func wait(
+        for path: String, _ arguments: [String], in directory: TestDirectory, writingTo files: [URL]
+    ) throws -> End {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
@@ -46,37 +75,18 @@ struct ToolRun {
         environment["TOOL"] = executable
         environment["SWIFT_BACKTRACE"] = "enable=no"
         process.environment = environment
-        // Files take any amount of output, so the child never waits for a reader.
-        let name = UUID().uuidString
-        let files = ["out", "err"].map {
-            FileManager.default.temporaryDirectory.appendingPathComponent("\(name).\($0)")
-        }
-        defer { for file in files { try? FileManager.default.removeItem(at: file) } }
-        for file in files { try Data().write(to: file) }
         process.standardOutput = try FileHandle(forWritingTo: files[0])
         process.standardError = try FileHandle(forWritingTo: files[1])
         process.standardInput = FileHandle.nullDevice
-        var deadline: Task<Void, any Error>?
-        defer { deadline?.cancel() }
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: error)
-                return
-            }
-            let pid = process.processIdentifier
-            deadline = Task {
-                try await Task.sleep(for: .seconds(limitSeconds))
-                kill(pid, SIGKILL)
-            }
+        try process.run()
+        let pid = process.processIdentifier
+        let deadline = Task {
+            try await Task.sleep(for: .seconds(limitSeconds))
+            kill(pid, SIGKILL)
         }
-        return ToolRun(
-            status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
-            output: String(decoding: try Data(contentsOf: files[0]), as: UTF8.self),
-            errors: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self))
+        defer { deadline.cancel() }
+        process.waitUntilExit()
+        return End(status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal)
     }
 
     /// The lines of output as JSON objects.
