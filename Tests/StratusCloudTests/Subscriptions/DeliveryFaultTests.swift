@@ -156,7 +156,9 @@ struct DeliveryFaultTests {
         let device = GlobalKeys.device(of: bench.alice.id, "phone")
         #expect(try finding(device, DeviceEntry(next: 5, count: 2, badge: 0).encoded()).count == 1)
         #expect(try finding(device, nil).count == 1)
-        let waiting = GlobalKeys.notification(for: bench.alice.id, "phone", order: 0)
+        let value = try #require(try engine.read { try $0.store.value(forKey: device) })
+        let last = try DeviceEntry(decoding: value.span).next - 1
+        let waiting = GlobalKeys.notification(for: bench.alice.id, "phone", order: last)
         #expect(try finding(waiting, nil).count == 1)
         #expect(try finding(waiting, [1]).count == 1)
         #expect(try finding(GlobalKeys.outbox(DatabaseNumber(1), counter: 1, index: 0), [1]).count == 1)
