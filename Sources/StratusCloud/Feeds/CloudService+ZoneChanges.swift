@@ -103,7 +103,9 @@ struct ZoneFeed {
         guard let contents = seal.opened(token, .zone, for: binding),
             let known = try? ZoneToken(decoding: contents.span)
         else { throw CloudError.foreignToken }
-        guard known.identity == header.identity else { throw CloudError.expiredToken("the zone was made anew") }
+        guard known.identity == header.identity else {
+            throw CloudError.expiredToken(CloudError.reasonZoneMadeAnew)
+        }
         guard known.incarnation == header.incarnation else {
             throw CloudError.expiredToken("the store was restored, copied or repaired")
         }

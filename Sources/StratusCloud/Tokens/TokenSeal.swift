@@ -105,9 +105,12 @@ extension CloudError {
             .invalidArguments, "The token is none that was given for this: begin without a token.", ["rule": "X-24"])
     }
 
-    static func expiredToken(_ reason: StaticString) -> CloudError {
+    /// Why a zone's token has expired where another zone has the name: by that a sync engine knows that all is gone.
+    package static let reasonZoneMadeAnew = "the zone was made anew"
+
+    static func expiredToken(_ reason: String) -> CloudError {
         CloudError(
             .changeTokenExpired, inner: InnerCode.tokenExpired, "client knowledge differs from server knowledge",
-            ["reason": "\(reason)"])
+            ["reason": reason])
     }
 }

@@ -156,5 +156,5 @@ extension CKError {
     fileprivate var isOfToken: Bool { code == .changeTokenExpired || code == .invalidArguments }
 
     /// Whether the token is of a zone that was deleted, and another one has its name.
-    fileprivate var isOfZoneMadeAnew: Bool { userInfo["reason"] as? String == "the zone was made anew" }
+    fileprivate var isOfZoneMadeAnew: Bool { userInfo["reason"] as? String == CloudError.reasonZoneMadeAnew }
 }
