@@ -14,14 +14,14 @@ struct SharePeople {
 
     /// Looks up the people that a view shows, and nobody else.
     init(in view: ShareView, _ directory: AccountDirectory, _ reader: RecordReader) throws {
-        for participant in view.shownParticipants {
+        for participant in view.portion.participants {
             if let user = participant.user {
                 accounts[user] = try directory.account(userName: user, in: reader)
             } else if case .handle(let handle)? = participant.invitation {
                 try note(handle, directory, reader)
             }
         }
-        for petitioner in view.shownRequesters + view.shownBlocked {
+        for petitioner in view.portion.requesters + view.portion.blocked {
             accounts[petitioner.user] = try directory.account(userName: petitioner.user, in: reader)
         }
     }

@@ -1,50 +1,39 @@
 // A share as one person may know it: (what the server keeps, who looks, who the people are) → what a client is told.
 //
-// Owner and administrators who have accepted see everybody; others the owner, themselves and those who have accepted,
-// and nobody who asks or is blocked. How somebody was invited, and one-time URLs, are for owner and
-// administrators; everybody sees how they themselves were invited. The caller's own user name is the one that stands for
-// the caller, all others are shown as they are (D-02). Who waits to be let in and is gone is shown to nobody.
+// Who is shown at all, `SharePortion` says. How somebody was invited, and one-time URLs, are for owner and administrators;
+// everybody sees how they themselves were invited. The caller's own user name is the one that stands for the caller, all
+// others are shown as they are (D-02). Who waits to be let in and is gone is shown to nobody.
 
 import StratusModel
 
 struct ShareView {
-    let content: ShareContent
+    /// What the viewer may know of.
+    let portion: SharePortion
     /// The share's zone as the viewer is told of it.
     let zone: ZoneAddress
     let viewer: UserName?
-    /// The viewer's own entry; of somebody who was invited by a handle only a `JoinVerdict` knows it.
-    let own: ParticipantID?
     let urlBase: String
-    private let managesShare: Bool
+
+    var content: ShareContent { portion.content }
+    /// The viewer's own entry; of somebody who was invited by a handle only a `JoinVerdict` knows it.
+    var own: ParticipantID? { portion.own }
+    private var managesShare: Bool { portion.managesShare }
 
     init(_ content: ShareContent, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil, urlBase: String) {
-        self.content = content
+        portion = SharePortion(content, viewer: viewer, own: own)
         self.zone = zone
         self.viewer = viewer
         self.urlBase = urlBase
-        let entry = content.participants.first { own == nil ? viewer != nil && $0.user == viewer : $0.id == own }
-        self.own = entry?.id
-        managesShare = entry.map(\.managesShare) ?? false
     }
-
-    /// The participants that the viewer may know of, in the order of the share.
-    var shownParticipants: [ShareParticipant] {
-        managesShare
-            ? content.participants
-            : content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.id == own }
-    }
-
-    var shownRequesters: [SharePetitioner] { managesShare ? content.requesters : [] }
-    var shownBlocked: [SharePetitioner] { managesShare ? content.blocked : [] }
 
     func share(_ people: SharePeople) -> ClientShare {
         ClientShare(
             root: content.root.map { RecordAddress(recordName: $0.text, zone: zone) }, url: url,
             publicPermission: content.publicPermission, allowsAccessRequests: content.allowsAccessRequests,
-            participants: shownParticipants.filter { !people.isGone($0) }.map { shown($0, people) },
+            participants: portion.participants.filter { !people.isGone($0) }.map { shown($0, people) },
             ownerID: content.participants.first { $0.role == .owner }?.id.text ?? "", currentUserID: own?.text,
-            requesters: shownRequesters.filter { !people.isGone($0) }.map { shown($0, people) },
-            blocked: shownBlocked.map { shown($0, people) })
+            requesters: portion.requesters.filter { !people.isGone($0) }.map { shown($0, people) },
+            blocked: portion.blocked.map { shown($0, people) })
     }
 
     /// The owner as the viewer is told of them.

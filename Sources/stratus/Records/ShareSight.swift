@@ -3,37 +3,33 @@
 import StratusCloud
 import StratusModel
 
-/// Owner and administrators who have accepted see everybody; others the owner, themselves and those who have accepted, and
-/// nobody who asks or is blocked. How others were invited is for those who manage the share.
+/// A share as the server keeps it, without what `SharePortion` leaves out; whole for the host.
 struct ShareSight {
     /// Who looks; nil for the host, who sees everything.
     let viewer: UserName?
 
-    func manages(_ content: ShareContent) -> Bool {
-        guard let viewer else { return true }
-        return content.participants.contains {
-            $0.user == viewer && $0.status == .accepted && ($0.role == .owner || $0.role == .administrator)
-        }
-    }
+    private func portion(of content: ShareContent) -> SharePortion? { viewer.map { SharePortion(content, viewer: $0) } }
+
+    func manages(_ content: ShareContent) -> Bool { portion(of: content)?.managesShare ?? true }
 
     /// The participants that are shown, in the order of the share.
     func participants(of content: ShareContent) -> [ShareParticipant] {
-        if manages(content) { return content.participants }
-        return content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.user == viewer }
+        portion(of: content)?.participants ?? content.participants
     }
 
     /// The share without what is not to be known.
     func seen(_ content: ShareContent) -> ShareContent {
-        guard !manages(content) else { return content }
+        guard let portion = portion(of: content), !portion.managesShare else { return content }
         var seen = content
-        seen.participants = participants(of: content).map { one in
-            guard one.user != viewer else { return one }
+        // How others were invited is for those who manage the share.
+        seen.participants = portion.participants.map { one in
+            guard one.id != portion.own else { return one }
             var other = one
             other.invitation = nil
             return other
         }
-        seen.requesters = []
-        seen.blocked = []
+        seen.requesters = portion.requesters
+        seen.blocked = portion.blocked
         return seen
     }
 
