@@ -5,6 +5,7 @@
 
 package import StratusModel
 
+/// What one person may know of a share.
 package struct SharePortion {
     package let content: ShareContent
     /// The viewer's own entry; nil for an outsider.
