@@ -205,8 +205,8 @@ import Testing
             let disks = Locked<[Replica.Stored]>([Replica.Stored()])
             let phone = try await stage.replica("phone")
             await phone.change { habits in
-                habits.onEvent = { [phone] event, _ in
-                    guard case .stateUpdate = event else { return }
+                habits.onEvent = { [weak phone] event, _ in
+                    guard case .stateUpdate = event, let phone else { return }
                     disks.append(await phone.disk)
                 }
             }
