@@ -64,6 +64,7 @@ struct StratusCommand: ParsableCommand {
             try ArgumentBytes.check(arguments)
             try UnknownVerb.check(arguments, of: Self.self)
             var command = try parseAsRoot(arguments)
+            MappedTables.keepSmall()
             try command.run()
         } catch {
             exit(after: error, usesJSON: arguments.contains("--json"))

@@ -104,6 +104,9 @@ int cfiletree_terminal_columns(int descriptor);
 /* Lets this thread sleep. */
 void cfiletree_sleep(int milliseconds);
 
+/* Tells the kernel that it may take back the pages of memory that is mapped; whoever touches them has them read again. */
+void cfiletree_page_out(uint64_t address, uint64_t byte_count);
+
 /* From here on SIGINT, SIGTERM and SIGHUP, where they were not ignored, are one byte each to be read from the descriptor
  * that is returned, also if they were blocked on this thread; and a pipe that nobody reads fails its writer with EPIPE.
  * Below zero: a negated errno. To be called once. */
