@@ -56,8 +56,9 @@ let package = Package(
             ],
             // Gives the C functions of CLocalSocket signatures with spans.
             swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
-        .target(name: "CloudKit", dependencies: ["StratusKit"]),
-        .target(name: "CoreLocation", dependencies: ["StratusKit"]),
+        .systemLibrary(name: "CloudKitSubmodules"),
+        .target(name: "CloudKit", dependencies: ["StratusKit", "CloudKitSubmodules"]),
+        .target(name: "CoreLocation", dependencies: ["StratusKit", "CloudKitSubmodules"]),
         .target(name: "StratusTesting", dependencies: ["StratusKit"]),
 
         // Programs written against CloudKit, in the language mode of today and in the one before (see the end).
@@ -172,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "StratusExampleTests",
             dependencies: [
-                "CloudKitExamples", "CloudKitExamplesSwift5", "GuideExamples", "CloudKit", "StratusTesting",
+                "CloudKitExamples", "CloudKitExamplesSwift5", "GuideExamples", "CloudKit", "CoreLocation",
+                "StratusTesting",
             ]),
         .testTarget(
             name: "StratusToolTests",

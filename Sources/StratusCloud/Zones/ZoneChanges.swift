@@ -14,6 +14,7 @@ struct ZoneChanges {
     private var births: [ZoneBirth] = []
     private var saveFaults: [CloudError?] = []
     private var deleteFaults: [CloudError?] = []
+    private var leaving: ZoneLeaving?
     /// How many custom zones the database has, once it was counted.
     private var zoneCount: Int?
     private(set) var hasWritten = false
@@ -31,6 +32,7 @@ struct ZoneChanges {
         births = request.saves.map { _ in service.makeBirth(by: user) }
         saveFaults = request.saves.map { fault($0.address) }
         deleteFaults = request.deletes.map { fault($0) }
+        if database == .shared { leaving = ZoneLeaving(service: service, caller: caller, user: user) }
     }
 
     mutating func carryOut(
@@ -101,12 +103,11 @@ struct ZoneChanges {
             throw CloudError(.invalidArguments, "The default zone cannot be deleted: delete its records.")
         }
         guard !zone.isShared else {
-            let access = try ZoneAccess(service, to: zone, caller: user, in: transaction)
-            guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
-            throw CloudError(
-                .permissionFailure, inner: CloudError.InnerCode.permission,
-                "Only its owner deletes a zone: delete its share to leave it (P-13).",
-                ["rule": "D-07", "zone": zone.address.description])
+            guard try leaving?.leave(zone, in: transaction) == true else {
+                throw ScopeVerdict.zoneNotFound(zone.address)
+            }
+            hasWritten = true
+            return
         }
         guard try service.removeZone(zone.id, journal, in: transaction) else {
             throw try ZoneFacts.missing(zone, in: transaction)
@@ -115,10 +116,15 @@ struct ZoneChanges {
         hasWritten = true
     }
 
-    /// The shares of a zone of the caller's, by name.
+    /// The shares of a zone of the caller's, and those that they have accepted of another's, by name.
     private func shares(of address: ZoneAddress, in transaction: RecordTransaction) throws -> [RecordAddress] {
         let zone = try resolved(address)
-        guard !zone.isShared, let reader = try transaction.zone(zone.id) else { return [] }
+        guard !zone.isShared else {
+            return try leaving?.accepted(in: zone, transaction).map {
+                RecordAddress(recordName: $0.text, zone: zone.address)
+            } ?? []
+        }
+        guard let reader = try transaction.zone(zone.id) else { return [] }
         var shares: [RecordAddress] = []
         let range = reader.keys.types(of: ShareContent.recordType).keyRange
         try reader.store.scan(range, .forward, limit: Self.endedShareLimit) { key, _ in

@@ -116,6 +116,10 @@ final class ArchiveDecoder: NSCoder {
         case "NSData", "NSMutableData":
             if case .data(let data)? = content["NS.data"] { return NSData(data: data) }
             return nil
+        case "NSURL":
+            return content["NS.relative"]?.reference.flatMap { object(at: $0) as? NSString }.flatMap {
+                NSURL(string: String($0))
+            }
         case "NSArray", "NSMutableArray":
             return NSArray(array: members(of: content, "NS.objects").compactMap { $0 })
         case "NSDictionary", "NSMutableDictionary":

@@ -41,11 +41,13 @@ public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sen
         coder.encode(NSData(data: Data(bytes)), forKey: CoderKey.changeToken)
     }
 
-    /// Decodes a token; nil where there is none, as in archives from Apple's systems, whose tokens mean nothing here.
+    /// Decodes a token; nil where there is none. One of Apple's systems is a token like any other of another server: it is
+    /// refused when it is given to a fetch.
     public convenience init?(coder: NSCoder) {
-        guard let data = coder.decodeValue(of: NSData.self, forKey: CoderKey.changeToken), data.length > 0 else {
-            return nil
-        }
+        let data =
+            coder.decodeValue(of: NSData.self, forKey: CoderKey.changeToken)
+            ?? coder.decodeValue(of: NSData.self, forKey: CoderKey.Apple.changeToken)
+        guard let data, data.length > 0 else { return nil }
         self.init([UInt8](Data(referencing: data)))
     }
 }

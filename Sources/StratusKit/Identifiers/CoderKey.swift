@@ -101,6 +101,22 @@ enum CoderKey {
     static let phoneNumber = "PhoneNumber"
     static let hasAccount = "StratusHasAccount"
     static let nameParts = "StratusNameParts"
+
+    /// What stands in archives of Apple's systems alone.
+    enum Apple {
+        static let changeToken = "ChangeTokenData"
+        static let cursor = "CursorData"
+        static let hasAccount = "HasICloudAccount"
+        static let participantID = "ParticipantID"
+        static let userIdentity = "UserIdentity"
+        static let role = "Type"
+        static let permission = "Permission"
+        static let acceptanceStatus = "AcceptanceStatus"
+        static let participants = "Participants"
+        static let publicPermission = "PublicPermission"
+        static let rootRecordID = "RootRecordID"
+        static let url = "URL"
+    }
 }
 
 extension NSCoder {

@@ -69,6 +69,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
             userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID),
             lookupInfo: coder.decodeValue(of: CKUserIdentityLookupInfo.self, forKey: CoderKey.lookupInfo),
             nameComponents: parts.flatMap(PersonName.init(parts:)).map(PersonNameComponents.init),
-            hasiCloudAccount: coder.decodeFlag(forKey: CoderKey.hasAccount))
+            hasiCloudAccount: coder.decodeFlag(forKey: CoderKey.hasAccount)
+                || coder.decodeFlag(forKey: CoderKey.Apple.hasAccount))
     }
 }

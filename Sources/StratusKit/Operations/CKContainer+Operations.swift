@@ -32,6 +32,7 @@ extension CKContainer {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @discardableResult
+    @preconcurrency
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: @Sendable (CKContainer) async throws -> R
@@ -70,6 +71,7 @@ extension CKDatabase {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @discardableResult
+    @preconcurrency
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: @Sendable (CKDatabase) async throws -> R

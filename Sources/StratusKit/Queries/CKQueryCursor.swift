@@ -34,11 +34,13 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
     /// Archives the cursor.
     public func encode(with coder: NSCoder) { coder.encode(NSData(data: Data(bytes)), forKey: CoderKey.cursor) }
 
-    /// Decodes a cursor; nil where there is none, as in archives from Apple's systems, whose cursors mean nothing here.
+    /// Decodes a cursor; nil where there is none. One of Apple's systems is a cursor like any other of another server: it is
+    /// refused when a query goes on from it.
     public convenience init?(coder: NSCoder) {
-        guard let data = coder.decodeValue(of: NSData.self, forKey: CoderKey.cursor), data.length > 0 else {
-            return nil
-        }
+        let data =
+            coder.decodeValue(of: NSData.self, forKey: CoderKey.cursor)
+            ?? coder.decodeValue(of: NSData.self, forKey: CoderKey.Apple.cursor)
+        guard let data, data.length > 0 else { return nil }
         self.init([UInt8](Data(referencing: data)))
     }
 }

@@ -146,7 +146,8 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
     /// Decodes a participant; nil where the archive holds none. What it says is a claim.
     public convenience init?(coder: NSCoder) {
-        guard let facts = coder.decodeBlock(ParticipantFacts.self, forKey: CoderKey.participant) else { return nil }
+        let facts = coder.decodeBlock(ParticipantFacts.self, forKey: CoderKey.participant)
+        guard let facts = facts ?? ParticipantFacts(ofApple: coder) else { return nil }
         self.init(facts)
     }
 }

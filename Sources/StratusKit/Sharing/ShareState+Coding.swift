@@ -31,9 +31,9 @@ extension ShareState {
             forKey: CoderKey.editedSharing)
     }
 
-    /// Of an archive. One that says nothing of participants, as those of Apple's systems, has an owner and nobody else.
+    /// Of an archive. One that says nothing of participants has an owner and nobody else.
     init(coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
-        let base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
+        let base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing) ?? ShareFacts(ofApple: coder)
         let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
         var facts = edited?.facts ?? base ?? ShareFacts(root: nil)
         facts.addMissingOwner()

@@ -308,7 +308,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["folder"], by: bench.bob) == ["folder"])
     }
 
-    @Test("[D-07][Z-05] zones of others are listed with what they can do; they are neither made nor deleted there")
+    @Test("[D-07][Z-05][P-13] zones of others are listed with what they can do; who deletes one leaves its shares")
     func zones() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -327,10 +327,20 @@ struct SharingAccessTests {
         #expect(try named.map { try $0.1.get() } == zones)
         let own = try bench.service.fetchZones(.named([whole]), as: bench.caller(bench.alice), in: .private)[0].1.get()
         #expect(own.share?.target == RecordAddress(recordName: "cloudkit.zoneshare", zone: whole))
-        let deleted = try bench.service.modifyZones(
-            ModifyZonesRequest(deletes: [bench.others()]), as: bench.caller(bench.bob), in: .shared
-        ).deletes[0]
-        #expect(deleted.code == .permissionFailure)
+        func delete(_ zone: ZoneAddress) throws -> Result<Void, CloudError> {
+            try bench.service.modifyZones(
+                ModifyZonesRequest(deletes: [zone]), as: bench.caller(bench.bob), in: .shared
+            ).deletes[0]
+        }
+        try delete(bench.others()).get()
+        #expect(try bench.zones(of: bench.bob).map(\.address) == [bench.others(whole)])
+        #expect(try bench.ownShare("Share").sharing?.participants.count == 1)
+        #expect(try bench.seen(["folder"], by: bench.bob).isEmpty)
+        #expect(try delete(bench.others()).code == .zoneNotFound)
+        try delete(bench.others(whole)).get()
+        #expect(try bench.zones(of: bench.bob).isEmpty)
+        let left = try bench.service.fetchZones(.named([whole]), as: bench.caller(bench.alice), in: .private)
+        #expect(try left[0].1.get().share != nil)
     }
 
     @Test("[S-16][X-27] what participants save is the owner's: its quota, its assets, each stored once")

@@ -67,6 +67,50 @@ enum AppleArchive {
         return archive(objects: objects, top: [("root", .reference(1))])
     }
 
+    /// The objects of a share with two participants: the share is 1, the guest 2.
+    static var shareObjects: [TestList] {
+        func person(_ id: Int, _ identity: Int, role: Int64, permission: Int64) -> TestList {
+            .dictionary([
+                ("$class", .reference(5)), ("ParticipantID", .reference(id)), ("UserIdentity", .reference(identity)),
+                ("Type", .integer(role)), ("Permission", .integer(permission)), ("AcceptanceStatus", .integer(2)),
+                ("IsCurrentUser", .flag(false)), ("InvitationToken", .reference(0)),
+            ])
+        }
+        func identity(_ user: Int, _ lookup: Int) -> TestList {
+            .dictionary([
+                ("$class", .reference(6)), ("UserRecordID", .reference(user)), ("LookupInfo", .reference(lookup)),
+                ("HasICloudAccount", .flag(true)), ("NameComponents", .reference(0)),
+            ])
+        }
+        func recordID(_ name: Int) -> TestList {
+            .dictionary([("$class", .reference(7)), ("RecordName", .reference(name)), ("ZoneID", .reference(9))])
+        }
+        return [
+            .text("$null"),
+            .dictionary([
+                ("$class", .reference(8)), ("RecordType", .reference(24)), ("RecordID", .reference(20)),
+                ("RootRecordID", .reference(21)), ("ETag", .reference(25)), ("Participants", .reference(4)),
+                ("PublicPermission", .integer(2)), ("URL", .reference(26)),
+            ]),
+            person(11, 14, role: 3, permission: 3), person(10, 13, role: 1, permission: 3),
+            .dictionary([("$class", .reference(28)), ("NS.objects", .array([.reference(3), .reference(2)]))]),
+            .className("CKShareParticipant"), .className("CKUserIdentity"), .className("CKRecordID"),
+            .className("CKShare"),
+            .dictionary([
+                ("$class", .reference(12)), ("ZoneName", .reference(22)), ("ownerName", .reference(23)),
+                ("databaseScopeKey", .integer(0)),
+            ]),
+            .text("owner"), .text("guest"), .className("CKRecordZoneID"), identity(16, 0), identity(17, 15),
+            .dictionary([("$class", .reference(19)), ("EmailAddress", .reference(18))]), recordID(23),
+            recordID(29), .text("bob@example.com"), .className("CKUserIdentityLookupInfo"), recordID(30), recordID(31),
+            .text("Notes"), .text("__defaultOwner__"), .text("cloudkit.share"), .text("4c"),
+            .dictionary([
+                ("$class", .reference(27)), ("NS.base", .reference(0)), ("NS.relative", .reference(32)),
+            ]), .className("NSURL"), .className("NSMutableArray"), .text("_bob"), .text("share-1"), .text("root"),
+            .text("https://www.icloud.com/share/0abc"),
+        ]
+    }
+
     static func archive(objects: [TestList], top: [(String, TestList)]) -> Data {
         PropertyListWriter.data(
             of: .dictionary([

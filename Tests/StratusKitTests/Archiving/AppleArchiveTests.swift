@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusTesting
 import Testing
 
 @Suite struct AppleArchiveTests {
@@ -79,5 +80,58 @@ import Testing
         let expected = CKRecord.ID(recordName: "n1", zoneID: CKRecordZone.ID(zoneName: "Notes"))
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.ID.self, from: data) == expected)
         #expect(try StratusArchive.decode(CKRecord.ID.self, from: data) == expected)
+    }
+
+    @Test("[X-24] a change token and a cursor of Apple's systems decode, and are refused by the server", .stratus)
+    func foreignPlaces() async throws {
+        func archive(_ className: String, _ key: String) -> Data {
+            AppleArchive.archive(
+                objects: [
+                    .text("$null"), .dictionary([("$class", .reference(2)), (key, .reference(3))]),
+                    .className(className), .bytes([1, 0, 0, 1, 0x86]),
+                ], top: [("root", .reference(1))])
+        }
+        let tokenData = archive("CKServerChangeToken", "ChangeTokenData")
+        let token = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: tokenData))
+        #expect(try StratusArchive.decode(CKServerChangeToken.self, from: tokenData) == token)
+        let copy = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: copy) == token)
+
+        let cursorData = archive("CKQueryCursor", "CursorData")
+        let cursor = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQueryOperation.Cursor.self, from: cursorData))
+        #expect(try StratusArchive.decode(CKQueryOperation.Cursor.self, from: cursorData) == cursor)
+
+        let database = CKContainer(identifier: "iCloud.foreign").privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+        await #expect(throws: CKError.self) { try await database.databaseChanges(since: token) }
+        await #expect(throws: CKError.self) {
+            try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: token)
+        }
+        await #expect(throws: CKError.self) { try await database.records(continuingMatchFrom: cursor) }
+    }
+
+    @Test("[X-22] a participant of Apple's systems decodes with the person, and a share with who takes part")
+    func shareOfApple() throws {
+        let objects = AppleArchive.shareObjects
+        let personData = AppleArchive.archive(objects: objects, top: [("root", .reference(2))])
+        let person = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.Participant.self, from: personData))
+        for person in [person, try StratusArchive.decode(CKShare.Participant.self, from: personData)] {
+            #expect(person.participantID == "guest" && person.role == .privateUser && person.permission == .readWrite)
+            #expect(person.acceptanceStatus == .accepted && person.userIdentity.hasiCloudAccount)
+            #expect(person.userIdentity.userRecordID?.recordName == "_bob")
+            #expect(person.userIdentity.lookupInfo?.emailAddress == "bob@example.com")
+        }
+
+        let shareData = AppleArchive.archive(objects: objects, top: [("root", .reference(1))])
+        let share = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: shareData))
+        for share in [share, try StratusArchive.decode(CKShare.self, from: shareData)] {
+            #expect(share.participants.map(\.participantID).sorted() == ["guest", "owner"])
+            #expect(share.owner.participantID == "owner" && share.currentUserParticipant?.participantID == "owner")
+            #expect(share.publicPermission == .readOnly && share.recordChangeTag == "4c")
+            #expect(share.url?.absoluteString == "https://www.icloud.com/share/0abc")
+        }
     }
 }

@@ -262,4 +262,27 @@ import Testing
         #expect(error?.code == .alreadyShared)
         #expect((error?.serverRecord as? CKShare)?.url == share.url)
     }
+
+    @Test("[D-07][D-08][P-13] a participant leaves a shared zone by deleting it, and the owner keeps it")
+    func leavingZone() async throws {
+        let stage = try SharingStage()
+        try await stage.owned.save(CKRecordZone(zoneID: stage.zoneID))
+        try await stage.owned.save(stage.record("note"))
+        let share = CKShare(recordZoneID: stage.zoneID)
+        share.addParticipant(try await stage.person(stage.bob))
+        try await stage.owned.save(share)
+        try await stage.accept(share, as: stage.bob)
+        let (shared, zoneID) = (stage.shared(stage.bob), stage.foreignID("note").zoneID)
+        let joined = try await shared.databaseChanges(since: nil)
+        #expect(joined.modifications.map(\.zoneID) == [zoneID])
+
+        try await shared.deleteRecordZone(withID: zoneID)
+        let left = try await shared.databaseChanges(since: joined.changeToken)
+        #expect(left.deletions.map(\.zoneID) == [zoneID])
+        #expect(try await shared.allRecordZones().isEmpty)
+        #expect(try await stage.newest(share).participants.count == 1)
+        #expect(try await stage.owned.record(for: stage.id("note"))["text"] as? String == "text")
+        let again = await #expect(throws: CKError.self) { try await shared.deleteRecordZone(withID: zoneID) }
+        #expect(again?.code == .zoneNotFound)
+    }
 }
