@@ -70,6 +70,9 @@ package protocol StoreTransaction: StoreReader {
     /// Whether this or another transaction has written `key` and that write is not yet part of `version`.
     func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool
 
+    /// Whether any key of `range` has such a write, a deletion of what was never there included.
+    func hasUnpublishedWrite(in range: KeyRange) -> Bool
+
     /// Registers what must happen in the instant this transaction's writes become visible: after the previous
     /// version's readers started and before any reader can get the new version. Called once, in commit order, and
     /// never for a transaction that fails. The action must be short and must not call the store.

@@ -70,6 +70,9 @@ private struct Refusal: Error {}
                     let seesGroup = try transaction.contains([1])
                     #expect(seesGroup && transaction.version == 0)
                     #expect(transaction.hasUnpublishedWrite(forKey: [1]))
+                    #expect(transaction.hasUnpublishedWrite(in: KeyRange(from: [0], upTo: [2])))
+                    #expect(!transaction.hasUnpublishedWrite(in: KeyRange(from: [0], upTo: [1])))
+                    #expect(!transaction.hasUnpublishedWrite(in: KeyRange(from: [1, 0], upTo: [2])))
                     isRead.open()
                 }
                 #expect(try store.value.read { try $0.contains([1]) })

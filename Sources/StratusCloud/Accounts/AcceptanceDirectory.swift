@@ -54,19 +54,21 @@ package final class AcceptanceDirectory: Sendable {
     }
 
     /// Whether somebody has accepted a share of the zone that lets them see something (P-09). One seek, or none where it
-    /// was asked before; a transaction always looks, because it cannot ask by range what is in flight.
+    /// was asked before; a transaction looks where a change of the person's acceptances there is in flight.
     package func isVisible(zone: UUID, to user: UserName, in reader: RecordReader) throws -> Bool {
-        let mayUseCache = !(reader is RecordTransaction)
+        let range = GlobalKeys.acceptances(of: user, zone: zone).keyRange
+        let transaction = reader as? RecordTransaction
+        let mayUseCache = transaction?.hasUnpublishedWrite(in: range) != true
         let visitor = Visitor(user: user, zone: zone)
         let version = reader.store.version
         if mayUseCache, let known = visibilities.value(for: visitor, at: version) { return known }
         var isVisible = false
-        try reader.store.scan(GlobalKeys.acceptances(of: user, zone: zone).keyRange) { _, value in
+        try reader.store.scan(range) { _, value in
             guard try SharedAccess(AcceptanceEntry(decoding: value)).isAdmitted else { return .next }
             isVisible = true
             return .stop
         }
-        if mayUseCache { visibilities.fill(visitor, isVisible, at: version) }
+        if transaction == nil { visibilities.fill(visitor, isVisible, at: version) }
         return isVisible
     }
 

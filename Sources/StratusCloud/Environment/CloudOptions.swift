@@ -69,6 +69,8 @@ package struct CloudOptions: Hashable, Sendable {
     package var subscriptionCount = 200
     /// Bytes of one subscription as it is stored.
     package var subscriptionByteCount = 32 << 10
+    /// Bytes of what is kept in memory of private and shared databases' subscriptions, so that commits need not read it.
+    package var keptSubscriptionByteCount = 16 << 20
     /// Devices of one person that get notifications.
     package var deviceCount = 20
     /// Notifications that wait for one device; the oldest are dropped.

@@ -42,7 +42,7 @@ package final class CloudService: Sendable {
     package let schemaKeeper = SchemaKeeper()
     package let acceptanceDirectory = AcceptanceDirectory()
     package let tokenKeeper = TokenKeeper()
-    package let subscriptionDirectory = SubscriptionDirectory()
+    package let subscriptionDirectory: SubscriptionDirectory
     package let deliveryBell = DeliveryBell()
 
     package init(
@@ -53,6 +53,7 @@ package final class CloudService: Sendable {
         self.options = options
         self.assets = assets
         assetLedger = AssetLedger(store: assets)
+        subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount)
     }
 
     /// What carries out the changes of somebody's device, or of nobody's.

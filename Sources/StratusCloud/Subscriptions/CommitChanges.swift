@@ -4,7 +4,6 @@
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 /// A record before and after a commit; nil where it is not there.
 struct RecordChangePair: Sendable {
@@ -28,20 +27,17 @@ struct CommitChanges {
     }
 
     private let plan: MutationPlan
-    private let isSharedWanted: Bool
     private var old: [RecordName: Old] = [:]
     /// The shares among the records.
     private var contents: [RecordName: (old: ShareContent?, new: ShareContent?)] = [:]
-    /// Whether anything of the zone is or becomes shared.
-    private var holdsShares = false
+    /// Whether anything of the zone is or becomes shared, for which others may care.
+    private let holdsShares: Bool
 
-    /// Looks at what is there. To be made before the plan is carried out.
-    init(_ plan: MutationPlan, _ interest: ZoneInterest, in zone: ZoneReader) throws {
+    /// Looks at what is there. To be made before the plan is carried out. `isSharedNow` says whether others may care for
+    /// the zone because it has shares before.
+    init(_ plan: MutationPlan, _ interest: ZoneInterest, isShared isSharedNow: Bool, in zone: ZoneReader) throws {
         self.plan = plan
-        isSharedWanted = interest.isSharedWanted
-        let isSharedNow = try isSharedWanted && Self.holdsShares(zone)
-        holdsShares =
-            isSharedNow || isSharedWanted && plan.saved.contains { $0.record.type == ShareContent.recordType }
+        holdsShares = interest.isSharedWanted
         let isZoneWide = try isSharedNow && zone.node(ShareContent.zoneWideName) != nil
         var found: Set<RecordType> = []
         for stored in plan.saved {
@@ -71,15 +67,6 @@ struct CommitChanges {
             old[name] = Old(type: type, share: isShare ? name : try Self.share(of: name, isZoneWide, in: zone))
         }
         types = found.count > Self.typeCount ? nil : found.sorted()
-    }
-
-    private static func holdsShares(_ zone: ZoneReader) throws -> Bool {
-        var holdsShares = false
-        try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange, .forward, limit: 1) { _, _ in
-            holdsShares = true
-            return .stop
-        }
-        return holdsShares
     }
 
     /// The share in which a record lies that is there: that of its nearest root, or the whole zone's.

@@ -44,8 +44,8 @@ package struct CommitJournal: Sendable {
     let origin: CommitOrigin
 
     /// The bytes that carrying out a plan in this zone writes besides, at least.
-    func byteCount(in zone: ZoneID, _ reader: RecordReader) throws -> Int {
-        try directory.interest(in: zone, reader) == nil ? 0 : Self.reservedByteCount
+    func byteCount(in zone: ZoneID, _ transaction: RecordTransaction) throws -> Int {
+        try directory.interest(in: zone, transaction) == nil ? 0 : Self.reservedByteCount
     }
 
     /// Carries out a plan, as `RecordTransaction.carryOut`, and notes what it does. `learnt` are types of which the
@@ -55,17 +55,23 @@ package struct CommitJournal: Sendable {
         _ plan: MutationPlan, in id: ZoneID, _ transaction: RecordTransaction,
         learnt: [RecordType: RecordTypeSchema] = [:], keeping byteCount: Int = 1 << 20
     ) throws -> MutationPlan {
-        guard !plan.isEmpty, let interest = try directory.interest(in: id, transaction), interest.concerns(plan) else {
+        directory.noteShares(of: plan, in: transaction)
+        guard !plan.isEmpty, var interest = try directory.interest(in: id, transaction) else {
             return try transaction.carryOut(plan, in: id)
         }
         let zone = try transaction.existingZone(id)
-        let changes = try CommitChanges(plan, interest, in: zone)
+        let isShared = try interest.isSharedWanted && directory.isShared(zone, plan.header, transaction)
+        interest.isSharedWanted = isShared || interest.isSharedWanted && plan.savesShare
+        guard interest.concerns(plan) else { return try transaction.carryOut(plan, in: id) }
+        let changes = try CommitChanges(plan, interest, isShared: isShared, in: zone)
         let done = try transaction.carryOut(plan, in: id)
         var note = OutboxNote(
             entry: entry(of: zone, identity: done.header.identity, sequence: done.header.sequence),
             database: zone.keys.database, counter: done.header.databaseCounter)
         if interest.isOwnerInterested { note.add(.records(changes.types)) }
-        for shares in OutboxNote.parts(of: try changes.sharedNews(in: zone)) { note.add(.shares(shares)) }
+        let audience = ShareAudience(directory: directory, zone: zone, transaction: transaction)
+        let news = try audience.heard(of: try changes.sharedNews(in: zone))
+        for shares in OutboxNote.parts(of: news) { note.add(.shares(shares)) }
         let judge = QueryJudge(
             zone: id, container: id.database.container, schemas: schemas, mode: mode, metresPerUnit: metresPerUnit,
             learnt: learnt, reader: transaction)

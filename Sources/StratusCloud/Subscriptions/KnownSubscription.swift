@@ -3,6 +3,7 @@
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 /// The query of a subscription, ready to be asked.
 struct KnownQuery: Sendable {
@@ -21,6 +22,9 @@ struct KnownSubscription: Sendable {
         case zone(ZoneName)
         case database
     }
+
+    /// What it takes in memory, besides the bytes that tell of it.
+    static let byteCount = 256
 
     let parts: SubscriptionKeyParts
     let subject: Subject
@@ -49,62 +53,82 @@ extension NotificationTemplate {
     }
 }
 
-/// The subscriptions of one container.
-struct ContainerSubscriptions: Sendable {
-    typealias Queries = [SubscriptionKeyParts: KnownQuery]
+/// What one person has subscribed to in their private database, and whether in their shared one.
+struct PersonalSubscriptions: Sendable {
+    private(set) var own: [KnownSubscription] = []
+    private(set) var listensToShared = false
+    /// About what it takes in memory.
+    private(set) var byteCount = 0
 
-    /// To private databases, by their owners.
-    private(set) var privates: [UserName: [SubscriptionKeyParts: KnownSubscription]] = [:]
-    /// To the public database, by record type.
-    private(set) var publics: [RecordType: Queries] = [:]
-    private(set) var shared: Set<SubscriptionKeyParts> = []
-    private var publicTypes: [SubscriptionKeyParts: RecordType] = [:]
+    /// Nothing.
+    init() {}
 
-    mutating func set(_ parts: SubscriptionKeyParts, to subscription: KnownSubscription?) {
-        remove(parts)
-        guard let subscription else { return }
-        switch DatabaseSelector(rawValue: parts.database) {
-        case .private: privates[parts.user, default: [:]][parts] = subscription
-        case .shared: shared.insert(parts)
-        case .public, nil:
-            guard case .query(let query) = subscription.subject else { return }
-            let type = RecordType(query.query.recordType)
-            publics[type, default: [:]][parts] = query
-            publicTypes[parts] = type
+    /// Reads the range of a person's private and shared database.
+    ///
+    /// Throws `corruption` where a query cannot be read.
+    init(_ range: KeyRange, _ reader: RecordReader) throws {
+        try reader.store.scan(range) { key, value in
+            let parts = try GlobalKeys.readSubscriptionKey(key)
+            guard parts.database == DatabaseSelector.private.rawValue else {
+                // These come last.
+                listensToShared = true
+                return .stop
+            }
+            own.append(try KnownSubscription(parts, SubscriptionEntry(decoding: value)))
+            byteCount += KnownSubscription.byteCount + key.count + 2 * value.count
+            return .next
         }
     }
 
-    private mutating func remove(_ parts: SubscriptionKeyParts) {
-        shared.remove(parts)
-        if var own = privates[parts.user], own.removeValue(forKey: parts) != nil {
-            privates[parts.user] = own.isEmpty ? nil : own
-        }
-        if let type = publicTypes.removeValue(forKey: parts), var queries = publics[type] {
-            queries[parts] = nil
-            publics[type] = queries.isEmpty ? nil : queries
-        }
-    }
-
-    /// Who may care for what happens in a zone; nil where nobody does.
-    func interest(in zone: ZoneID) -> ZoneInterest? {
+    /// Who may care for what happens in a zone of the person's.
+    func interest(in zone: ZoneName) -> ZoneInterest {
         var interest = ZoneInterest()
-        guard let owner = zone.database.owner, zone.database.scope == .private else {
-            interest.queries = publics
-            return interest.queries.isEmpty ? nil : interest
-        }
-        let isDefault = zone.name.text == ZoneAddress.defaultZoneName
-        for subscription in (privates[owner] ?? [:]).values {
+        let isDefault = zone.text == ZoneAddress.defaultZoneName
+        for subscription in own {
             switch subscription.subject {
             // The default zone is no part of what a database subscription tells of (N-02).
             case .database: if !isDefault { interest.isDatabaseWanted = true }
-            case .zone(let name): if name == zone.name { interest.isZoneWanted = true }
+            case .zone(let name): if name == zone { interest.isZoneWanted = true }
             case .query(let query):
-                guard query.zone.map({ $0 == zone.name }) ?? true else { continue }
+                guard query.zone.map({ $0 == zone }) ?? true else { continue }
                 interest.queries[RecordType(query.query.recordType), default: [:]][subscription.parts] = query
             }
         }
-        interest.isSharedWanted = !isDefault && !shared.isEmpty
-        return interest.isEmpty ? nil : interest
+        interest.isSharedWanted = !isDefault
+        return interest
+    }
+}
+
+/// The subscriptions to the public database of one container, by record type.
+struct PublicSubscriptions: Sendable {
+    typealias Queries = [RecordType: [SubscriptionKeyParts: KnownQuery]]
+
+    private(set) var queries: Queries = [:]
+    private var types: [SubscriptionKeyParts: RecordType] = [:]
+
+    /// Reads the range of a container.
+    ///
+    /// Throws `corruption` where a query cannot be read.
+    init(_ range: KeyRange, _ reader: RecordReader) throws {
+        try reader.store.scan(range) { key, value in
+            let parts = try GlobalKeys.readSubscriptionKey(key)
+            guard parts.database == DatabaseSelector.public.rawValue else { return .next }
+            set(parts, to: try KnownSubscription(parts, SubscriptionEntry(decoding: value)))
+            return .next
+        }
+    }
+
+    /// Takes over a subscription to any database.
+    mutating func set(_ parts: SubscriptionKeyParts, to subscription: KnownSubscription?) {
+        guard parts.database == DatabaseSelector.public.rawValue else { return }
+        if let type = types.removeValue(forKey: parts) {
+            queries[type]?[parts] = nil
+            if queries[type]?.isEmpty == true { queries[type] = nil }
+        }
+        guard case .query(let query)? = subscription?.subject else { return }
+        let type = RecordType(query.query.recordType)
+        queries[type, default: [:]][parts] = query
+        types[parts] = type
     }
 }
 
@@ -114,17 +138,21 @@ struct ZoneInterest: Sendable {
     var isDatabaseWanted = false
     /// Its owner, as of this very zone.
     var isZoneWanted = false
-    /// Others, with subscriptions to their shared databases: whether they see anything of the zone is not known yet.
+    /// Others, if the zone has shares: whether any of those who see something of it have subscribed is not known yet.
     var isSharedWanted = false
-    /// By record type.
-    var queries: [RecordType: ContainerSubscriptions.Queries] = [:]
+    var queries: PublicSubscriptions.Queries = [:]
 
     var isOwnerInterested: Bool { isDatabaseWanted || isZoneWanted }
     var isEmpty: Bool { !isOwnerInterested && !isSharedWanted && queries.isEmpty }
 
-    /// Whether anybody may care for what a plan changes.
+    /// Whether anybody may care for what a plan changes: `isSharedWanted` says by then whether the zone has shares.
     func concerns(_ plan: MutationPlan) -> Bool {
         isOwnerInterested || isSharedWanted || plan.saved.contains { queries[$0.record.type] != nil }
             || plan.deleted.contains { queries[$0.type] != nil }
     }
+}
+
+extension MutationPlan {
+    var savesShare: Bool { saved.contains { $0.record.type == ShareContent.recordType } }
+    var changesShares: Bool { savesShare || deleted.contains { $0.type == ShareContent.recordType } }
 }

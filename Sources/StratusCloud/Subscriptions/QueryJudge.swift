@@ -25,7 +25,7 @@ struct QueryJudge {
 
     /// What fires, in the order of users and subscriptions.
     func matches(
-        _ records: [RecordType: [RecordChangePair]], _ queries: [RecordType: ContainerSubscriptions.Queries]
+        _ records: [RecordType: [RecordChangePair]], _ queries: PublicSubscriptions.Queries
     ) throws -> [QueryMatch] {
         var matches: [QueryMatch] = []
         for (type, pairs) in records {

@@ -1,10 +1,16 @@
-// The subscriptions of containers in memory, so that a commit about which nobody cares costs no read and leaves nothing.
+// Who may care for a commit, without reading it from the store for each: a commit about which nobody cares leaves nothing.
 //
-// A container is loaded whole when it is first asked for, and told of every change in the instant in which it is published.
-// What is asked in a transaction may therefore lack a subscription that is being saved at the same time: it counts for the
-// commits that begin after its save was answered. One too many costs an entry that nobody is told of, for whoever delivers
-// asks the store again.
+// Kept is what commits have asked for lately: whether a container has subscriptions at all; of a person, what they have
+// subscribed to in their private database, and whether in their shared one; whether a zone has shares. What is not kept
+// takes one seek. So a commit costs the same however many others have subscribed.
+//
+// To the public database everybody may write, and the keys of subscriptions do not say which records they are about: the
+// first commit there reads all subscriptions of the container, and those to the public database stay in memory.
+//
+// Exact, by the rule of `PublishedCache`: an answer carries the version since which it holds, goes when a change of it is
+// published, and is neither used nor kept where a change of its range is in flight. A change that fails leaves nothing.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -12,41 +18,145 @@ import StratusStore
 
 /// Finds who may care for a commit.
 package final class SubscriptionDirectory: Sendable {
+    /// What is read by one seek.
+    private enum Question: Hashable, Sendable {
+        case isSubscribed(ContainerName)
+        case person(ContainerName, UserName)
+        /// By the zone's identity and incarnation: a rebuild, which may find shares, gives it a new one.
+        case isShared(UUID, UUID)
+    }
+
+    private enum Answer: Sendable {
+        case flag(Bool)
+        case person(PersonalSubscriptions)
+    }
+
     private struct State {
-        var containers: [ContainerName: ContainerSubscriptions] = [:]
+        var answers: RecentReadings<Question, Answer>
+        var publics: [ContainerName: PublicSubscriptions] = [:]
         var lastPublished: StoreVersion = 0
-    }
 
-    private let state = Locked(State())
-
-    package init() {}
-
-    /// Who may care for what happens in a zone; nil where nobody does. To be asked before the transaction changes any
-    /// subscription: what is loaded stays, and the transaction may yet fail.
-    func interest(in zone: ZoneID, _ reader: RecordReader) throws -> ZoneInterest? {
-        try subscriptions(in: zone.database.container, reader).interest(in: zone)
-    }
-
-    private func subscriptions(
-        in container: ContainerName, _ reader: RecordReader
-    ) throws -> ContainerSubscriptions {
-        if let known = state.withLock({ $0.containers[container] }) { return known }
-        let version = reader.store.version
-        var found = ContainerSubscriptions()
-        try reader.store.scan(GlobalKeys.subscriptions(in: container).keyRange) { key, value in
-            let parts = try GlobalKeys.readSubscriptionKey(key)
-            found.set(parts, to: try KnownSubscription(parts, SubscriptionEntry(decoding: value)))
-            return .next
+        mutating func noteSubscription(in container: ContainerName) {
+            guard case .flag(false)? = answers.find(.isSubscribed(container))?.value else { return }
+            answers.remove(.isSubscribed(container))
         }
-        let loaded = found
-        state.withLock { state in
-            // What was published since is not in it.
-            if state.lastPublished <= version, state.containers[container] == nil {
-                state.containers[container] = loaded
+    }
+
+    /// What a kept answer takes besides its own bytes.
+    private static let answerByteCount = 320
+
+    private let state: Locked<State>
+
+    /// Keeps so many bytes, what lies in the public database not counted.
+    package init(byteCount: Int) { state = Locked(State(answers: RecentReadings(byteCount: byteCount))) }
+
+    /// How many answers are kept.
+    package var keptCount: Int { state.withLock { $0.answers.count } }
+
+    // MARK: Asking
+
+    /// Who may care for what happens in a zone; nil where nobody does.
+    func interest(in zone: ZoneID, _ transaction: RecordTransaction) throws -> ZoneInterest? {
+        let container = zone.database.container
+        guard let owner = zone.database.owner, zone.database.scope == .private else {
+            let queries = try publicQueries(in: container, transaction)
+            return queries.isEmpty ? nil : ZoneInterest(queries: queries)
+        }
+        guard try isSubscribed(container, transaction) else { return nil }
+        let interest = try person(owner, in: container, transaction).interest(in: zone.name)
+        return interest.isEmpty ? nil : interest
+    }
+
+    /// Whether somebody listens to their shared database.
+    func listensToShared(_ user: UserName, in container: ContainerName, _ transaction: RecordTransaction) throws -> Bool
+    {
+        try person(user, in: container, transaction).listensToShared
+    }
+
+    /// Whether a zone has shares. `header` is the zone's.
+    func isShared(_ zone: ZoneReader, _ header: ZoneHeader, _ transaction: RecordTransaction) throws -> Bool {
+        let question = Question.isShared(header.identity, header.incarnation)
+        return try flag(question, transaction, zone.keys.types(of: ShareContent.recordType))
+    }
+
+    private func isSubscribed(_ container: ContainerName, _ transaction: RecordTransaction) throws -> Bool {
+        try flag(.isSubscribed(container), transaction, GlobalKeys.subscriptions(in: container))
+    }
+
+    private func person(
+        _ user: UserName, in container: ContainerName, _ transaction: RecordTransaction
+    ) throws -> PersonalSubscriptions {
+        let answer = try answer(
+            to: .person(container, user), transaction,
+            GlobalKeys.subscriptions(
+                of: user, in: container, from: DatabaseSelector.private.rawValue,
+                through: DatabaseSelector.shared.rawValue)
+        ) { range in
+            let subscriptions = try PersonalSubscriptions(range, transaction)
+            return (.person(subscriptions), subscriptions.byteCount + user.text.utf8.count)
+        }
+        guard case .person(let subscriptions) = answer else { return PersonalSubscriptions() }
+        return subscriptions
+    }
+
+    /// Whether there is anything in a range.
+    private func flag(
+        _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange
+    ) throws -> Bool {
+        let answer = try answer(to: question, transaction, range()) { range in
+            var isThere = false
+            try transaction.store.scan(range, .forward, limit: 1) { _, _ in
+                isThere = true
+                return .stop
             }
+            return (.flag(isThere), 0)
         }
-        return found
+        guard case .flag(let isThere) = answer else { return true }
+        return isThere
     }
+
+    /// A container that had subscriptions counts as one that has: one too many costs a seek.
+    private static func isLasting(_ answer: Answer, _ question: Question) -> Bool {
+        if case (.isSubscribed, .flag(true)) = (question, answer) { true } else { false }
+    }
+
+    private func answer(
+        to question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange,
+        _ read: (KeyRange) throws -> (Answer, byteCount: Int)
+    ) throws -> Answer {
+        let version = transaction.store.version
+        let known = state.withLock { $0.answers.find(question) }
+        if let known, known.validSince <= version,
+            Self.isLasting(known.value, question) || !transaction.hasUnpublishedWrite(in: known.range)
+        {
+            return known.value
+        }
+        let range = known?.range ?? range().keyRange
+        let isUnchanged = !transaction.hasUnpublishedWrite(in: range)
+        let (answer, byteCount) = try read(range)
+        guard isUnchanged else { return answer }
+        state.withLock { state in
+            guard state.lastPublished <= version else { return }
+            let reading = RangeReading(value: answer, range: range, validSince: version)
+            state.answers.insert(
+                question, reading,
+                byteCount: Self.answerByteCount + range.lower.count + range.upper.count + byteCount)
+        }
+        return answer
+    }
+
+    /// What is kept may lack what is in flight: it counts for the commits that begin after it was answered. What is read is
+    /// kept with what was in flight then, because bodies run one after another: that is published, and noted, later.
+    private func publicQueries(
+        in container: ContainerName, _ transaction: RecordTransaction
+    ) throws -> PublicSubscriptions.Queries {
+        if let known = state.withLock({ $0.publics[container] }) { return known.queries }
+        let found = try PublicSubscriptions(GlobalKeys.subscriptions(in: container).keyRange, transaction)
+        state.withLock { $0.publics[container] = found }
+        return found.queries
+    }
+
+    // MARK: Changes
 
     /// Takes over changes in the instant in which the transaction becomes visible.
     func note(_ changes: [(parts: SubscriptionKeyParts, new: KnownSubscription?)], in transaction: RecordTransaction) {
@@ -54,7 +164,23 @@ package final class SubscriptionDirectory: Sendable {
         transaction.onPublish { [self] version in
             state.withLock { state in
                 state.lastPublished = max(state.lastPublished, version)
-                for change in changes { state.containers[change.parts.container]?.set(change.parts, to: change.new) }
+                for (parts, new) in changes {
+                    state.answers.remove(.person(parts.container, parts.user))
+                    if new != nil { state.noteSubscription(in: parts.container) }
+                    state.publics[parts.container]?.set(parts, to: new)
+                }
+            }
+        }
+    }
+
+    /// Takes over what a plan does to the shares of its zone, in the instant in which the transaction becomes visible.
+    func noteShares(of plan: MutationPlan, in transaction: RecordTransaction) {
+        guard plan.changesShares else { return }
+        let question = Question.isShared(plan.header.identity, plan.header.incarnation)
+        transaction.onPublish { [self] version in
+            state.withLock { state in
+                state.lastPublished = max(state.lastPublished, version)
+                state.answers.remove(question)
             }
         }
     }

@@ -65,6 +65,7 @@ extension CloudService {
                 let settlements = try settlements(of: new, with: plan, writer)
                 try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
                 try transaction.carryOut(plan, in: id)
+                subscriptionDirectory.noteShares(of: plan, in: transaction)
                 for settlement in settlements { try writer.carryOut(settlement) }
                 return new.count
             }

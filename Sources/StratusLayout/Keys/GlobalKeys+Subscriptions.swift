@@ -79,6 +79,14 @@ extension GlobalKeys {
                 TupleWriter.appendInteger(UInt64(database), to: &$0)
             })
     }
+    /// What somebody has subscribed to in several of their databases, which lie side by side.
+    package static func subscriptions(
+        of user: UserName, in container: ContainerName, from first: UInt8, through last: UInt8
+    ) -> LayoutRange {
+        LayoutRange(
+            lower: subscriptions(of: user, in: container, database: first).lower,
+            upper: subscriptions(of: user, in: container, database: last).upper)
+    }
     /// The parts of a key of the subscriptions keyspace. Throws `.corruptKey`.
     package static func readSubscriptionKey(_ key: Span<UInt8>) throws(LayoutError) -> SubscriptionKeyParts {
         var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.subscriptions))

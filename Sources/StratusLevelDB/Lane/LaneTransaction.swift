@@ -58,6 +58,14 @@ final class LaneTransaction: StoreTransaction {
         }
     }
 
+    func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        unsafe range.withEngineBytes { lower, upper in
+            if unsafe forming.writes.holdsEntry(from: lower, upTo: upper) { return true }
+            guard let inFlight else { return false }
+            return unsafe inFlight.writes.holdsEntry(from: lower, upTo: upper)
+        }
+    }
+
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
         base.checkIsActive()
         publishActions.append(action)

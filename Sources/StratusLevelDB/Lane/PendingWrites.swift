@@ -256,6 +256,13 @@ struct PendingPosition: Equatable {
         return unsafe isFound ? entries[Int(chunks[position.chunk].slots[position.slot])] : nil
     }
 
+    /// Whether there is an entry of any key of a range, deletions included.
+    func holdsEntry(from lower: EngineBytes, upTo upper: EngineBytes) -> Bool {
+        guard let position = unsafe position(atOrAfter: lower), let entry = unsafe entry(at: position, before: .max)
+        else { return false }
+        return unsafe entry.key.compare(upper) < 0
+    }
+
     /// The entry at a position as it was when the history held `entryCount` writes, or nil when its key was not there.
     func entry(at position: PendingPosition, before entryCount: Int) -> PendingEntry? {
         var number = unsafe chunks[position.chunk].slots[position.slot]

@@ -11,4 +11,9 @@ extension RecordTransaction {
     package func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
         transaction?.hasUnpublishedWrite(forKey: key) ?? false
     }
+
+    /// Whether a write of any key of the range is not yet part of the transaction's version.
+    package func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        transaction?.hasUnpublishedWrite(in: range) ?? false
+    }
 }

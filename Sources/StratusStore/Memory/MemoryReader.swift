@@ -73,6 +73,12 @@ final class MemoryTransaction: MemoryReader, StoreTransaction {
         writtenKeys.contains(key)
     }
 
+    func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        writtenKeys.contains {
+            !$0.lexicographicallyPrecedes(range.lower) && $0.lexicographicallyPrecedes(range.upper)
+        }
+    }
+
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
         checkIsValid()
         publishActions.append(action)

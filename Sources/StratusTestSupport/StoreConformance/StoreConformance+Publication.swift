@@ -103,6 +103,13 @@ extension StoreConformance {
                     try requireEqual(
                         transaction.hasUnpublishedWrite(forKey: [key]), keys.contains(key), "key \(key) of \(keys)")
                 }
+                for lower in UInt8(0)...5 {
+                    for upper in UInt8(0)...5 {
+                        try requireEqual(
+                            transaction.hasUnpublishedWrite(in: KeyRange(from: [lower], upTo: [upper])),
+                            keys.contains { $0 >= lower && $0 < upper }, "keys \(lower)..<\(upper) of \(keys)")
+                    }
+                }
             }
             try store.set([Entry([2], [2]), Entry([4], [4])])
             try store.transact { transaction in

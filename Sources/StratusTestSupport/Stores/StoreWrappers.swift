@@ -50,6 +50,10 @@ extension TransactionWrapper {
         wrappedTransaction.hasUnpublishedWrite(forKey: key)
     }
 
+    package func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        wrappedTransaction.hasUnpublishedWrite(in: range)
+    }
+
     package func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
         wrappedTransaction.onPublish(action)
     }

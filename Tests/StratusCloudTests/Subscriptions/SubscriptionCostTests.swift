@@ -36,32 +36,111 @@ struct SubscriptionCostTests {
         }
         #expect(try Self.saveCost(bench, "r2") == alone)
         #expect(try bench.outboxCount() == 0)
-        // Nor do those who listen to something else of the same container.
+        // Nor do those who listen to something else of the same container: that nobody listens here is looked for once.
         for index in 0..<50 { try bench.subscribe(.database("d\(index)"), by: bench.bob) }
         try bench.subscribe(.query("q"), by: bench.bob, in: .public)
-        #expect(try Self.saveCost(bench, "r3") == alone)
+        let looking = try Self.saveCost(bench, "r3")
+        #expect(looking.seeks == alone.seeks + 3 && looking.cursorSteps <= alone.cursorSteps + 1)
+        #expect(looking.pointReads == alone.pointReads && looking.entriesWritten == alone.entriesWritten)
+        #expect(try Self.saveCost(bench, "r4") == alone)
         #expect(try bench.outboxCount() == 0)
         // A checker that finds nothing proves nothing.
         try bench.subscribe(.database("own"))
-        #expect(try Self.saveCost(bench, "r4") != alone)
+        #expect(try Self.saveCost(bench, "r5") != alone)
         #expect(try bench.outboxCount() == 1)
     }
 
-    @Test("the subscriptions of a container are read once, and known from then on")
-    func loading() throws {
+    /// What the first commits of a server cost that has just started: of Alice in a zone without shares, of Bob in a zone
+    /// of his, of Alice in what she shares with Bob, and of Alice once more.
+    private static func firstCosts(amongOthers count: Int) throws -> [StoreCost] {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
-        for index in 0..<100 { try bench.subscribe(.database("d\(index)"), by: bench.bob) }
+        let plain = ZoneAddress(zoneName: "Plain")
+        try bench.makeZone(plain)
+        try bench.makeZone(RecordBench.notes, by: bench.bob)
+        try bench.share("in", as: "Share", with: bench.bob, "bob@example.com")
+        try bench.subscribe(.database("d"), .query("q"), .zone("z"))
+        try bench.subscribe(.database("s"), by: bench.bob, in: .shared)
+        // As they are stored; that they are some people's is nothing to a commit.
+        let bytes = try bench.service.engine.read { reader in
+            var bytes: [[UInt8]] = []
+            try reader.store.scan(GlobalKeys.subscriptions.keyRange) { _, value in
+                bytes.append([UInt8](copying: value))
+                return .next
+            }
+            return bytes
+        }
+        let databases: [DatabaseSelector] = [.private, .private, .private, .shared]
+        for index in 0..<count {
+            // Before those of Alice and Bob and after them.
+            let user = UserName("\(index % 2 == 0 ? "!" : "~")\(index)")
+            let place = index % bytes.count
+            let parts = SubscriptionKeyParts(
+                container: RecordBench.container, user: user, database: databases[place].rawValue, id: "theirs")
+            try bench.service.adoptSubscription(parts, bytes[place])
+        }
         let next = CloudService(engine: bench.service.engine, environment: bench.service.environment)
-        func save(_ name: String) throws -> StoreCost {
-            try Self.cost(bench) {
-                let request = ModifyRecordsRequest(saves: [.new(name)])
-                _ = try next.modifyRecords(request, as: bench.caller(bench.alice), in: .private).saves[0].get()
+        for account in [bench.alice, bench.bob] {
+            _ = try next.fetchRecords(
+                FetchRecordsRequest(addresses: [.note("in")]), as: bench.caller(account), in: .private)
+        }
+        let saves: [(Account, RecordSave)] = [
+            (bench.alice, .new("a", in: plain)), (bench.bob, .new("b")), (bench.alice, .new("c", parent: "in")),
+            (bench.alice, .new("e", in: plain)),
+        ]
+        return try saves.map { account, save in
+            try cost(bench) {
+                let request = ModifyRecordsRequest(saves: [save])
+                _ = try next.modifyRecords(request, as: bench.caller(account), in: .private).saves[0].get()
             }
         }
+    }
+
+    @Test("the first commits after a start cost the same for 10, 1,000 and 20,000 subscriptions of others")
+    func first() async throws {
+        let found = try await TestThreads.offPool {
+            try [10, 1_000, 20_000].map { try Self.firstCosts(amongOthers: $0) }
+        }
+        #expect(found[0] == found[1] && found[1] == found[2])
+        // The owner, who listens, the container, and the zone: each is looked for once.
+        #expect(found[0][0].seeks >= found[0][3].seeks + 3)
+    }
+
+    @Test("who writes in a share pays for those who see it and listen, not for those who listen to other shares")
+    func otherShares() throws {
+        let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
+        try bench.share("in", as: "Share", with: bench.bob, "bob@example.com")
+        let stranger = try bench.person("stranger")
+        for name in ["a", "b"] { try bench.save(.new(name, parent: "in")) }
+        try bench.subscribe(.database("s"), by: stranger, in: .shared)
+        for name in ["c", "d"] { try bench.save(.new(name, parent: "in")) }
+        #expect(try bench.outboxCount() == 0)
+        let alone = try Self.saveCost(bench, "out")
+        let inside = try Self.cost(bench) { try bench.save(.new("e", parent: "in")) }
+        #expect(inside.entriesWritten <= alone.entriesWritten + 3)
+        try bench.subscribe(.database("s"), by: bench.bob, in: .shared)
+        try bench.save(.new("f", parent: "in"))
+        #expect(try bench.outboxCount() == 1)
+        #expect(try bench.told(bench.bob) == ["s shared"])
+    }
+
+    @Test("the first commit in a public database reads all subscriptions of the container, later ones none")
+    func firstInPublic() throws {
+        let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
+        for index in 0..<100 { try bench.subscribe(.database("d\(index)"), by: bench.bob) }
+        try bench.save(.new("warm", in: .defaultZone), in: .public)
+        try bench.subscribe(.query("q"), by: bench.bob, in: .public)
+        let next = CloudService(engine: bench.service.engine, environment: bench.service.environment)
         _ = try next.account(bench.alice.id)
+        func save(_ name: String) throws -> StoreCost {
+            try Self.cost(bench) {
+                let request = ModifyRecordsRequest(saves: [.new(name, in: .defaultZone)])
+                _ = try next.modifyRecords(request, as: bench.caller(bench.alice), in: .public).saves[0].get()
+            }
+        }
         let (first, second, third) = (try save("a"), try save("b"), try save("c"))
-        #expect(first.cursorSteps >= second.cursorSteps + 100)
+        #expect(first.cursorSteps == second.cursorSteps + 101)
         #expect(second == third)
+        #expect(try bench.told(bench.bob).sorted() == ["q created a", "q created b", "q created c"])
     }
 
     @Test("delivering costs the same however many others have subscribed to the same container")

@@ -17,12 +17,17 @@ import Testing
 
 @Suite("subscriptions: random histories")
 struct SubscriptionHistoryTests {
+    /// What the server keeps of subscriptions in memory: what it keeps in earnest, nothing, and a few answers.
+    private static let keptByteCounts = [nil, 0, 3_000]
+
     private static func findings(count: Int, stepCount: Int, _ fault: PlantedTelling?) throws -> [String] {
         let seed = SplitMix64.announced("subscription histories")
         for index in 0..<count {
             // Every other history delivers late: a planted fault is looked for where each step is told by itself.
             let isLate = fault == nil && index % 2 == 1
-            var history = try TellingHistory(seed.generator(forCase: index), fault, isLate: isLate)
+            let keptByteCount = fault == nil ? keptByteCounts[index / 2 % keptByteCounts.count] : nil
+            var history = try TellingHistory(
+                seed.generator(forCase: index), fault, isLate: isLate, keptByteCount: keptByteCount)
             try history.run(stepCount: stepCount)
             guard history.findings.isEmpty else { return ["history \(index)"] + history.findings }
         }
@@ -33,13 +38,13 @@ struct SubscriptionHistoryTests {
         "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after say")
     func histories() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 8
+        let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 12
         let findings = try await TestThreads.offPool { try Self.findings(count: count, stepCount: 60, nil) }
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
     }
 
     @Test(
-        "a hint that is lost, doubled, sent to whoever did it or to an outsider is found",
+        "a hint that is lost, doubled, sent to whoever did it or to an outsider, or decided by a stale memory, is found",
         arguments: PlantedTelling.allCases)
     fileprivate func planted(fault: PlantedTelling) async throws {
         let findings = try await TestThreads.offPool { try Self.findings(count: 4, stepCount: 60, fault) }
@@ -53,6 +58,8 @@ private enum PlantedTelling: CaseIterable {
     case doubled
     case toOrigin
     case toOutsider
+    /// Subscriptions are saved and deleted by another server on the same store, of which this one does not hear.
+    case unheard
 }
 
 /// A record as somebody sees it.
@@ -79,22 +86,30 @@ private struct TellingHistory {
     private var due: [[String: Set<String>]] = []
     /// The devices that have done something since the last delivery.
     private var active: [Set<String>] = []
+    /// Who saves subscriptions and deletes them.
+    private let subscriber: CloudService
+    /// The identifiers of subscriptions that are there, by person.
+    private var subscribed: [Set<String>] = [[], [], []]
     private static let records = (0..<8).map { "r\($0)" }
     private static let shares = records.map { "s-\($0)" } + ["cloudkit.zoneshare"]
     private static let devices = ["phone", "pad"]
 
-    init(_ random: SplitMix64, _ fault: PlantedTelling?, isLate: Bool) throws {
+    init(_ random: SplitMix64, _ fault: PlantedTelling?, isLate: Bool, keptByteCount: Int?) throws {
         self.random = random
         self.fault = fault
         self.isLate = isLate
-        bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false)
+        bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false) {
+            if let keptByteCount { $0.keptSubscriptionByteCount = keptByteCount }
+        }
         people = [bench.alice, bench.bob, try bench.person("carol")]
         for person in people { for device in Self.devices { try bench.register(person, device) } }
         try bench.save(.new("start", ["size": .int64(0)]), .new("task", type: "Task", ["size": .int64(0)]))
-        try bench.subscribe(
-            .database("d"), .database("dt", type: "Task"), .zone("z"), .zone("zt", type: "Task"),
-            .query("q", .isSize(1)), .query("c", .isSize(1), triggers: .creation))
-        for person in people.dropFirst() { try bench.subscribe(.database("s"), by: person, in: .shared) }
+        subscriber =
+            fault == .unheard
+            ? CloudService(engine: bench.service.engine, environment: bench.service.environment) : bench.service
+        for index in people.indices {
+            for subscription in Self.subscriptions(of: index) { try subscribe(index, subscription) }
+        }
         try bench.deliver()
         for person in people { for device in Self.devices { _ = try bench.take(person, device) } }
     }
@@ -104,6 +119,8 @@ private struct TellingHistory {
             trace.append("--- \(step)")
             let before = try people.indices.map { try view($0) }
             origin = nil
+            // What waits for a late delivery is told by the subscriptions that are there then.
+            if !isLate, random.isOne(in: 3) { try resubscribe() }
             do { try change() } catch let error as CloudError { trace.append("    refused: \(error.code.rawValue)") }
             let after = try people.indices.map { try view($0) }
             if isLate { try compareLate(before, after) } else { try compare(before, after) }
@@ -115,6 +132,49 @@ private struct TellingHistory {
         if isLate { try bench.deliver() }
         findings += try bench.subscriptionFindings()
         if try bench.outboxCount() > 0 { findings.append("something is left to be delivered") }
+    }
+
+    // MARK: Subscriptions
+
+    /// What a person subscribes to: the owner to their private database, the others to their shared one.
+    private static func subscriptions(of index: Int) -> [ClientSubscription] {
+        guard index == 0 else { return [.database("s")] }
+        return [
+            .database("d"), .database("dt", type: "Task"), .zone("z"), .zone("zt", type: "Task"),
+            .query("q", .isSize(1)), .query("c", .isSize(1), triggers: .creation),
+        ]
+    }
+
+    private mutating func subscribe(_ index: Int, _ subscription: ClientSubscription) throws {
+        let request = ModifySubscriptionsRequest(saves: [subscription])
+        for result in try modify(request, by: index).saves { _ = try result.get() }
+        subscribed[index].insert(subscription.id)
+    }
+
+    private func modify(
+        _ request: ModifySubscriptionsRequest, by index: Int
+    ) throws -> ModifySubscriptionsResponse {
+        try subscriber.modifySubscriptions(
+            request, as: bench.caller(people[index]), in: index == 0 ? .private : .shared)
+    }
+
+    /// Somebody saves what they have not subscribed to, or deletes what they have, or all of it.
+    private mutating func resubscribe() throws {
+        let index = random.below(people.count)
+        let known = Self.subscriptions(of: index)
+        let chosen = random.isOne(in: 3) ? known : [random.element(of: known)]
+        for subscription in chosen {
+            guard subscribed[index].contains(subscription.id) else {
+                trace.append("    \(index) subscribes to \(subscription.id)")
+                try subscribe(index, subscription)
+                continue
+            }
+            trace.append("    \(index) ends \(subscription.id)")
+            for result in try modify(ModifySubscriptionsRequest(deletes: [subscription.id]), by: index).deletes {
+                try result.get()
+            }
+            subscribed[index].remove(subscription.id)
+        }
     }
 
     // MARK: The oracle
@@ -137,6 +197,13 @@ private struct TellingHistory {
 
     /// The lines that a person's devices must have, but for the device that did it.
     private func expected(_ index: Int, _ before: [String: Seen], _ after: [String: Seen]) -> Set<String> {
+        lines(index, before, after).filter { line in
+            subscribed[index].contains(String(line.prefix { $0 != " " }))
+        }
+    }
+
+    /// The lines of all subscriptions that a person may have.
+    private func lines(_ index: Int, _ before: [String: Seen], _ after: [String: Seen]) -> Set<String> {
         let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
         guard !changed.isEmpty else { return [] }
         guard index == 0 else { return ["s shared"] }
@@ -218,6 +285,7 @@ private struct TellingHistory {
         case .doubled: if let last = told.last { told.append(last) }
         case .toOrigin: if isOrigin { told.append("d private") }
         case .toOutsider: if isOutsider { told.append("s shared") }
+        case .unheard: break
         }
     }
 

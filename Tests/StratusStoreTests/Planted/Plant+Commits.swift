@@ -79,6 +79,24 @@ extension Plant {
         ) { store in
             HookedStore(store) { Hooks(hasUnpublishedWrite: { _, _ in false }) }
         },
+        Plant(
+            "of a range only its first key is ever unpublished",
+            foundBy: ["a write is unpublished from the moment it is made until its version is published"]
+        ) { store in
+            HookedStore(store) {
+                Hooks(hasUnpublishedWriteInRange: { $0.hasUnpublishedWrite(forKey: $1.lower) })
+            }
+        },
+        Plant(
+            "the end of a range is taken for a key of it",
+            foundBy: ["a write is unpublished from the moment it is made until its version is published"]
+        ) { store in
+            HookedStore(store) {
+                Hooks(hasUnpublishedWriteInRange: { transaction, range in
+                    transaction.hasUnpublishedWrite(in: range) || transaction.hasUnpublishedWrite(forKey: range.upper)
+                })
+            }
+        },
     ]
 
     static let lifecycle: [Plant] = [

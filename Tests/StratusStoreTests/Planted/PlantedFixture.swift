@@ -48,6 +48,7 @@ struct Hooks {
     var set: ((any StoreTransaction, [UInt8], [UInt8]) throws -> Void)?
     var delete: ((any StoreTransaction, [UInt8]) throws -> Void)?
     var hasUnpublishedWrite: ((any StoreTransaction, [UInt8]) -> Bool)?
+    var hasUnpublishedWriteInRange: ((any StoreTransaction, KeyRange) -> Bool)?
     var onPublish: ((any StoreTransaction, @escaping PublishAction) -> Void)?
     /// Runs after `transact` of the wrapped store has returned.
     var afterCommit: (() -> Void)?
@@ -158,6 +159,11 @@ private final class HookedTransaction: TransactionWrapper {
 
     func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
         hooks.hasUnpublishedWrite?(wrappedTransaction, key) ?? wrappedTransaction.hasUnpublishedWrite(forKey: key)
+    }
+
+    func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        hooks.hasUnpublishedWriteInRange?(wrappedTransaction, range)
+            ?? wrappedTransaction.hasUnpublishedWrite(in: range)
     }
 
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
