@@ -27,17 +27,19 @@ enum FanOutGrowth: Workload {
         var share = GrowthCurve("the share of a child, again", .flat())
         var list = GrowthCurve("list the first hundred", .linear(each: 0, constant: 4))
         var shareFolder = GrowthCurve("share the folder", .flat())
-        try stores.load(data.zone, 0..<2)
-        var loaded = 1
+        try stores.stratus.save([data.folder], in: stores.zone)
+        try stores.sqlite.save([SQLitePeer.arguments(data.folder, data.zone.content(of: 0), change: 0)])
+        var loaded = 0
         for count in PowersOfTen.from(1, upTo: largest) {
             let hasPeer = count <= peerCount
             try stores.load(data.zone, loaded + 1..<count + 1, withPeer: hasPeer)
             loaded = count
-            let folder = data.zone.names[0]
+            let folder = data.folder.name
             try save.measure(
                 count, on: stores.stratus,
                 peer: hasPeer ? { try stores.saveInPeer(numbers.next(), below: folder) } : nil,
                 { try stores.save(numbers.next(), below: folder) })
+            try stores.takeAway()
             let child = [data.zone.names[count]]
             try share.measure(count, on: stores.stratus) {
                 try StratusSide.askShares(stores.stratus.engine, child, in: stores.zone)
@@ -50,7 +52,7 @@ enum FanOutGrowth: Workload {
                         try $0.existingZone(stores.zone).children(of: folder, limit: 100)
                     }
                 })
-            try DepthGrowth.measureShare(&shareFolder, count, stores, server, data.zone.record(0))
+            try DepthGrowth.measureShare(&shareFolder, count, stores, server, data.folder)
         }
         run.add([save, share, list, shareFolder], name, title, per: "children", note: note)
         try stores.remove()
@@ -59,13 +61,18 @@ enum FanOutGrowth: Workload {
 
 /// A folder and its children.
 struct FanOutZoneData {
+    /// The first of its records is the folder.
     let zone: ZoneData
+    /// Of a type that no other has: a server in development indexes the fields of types that it sees, and sees it shared.
+    let folder: StratusModel.Record
 
     init(childCount: Int) {
         var forest = Forest()
         let folder = forest.append()
         for _ in 0..<childCount { forest.append(below: folder) }
         zone = ZoneData(seed: 32, forest)
+        let first = zone.record(0)
+        self.folder = StratusModel.Record(name: first.name, type: "Cabinet", fields: first.fields)
     }
 }
 

@@ -14,6 +14,9 @@ final class GrowthStores {
     private(set) var stratus: StratusSide
     let sqlite: SQLitePeer
     private var madeServer: ServerSide?
+    /// What was saved one by one, in ours and in SQLite.
+    private var saved: [RecordName] = []
+    private var savedInPeer: [RecordName] = []
 
     init(_ run: BenchmarkRun, _ name: String) throws {
         zone = StratusSide.zone("growing")
@@ -72,12 +75,25 @@ final class GrowthStores {
     /// Saves one record in ours.
     func save(_ item: NumberSource.Item, below parent: RecordName? = nil) throws {
         try stratus.save([Self.placed(item, below: parent)], in: zone)
+        saved.append(item.record.name)
     }
 
     /// Saves one record in SQLite.
     func saveInPeer(_ item: NumberSource.Item, below parent: RecordName? = nil) throws {
         let record = Self.placed(item, below: parent)
         try sqlite.save([SQLitePeer.arguments(record, item.content, change: item.number)])
+        savedInPeer.append(record.name)
+    }
+
+    /// Takes away what was saved one by one since it was last called, so that a size is what it is called.
+    func takeAway() throws {
+        for start in stride(from: 0, to: saved.count, by: RecordBatches.recordCount) {
+            let names = saved[start..<min(start + RecordBatches.recordCount, saved.count)]
+            let request = MutationRequest(names.map { .delete($0) }, stamp: DataClock.stamp, tagSalt: 7)
+            try stratus.engine.transact { _ = try $0.apply(request, in: zone) }
+        }
+        try sqlite.delete(savedInPeer)
+        (saved, savedInPeer) = ([], [])
     }
 
     private static func placed(_ item: NumberSource.Item, below parent: RecordName?) -> Record {

@@ -151,6 +151,17 @@ final class SQLitePeer: Sendable {
         }
     }
 
+    /// One durable commit.
+    func delete(_ names: [RecordName]) throws {
+        try pool.write { database in
+            let statement = try database.cachedStatement(sql: "DELETE FROM records WHERE zone = ?1 AND name = ?2")
+            for name in names {
+                statement.setUncheckedArguments([Self.mainZone, name.text])
+                try statement.execute()
+            }
+        }
+    }
+
     /// Calls `body` inside one transaction that reads.
     func read<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
         try pool.read { try body(Snapshot(database: $0)) }

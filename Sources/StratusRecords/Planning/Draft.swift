@@ -25,6 +25,8 @@ final class Draft {
     let isPlacedAnew: Bool
     /// Whether its share mark appears, goes or changes.
     let isMarkedAnew: Bool
+    /// Whether it was there and will not stay where it is, as it is: what lies below it stands elsewhere then.
+    var isMoving: Bool { oldLive != nil && (isPlacedAnew || isMarkedAnew) }
     /// Whether it becomes a share root by this request.
     let becomesRoot: Bool
     /// The old place in the hierarchy. Loaded when the place changes; nil otherwise and for a record that is new.

@@ -27,6 +27,10 @@ struct FinalHierarchy {
     private let smallestChildren: [RecordName: RecordName]
     /// The way up that is being walked; kept from walk to walk for its memory.
     private var path: [Step] = []
+    /// Whether whatever was there stays where it is.
+    private let isStanding: Bool
+    /// Whether the ancestor cache may be asked where that is.
+    private lazy var mayAskCache = isStanding && zone.isHierarchyPublished
 
     /// A record on the way up, with its draft when it is one of the request's.
     private struct Step {
@@ -38,6 +42,7 @@ struct FinalHierarchy {
     init(zone: ZoneReader, drafts: [RecordName: Draft]) {
         self.zone = zone
         self.drafts = drafts
+        isStanding = !drafts.values.contains { $0.isMoving }
         var smallest: [RecordName: RecordName] = [:]
         // Only who was there before can have lost children: a plain load asks for none.
         guard drafts.values.contains(where: { $0.oldLive != nil }) else {
@@ -72,11 +77,14 @@ struct FinalHierarchy {
     /// questions cannot matter.
     ///
     /// A way up that ends at a record which will not exist counts as ending there: that record's own items are refused.
+    ///
+    /// The first record on the way that is none of the request's is asked of the cache, which mostly knows the rest.
     mutating func position(of name: RecordName) throws -> FinalPosition {
         path.removeAll(keepingCapacity: true)
         var indexOnPath: [RecordName: Int] = [:]
         var current: RecordName? = name
         var end = FinalPosition.placed(level: -1, membership: nil)
+        var hasAsked = false
         while let step = current {
             let draft = drafts[step]
             if let known = knownPosition(step, draft) {
@@ -88,6 +96,14 @@ struct FinalHierarchy {
                 for member in path[start...] { remember(end, of: member) }
                 path.removeSubrange(start...)
                 break
+            }
+            if !hasAsked, draft == nil, mayAskCache {
+                hasAsked = true
+                if let known = zone.knownPlace(of: step) {
+                    end = .placed(level: known.level, membership: known.membership)
+                    positions[step] = end
+                    break
+                }
             }
             guard let place = try place(step, draft) else { break }
             guard path.count <= zone.limits.hierarchyDepth else {

@@ -69,7 +69,7 @@ extension ZoneReader {
     package func coverage(of name: RecordName) throws -> ShareCoverage {
         var current = name
         var level = 0
-        if transaction == nil {
+        if isHierarchyPublished {
             switch cache.nearestShareRoot(zone: cacheZone, of: name, at: store.version, limit: limits.hierarchyDepth) {
             case .found(let root, let share, _): return .covered(ShareMembership(root: root, share: share))
             case .none: return .uncovered
@@ -90,6 +90,27 @@ extension ZoneReader {
             guard let parent = node.parent else { return .uncovered }
             current = parent
             level += 1
+        }
+    }
+
+    /// How deep a record lies and which share it is in, where the cache knows its whole way up and that is not longer than
+    /// the depth limit; nil says nothing. To be asked only while the hierarchy is published.
+    func knownPlace(of name: RecordName) -> (level: Int, membership: ShareMembership?)? {
+        let limit = limits.hierarchyDepth
+        let version = store.version
+        switch cache.nearestShareRoot(zone: cacheZone, of: name, at: version, limit: limit + 1) {
+        case .unknown: return nil
+        case .none(let level): return (level, nil)
+        case .found(let root, let share, let levels):
+            guard let node = cache.node(zone: cacheZone, name: root, at: version) else { return nil }
+            let membership = ShareMembership(root: root, share: share)
+            guard let parent = node.parent else { return (levels, membership) }
+            // A second root above it would be damage: whoever walks level by level sees the nearest all the same.
+            guard
+                case .none(let above) = cache.nearestShareRoot(
+                    zone: cacheZone, of: parent, at: version, limit: limit - levels)
+            else { return nil }
+            return (levels + 1 + above, membership)
         }
     }
 

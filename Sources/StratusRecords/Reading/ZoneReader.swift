@@ -16,6 +16,7 @@ package final class ZoneReader {
     let cacheZone: CacheZone
     /// Reused for every key, so that a walk does not allocate a key a level.
     var keyBuffer: [UInt8] = []
+    private lazy var parentsRange = keys.parents.keyRange
 
     init(
         id: ZoneID, keys: ZoneKeys, store: any StoreReader, transaction: (any StoreTransaction)?, cache: AncestorCache,
@@ -169,6 +170,12 @@ package final class ZoneReader {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.shareCount(parent: parent, name: name, into: &keyBuffer)
         return try store.withValue(forKey: keyBuffer) { try ShareCountEntry(decoding: $0).count } ?? 0
+    }
+
+    /// Whether this reader sees the hierarchy as it has been published: nothing of it is in flight.
+    var isHierarchyPublished: Bool {
+        guard let transaction else { return true }
+        return !transaction.hasUnpublishedWrite(in: parentsRange)
     }
 
     private func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
