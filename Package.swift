@@ -177,8 +177,8 @@ let package = Package(
         .testTarget(
             name: "StratusToolTests",
             dependencies: [
-                "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusStore",
-                "StratusModel",
+                "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
+                "StratusStore", "StratusModel",
             ]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
