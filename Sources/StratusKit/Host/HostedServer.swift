@@ -210,6 +210,8 @@ extension HostedServer: CloudServer {
         try withService { try $0.webAuthToken(apiToken: apiToken, as: caller) }
     }
 
+    func requestLimits() throws -> RequestSize { try withService { $0.requestLimits() } }
+
     func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
 
     func isTooLarge(fileAt path: String) throws -> Bool { try withService { $0.isTooLarge(fileAt: path) } }
