@@ -15,7 +15,9 @@ TEST := $(OPTIMISED) swift test --disable-xctest $(IMPORT_CHECK)
 FEW_AT_ONCE := --experimental-maximum-parallelization-width 4
 
 EXECUTIONS ?= 1000000
-FUZZ_TARGETS ?= tuple key record account schema schema-entry share subscription
+FUZZ_TARGETS ?= tuple key record account schema schema-entry share subscription archive
+# Archives are the face's to decode: their fuzzer is built only where it is asked for.
+FUZZERS = stratus-fuzz $(if $(filter archive,$(FUZZ_TARGETS)),stratus-archive-fuzz)
 STRATUS_HISTORIES ?= 20000
 STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple
@@ -102,9 +104,10 @@ sanitize-thread: bootstrap ## … thread only
 
 .PHONY: fuzz
 fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
-	swift build -c release --product stratus-fuzz
-	printf '%s\n' $(FUZZ_TARGETS) | xargs -P 2 -I TARGET \
-		"$$(swift build -c release --show-bin-path)/stratus-fuzz" TARGET --executions $(EXECUTIONS)
+	for fuzzer in $(FUZZERS); do swift build -c release --product $$fuzzer; done
+	cd "$$(swift build -c release --show-bin-path)" && printf '%s\n' $(FUZZ_TARGETS) \
+		| sed 's/^/stratus-fuzz /; s/^stratus-fuzz archive$$/stratus-archive-fuzz archive/' \
+		| xargs -P 2 -I TARGET sh -c './TARGET --executions $(EXECUTIONS)'
 
 .PHONY: soak
 soak: bootstrap ## Runs the long random histories, optimised (hours)

@@ -86,6 +86,7 @@ let package = Package(
             name: "StratusTestSupport",
             dependencies: [
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
         // Tests only: people who share, what they do, and what each of them may see.
@@ -119,8 +120,14 @@ let package = Package(
         .executableTarget(
             name: "stratus-fuzz",
             dependencies: ["StratusTestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+        .executableTarget(
+            name: "stratus-archive-fuzz",
+            dependencies: [
+                "StratusTestSupport", "StratusKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
 
-        .testTarget(name: "StratusFuzzTests", dependencies: ["StratusTestSupport", "StratusTuple"]),
+        .testTarget(
+            name: "StratusFuzzTests", dependencies: ["StratusTestSupport", "StratusTuple", "stratus-archive-fuzz"]),
         .testTarget(
             name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(
@@ -179,8 +186,8 @@ let package = Package(
         .testTarget(
             name: "StratusToolTests",
             dependencies: [
-                "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusStore",
-                "StratusModel",
+                "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
+                "StratusStore", "StratusModel",
             ]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(

@@ -12,7 +12,11 @@ public struct TodoList: Sendable {
     public init(container: CKContainer = .default()) {
         database = container.privateCloudDatabase
     }
+}
+// end
 
+// snippet
+extension TodoList {
     /// Adds an item, and makes the zone where there is none.
     public func add(_ text: String) async throws {
         let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: text, zoneID: zoneID))
@@ -29,7 +33,11 @@ public struct TodoList: Sendable {
             try await add(text)
         }
     }
+}
+// end
 
+// snippet
+extension TodoList {
     /// What is to be done, by name.
     public func items() async throws -> [String] {
         let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: "isDone == %d", false))

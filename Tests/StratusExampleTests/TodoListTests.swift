@@ -25,8 +25,8 @@ import Testing
 }
 // end
 
-@Suite(.stratus) struct TodoListFaultTests {
-    // snippet
+// snippet
+extension TodoListTests {
     @Test func anItemIsThereAlthoughItsAnswerWasLost() async throws {
         let list = TodoList()
         try await list.add("Milk")
@@ -34,17 +34,21 @@ import Testing
         await #expect(throws: CKError.self) { try await list.add("Bread") }
         #expect(try await list.items() == ["Bread", "Milk"])
     }
-    // end
+}
+// end
 
-    // snippet
+// snippet
+extension TodoListTests {
     @Test func nobodyIsSignedIn() async throws {
         try Stratus.current.signOut()
         #expect(try await CKContainer.default().accountStatus() == .noAccount)
         await #expect(throws: CKError.self) { try await TodoList().add("Milk") }
     }
-    // end
+}
+// end
 
-    // snippet
+// snippet
+extension TodoListTests {
     @Test func theOtherDeviceIsTold() async throws {
         let store = try Stratus.current
         let database = CKContainer.default().privateCloudDatabase
@@ -59,5 +63,5 @@ import Testing
         let notification = await told.next()?.notification
         #expect(notification?.subscriptionID == "everything")
     }
-    // end
 }
+// end

@@ -3,14 +3,17 @@
 import StratusTestSupport
 import StratusTuple
 import Testing
+import stratus_archive_fuzz
 
 @Suite("the fuzzer")
 struct FuzzRunTests {
     private static let seed: UInt64 = 20_250_101
+    /// Those of both fuzzers.
+    private static let known: [FuzzTarget] = FuzzTarget.all + [.archive]
 
-    @Test("every target is refused and accepted, and nothing is wrong", arguments: FuzzTarget.all.map(\.name))
+    @Test("every target is refused and accepted, and nothing is wrong", arguments: known.map(\.name))
     func targets(name: String) throws {
-        let target = try #require(FuzzTarget.all.first { $0.name == name })
+        let target = try #require(Self.known.first { $0.name == name })
         let report = FuzzRun(target, seed: Self.seed).execute(0..<10_000)
         #expect(report.violation == nil)
         #expect(report.acceptedCount > 500, "too few inputs are valid to try what follows decoding")
@@ -20,7 +23,7 @@ struct FuzzRunTests {
 
     @Test("names of targets are unique")
     func names() {
-        #expect(Set(FuzzTarget.all.map(\.name)).count == FuzzTarget.all.count)
+        #expect(Set(Self.known.map(\.name)).count == Self.known.count)
     }
 
     @Test("an iteration is the same input whatever ran before it, and another one under another seed")

@@ -1,7 +1,11 @@
 // The tool on a store that a host has open and writes as fast as it can: this process is the host.
 
 import Foundation
+import StratusCloud
 import StratusKit
+import StratusLayout
+import StratusRecords
+import StratusStore
 import Synchronization
 import Testing
 
@@ -108,6 +112,44 @@ struct LiveTests {
         #expect(try leftCopies.isEmpty)
     }
 
+    @Test(
+        "a token of a store of which nobody has ever fetched changes is taken by the next run, while a host has it open"
+    )
+    func tokens() async throws {
+        let host = try await LiveHost(at: "\(directory.path)/store")
+        defer { host.close() }
+        let first = try await shell("\"$TOOL\" changes --store store --json")
+        let end = try #require(try first.objects().last)
+        #expect(end["changes"] as? Int == 28)
+        let token = try #require(end["token"] as? String)
+        try await host.saveOnce(host.savedNumber + 1)
+        let second = try await shell("\"$TOOL\" changes --since \(token) --store store --json")
+        #expect(second.status == 0, "\(second.errors)")
+        // The record of the circle, the counter and the one with an asset.
+        #expect(try second.objects().last?["changes"] as? Int == 3)
+    }
+
+    @Test("a store that was opened before stores had a secret for tokens gives none, and says what to do")
+    func noTokens() async throws {
+        let host = try await LiveHost(at: "\(directory.path)/store")
+        do {
+            defer { host.close() }
+            try host.loseTokenSecret()
+            let told = try await shell("\"$TOOL\" changes --store store --json")
+            #expect(try told.objects().last?["token"] is NSNull)
+            let people = try await shell("\"$TOOL\" changes --store store")
+            #expect(
+                people.lines.last?.contains("28 changes, no token: the process that has the store must open it") == true
+            )
+            let following = try await shell("\"$TOOL\" changes --follow --store store --json")
+            #expect(following.status == 1 && following.errors.contains("no secret for tokens"))
+        }
+        try await LiveHost(at: "\(directory.path)/store").close()
+        let token = try #require(
+            try await shell("\"$TOOL\" changes --store store --json").objects().last?["token"] as? String)
+        #expect(try await shell("\"$TOOL\" changes --since \(token) --store store --json").status == 0)
+    }
+
     @Test("the copy of a reader that was killed is removed by the next, that of one that runs is left")
     func sweeping() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
@@ -177,6 +219,11 @@ private final class LiveHost: Sendable {
             })
     }
 
+    /// Takes away what an older version has not made.
+    func loseTokenSecret() throws {
+        try store.service.engine.store.transact { try $0.delete(GlobalKeys.tokenSecret()) }
+    }
+
     /// The number of the newest save that was acknowledged.
     var savedNumber: Int { saved.withLock { $0 } }
 
@@ -198,7 +245,7 @@ private final class LiveHost: Sendable {
         return sizes
     }
 
-    private func saveOnce(_ number: Int) async throws {
+    func saveOnce(_ number: Int) async throws {
         let slot = record("slot\(number % Self.slotCount)", type: "File", number, under: "top")
         slot["padding"] = Self.padding
         let photo = record("photo", type: "File", number, under: "top")

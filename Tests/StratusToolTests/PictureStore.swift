@@ -45,6 +45,19 @@ enum PictureStore {
         try await anna.open(photos, for: .readOnly)
     }
 
+    /// Changes the household everywhere but in the photos and their share: records and one that is gone, a zone, a share, and
+    /// somebody new.
+    static func changeBeside(at path: String) async throws {
+        let anna = try Owner(of: path, zone: "home")
+        defer { anna.close() }
+        let plans = (0..<40).map { Row(name: "plan-\($0)", parent: "home", label: "Secret plans", type: "Plan") }
+        try await anna.save(plans)
+        try await anna.delete("plan-0")
+        let share = try await anna.share("plan-1", as: "share-plans")
+        try await anna.invite("emil", to: share, .readWrite, accepts: true)
+        try await anna.makeZone("elsewhere")
+    }
+
     /// No literal holds them.
     private static let noncharacters = [0xFFFE, 0xFFFF, 0xFDD0].compactMap { Unicode.Scalar(UInt32($0)) }
         .reduce(into: "") { $0.unicodeScalars.append($1) }
@@ -137,6 +150,14 @@ private final class Owner {
         let answer = try await container.privateCloudDatabase.modifyRecords(
             saving: records, deleting: [], savePolicy: .allKeys, atomically: true)
         for result in answer.saveResults.values { _ = try result.get() }
+    }
+
+    func makeZone(_ name: String) async throws {
+        _ = try await container.privateCloudDatabase.save(CKRecordZone(zoneName: name))
+    }
+
+    func delete(_ name: String) async throws {
+        _ = try await container.privateCloudDatabase.deleteRecord(withID: id(name))
     }
 
     func share(_ name: String, as share: String) async throws -> CKShare {

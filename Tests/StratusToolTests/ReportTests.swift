@@ -53,6 +53,11 @@ struct ReportTests {
             #expect(Set(words.elements).isDisjoint(with: ["script", "img", "i", "b"]))
             #expect(words.text.contains("<i>eve</i> \"quoted\"") && words.text.contains("S\"2'&"))
         }
+        let seen = try await run(#"report --as 'id:<i>eve</i> "quoted"'"#)
+        let hers = try MarkupScanner(seen.output)
+        #expect(Set(hers.elements).isDisjoint(with: ["script", "img", "i", "b"]))
+        #expect(hers.text.contains("What id:<i>eve</i> \"quoted\" sees") && hers.text.contains("S\"2'&"))
+        #expect(!hers.text.contains("mallory") && !hers.text.contains("a record name with markup"))
         #expect(page.text.contains("… ") && page.text.contains("stratus tree "))
         #expect(report.text.contains("✓ Verified"))
         let drawing = try await ToolRun.shell(
@@ -96,6 +101,107 @@ struct ReportTests {
         #expect(nobody.status == 3)
         let cleo = try await run("tree / --owner anna --zone home --as cleo --format dot")
         #expect(cleo.output.contains("0 records, no share"))
+    }
+
+    @Test("[X-15] a report for a person tells what they see, and no name, zone, person or count beside it")
+    func seenByOne() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        let made = try await run("report --as dora --output dora.html --json")
+        #expect(made.status == 0, "\(made.errors)")
+        let told = try made.object()
+        #expect(told["as"] as? String == "dora" && told["accounts"] == nil && told["contents"] == nil)
+        #expect(told["records"] as? Int == 62 && told["zones"] as? Int == 1 && told["shares"] as? Int == 1)
+        let page = try MarkupScanner(try text("dora.html")).text
+        for expected in [
+            "What dora sees", "Photos of the coast", "share-photos", "Photo", "Album", "read only",
+            "The deepest record lies at level 1",
+        ] {
+            #expect(page.contains(expected), "\(expected)")
+        }
+        let hidden = [
+            "Groceries", "groceries", "Holiday", "Packing", "Diary", "List", "Folder", "Item", "id:anna", "cleo",
+            "ben@", "anna@", "account", "Deleted", "deletion", "Sequence", "writes", "Horizon", "LevelDB", "verified",
+            "Contents of assets", directory.path,
+        ]
+        for word in hidden { #expect(!page.contains(word), "\(word)") }
+        let users = try await userNames()
+        let (anna, ben, cleo) = (users["anna"] ?? "?", users["ben"] ?? "?", users["cleo"] ?? "?")
+        #expect(page.contains("user:\(anna)") && page.contains("user:\(ben)"))
+        #expect(cleo.hasPrefix("_") && !page.contains(cleo))
+        // Her own identifier is hers to know, and nobody else's.
+        #expect(page.contains("dora") && !page.contains("id:ben"))
+
+        // Whatever happens beside what she sees, the page stays what it is.
+        try await PictureStore.changeBeside(at: "\(directory.path)/store")
+        #expect(try await run("report --as dora --output later.html").status == 0)
+        let (before, after) = (try text("dora.html"), try text("later.html"))
+        #expect(Self.withoutDate(before) == Self.withoutDate(after))
+        #expect(try await run("report").output.contains("Secret plans"))
+    }
+
+    @Test("a report for a person ends where their sight does: the invited see nothing, the owner all that is theirs")
+    func seenByOthers() async throws {
+        try await PictureStore.makeHousehold(at: "\(directory.path)/store")
+        #expect(try await seenCounts("cleo") == [0, 0, 0])
+        #expect(try !text("page.html").contains("roceries"))
+        #expect(try await seenCounts("ben") == [67, 1, 2])
+        // A participant knows of those who have accepted, and is not told of cleo, who has not.
+        let cleo = try #require(try await userNames()["cleo"])
+        #expect(try !text("page.html").contains(cleo))
+        #expect(try await seenCounts("anna") == [85, 1, 2])
+        let anna = try MarkupScanner(try text("page.html")).text
+        #expect(anna.contains("db://iCloud.default/id:anna/home") && anna.contains("cleo@example.com"))
+        #expect(!anna.contains("LevelDB") && !anna.contains("id:ben"))
+        #expect(try await run("accounts suspend ben").status == 0)
+        #expect(try await seenCounts("ben") == [0, 0, 0])
+        #expect(try await run("report --as mallory").status == 3)
+        #expect(try await run("report --as anna --verify").status == 2)
+    }
+
+    @Test("a report for a person counts of public data what they may read, wherever it lies")
+    func seenOfPublic() async throws {
+        let made = try await ToolRun.shell(
+            """
+            cat > schema <<'END'
+            DEFINE SCHEMA
+                RECORD TYPE Board (name STRING, GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world");
+                RECORD TYPE Draft (name STRING, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud");
+            END
+            set -e
+            for one in anna dora; do "$TOOL" init --create-account $one --store store; done
+            "$TOOL" schema import schema --store store
+            at="--public --zone _defaultZone --store store"
+            "$TOOL" put board --type Board --as anna $at
+            "$TOOL" put annas-draft --type Draft --under name:board --as anna $at
+            "$TOOL" put doras-draft --type Draft --under name:board --as dora $at
+            """, in: directory)
+        try #require(made.status == 0, "\(made.errors)")
+        for (person, count) in [("anna", 2), ("dora", 2)] {
+            let told = try await run("report --as \(person) --force --output page.html --json").object()
+            #expect(told["records"] as? Int == count && told["zones"] as? Int == 1)
+            let page = try MarkupScanner(try text("page.html")).text
+            #expect(page.contains("Draft1") && page.contains("Board1") && !page.contains("draft"), "\(page)")
+        }
+        #expect(try await run("report").output.contains("public"))
+    }
+
+    /// Records, zones and shares of a person's report, which lies in page.html.
+    private func seenCounts(_ person: String) async throws -> [Int?] {
+        let told = try await run("report --as \(person) --force --output page.html --json").object()
+        return ["records", "zones", "shares"].map { told[$0] as? Int }
+    }
+
+    private func userNames() async throws -> [String: String] {
+        let accounts = try await run("accounts --json").objects()
+        return Dictionary(
+            accounts.compactMap { one in
+                (one["externalID"] as? String).flatMap { id in (one["user"] as? String).map { (id, $0) } }
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The page without the one line that says when it was made.
+    private static func withoutDate(_ page: String) -> [Substring] {
+        page.split(separator: "\n").filter { !$0.contains("as of 20") }
     }
 
     @Test("a report counts what is there, and shows URLs of shares to those alone who ask for them")
@@ -176,16 +282,28 @@ struct ReportTests {
     @Test("levels and widths are counted as records stream by")
     func shape() {
         var shape = HierarchyShape()
-        for level in [0, 1, 2, 2, 2, 1, 0, 0, 1] { shape.note(level: level) }
+        for depth in [0, 1, 2, 2, 2, 1, 0, 0, 1] { shape.note(depth: depth) }
         shape.finish()
         #expect(shape.levels == [3, 3, 3])
         #expect(shape.folderCount == 3 && shape.widest == 3 && shape.deepestLevel == 2)
         #expect(shape.fanOutRows.map(\.title) == ["1", "2 to 3"])
         #expect(shape.fanOutRows.map(\.count) == [1, 2])
-        for level in 0..<200 { shape.note(level: level) }
+        for depth in 0..<200 { shape.note(depth: depth) }
         shape.finish()
         #expect(shape.levelRows.count == HierarchyShape.toldLevelCount + 1)
         #expect(shape.levelRows.map(\.count).reduce(0, +) == 209)
+    }
+
+    @Test("what lies below a record that does not count begins at the first level, and is no child of any")
+    func shapeWithGaps() {
+        var shape = HierarchyShape()
+        let records: [(depth: Int, counts: Bool)] = [
+            (0, true), (1, false), (2, true), (3, true), (2, true), (1, true), (0, false), (1, false), (2, true),
+        ]
+        for record in records { shape.note(depth: record.depth, counts: record.counts) }
+        shape.finish()
+        #expect(shape.levels == [4, 2] && shape.recordCount == 6)
+        #expect(shape.folderCount == 2 && shape.widest == 1)
     }
 
     @Test("a histogram of any dates has a bounded number of bars and loses nothing")

@@ -31,6 +31,32 @@ import Testing
         #expect(findings(page: "", file: "// nothing").isEmpty)
     }
 
+    @Test("a tutorial's file of code is snippets, one behind another, and each of its files is shown by a tutorial")
+    func tutorialCode() {
+        let more = Self.file + "\n// snippet\nlet b = 2\n\nlet c = 3\n// end\n"
+        func findings(_ code: String) -> [String] {
+            let texts = ["Examples/Guide/A.swift": more, "Sources/K/K.docc/Resources/a.swift": code]
+            return PageCodeRule.findings(texts: texts).map(\.description)
+        }
+        #expect(findings("import A\n\nlet a = 1\n    f(a)\n\nlet b = 2\n\nlet c = 3\n").isEmpty)
+        // The other snippet is on no page.
+        #expect(findings("let a = 1\n    f(a)\n").count == 1)
+        for wrong in [
+            "let a = 2\n", "let a = 1\n    f(a)\nlet b = 2\n\nlet c = 3\n", "let a = 1\n    f(a)\n\nlet b = 2\n", "",
+            "let a = 1\n    f(a)\n\n\nlet b = 2\n\nlet c = 3\n",
+        ] {
+            #expect(findings(wrong).contains { $0.contains("a.swift: the code is no snippets") }, "\(wrong)")
+        }
+        #expect(findings("import B\n\nlet b = 2\n\nlet c = 3\n").contains { $0.contains("has no line 'import B'") })
+        let texts = [
+            "K.docc/T.tutorial": "@Code(name: \"A\", file: \"a.swift\") @Image(source: \"p.svg\", alt: \"x\")",
+            "K.docc/Resources/a.swift": "", "K.docc/Resources/p.svg": "", "K.docc/Resources/p~dark.svg": "",
+        ]
+        #expect(PageCodeRule.idleTutorialFiles(texts: texts).isEmpty)
+        let idle = texts.merging(["K.docc/Resources/b.swift": ""]) { first, _ in first }
+        #expect(PageCodeRule.idleTutorialFiles(texts: idle).map(\.path) == ["K.docc/Resources/b.swift"])
+    }
+
     @Test("a function of the guide that no test calls is found")
     func idleFunctions() {
         let called = ["Examples/Guide/A.swift": Self.file, "Tests/StratusExampleTests/A.swift": "Guide.save()"]

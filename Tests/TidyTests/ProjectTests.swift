@@ -78,7 +78,7 @@ import Testing
     func headers() {
         let endings = [".swift", ".c", ".cc", ".cpp", ".h"]
         for (path, text) in Self.project.texts.sorted(by: { $0.key < $1.key })
-        where endings.contains(where: path.hasSuffix) {
+        where endings.contains(where: path.hasSuffix) && !PageCodeRule.isTutorialCode(path) {
             expectNone(HeaderRule.findings(path: path, text: text))
         }
     }
@@ -107,6 +107,8 @@ import Testing
         #expect(Self.project.texts.keys.count { PageCodeRule.isPage($0) } > 16)
         expectNone(PageCodeRule.findings(texts: Self.project.texts))
         expectNone(PageCodeRule.idleFunctions(texts: Self.project.texts))
+        #expect(Self.project.texts.keys.count { PageCodeRule.isTutorialCode($0) } > 20)
+        expectNone(PageCodeRule.idleTutorialFiles(texts: Self.project.texts))
     }
 
     @Test("the documentation's first page leads to every public symbol")

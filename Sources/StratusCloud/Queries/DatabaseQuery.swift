@@ -195,9 +195,9 @@ struct DatabaseQuery {
             desiredKeys.map { keys in
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
-        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { kept in
+        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { found in
             // Everything of one's own may be read.
-            try !zone.isShared && !zone.isPublic || access.permissions(for: kept.stored).contains(.read)
+            try !zone.isShared && !zone.isPublic || access.permissions(for: found.stored).contains(.read)
         }
         page.plans.append(
             ZonePlan(
@@ -210,15 +210,15 @@ struct DatabaseQuery {
         page.records.reserveCapacity(found.count)
         for index in found.indices {
             // A copy of a record costs a dozen counts of references: it is made where it is to lie.
-            let (kept, view) = (found[index].row.kept, found[index].view)
-            page.records.append((view.address(of: kept), .success(try told(kept, view))))
+            let (record, view) = (found[index].row.record, found[index].view)
+            page.records.append((view.address(of: record), .success(try told(record, view))))
         }
     }
 
-    private func told(_ kept: KeptRecord, _ view: RecordView) throws -> ClientRecord {
-        guard let desiredKeys else { return try view.shown(kept.stored) }
+    private func told(_ found: DecodedRecord, _ view: RecordView) throws -> ClientRecord {
+        guard let desiredKeys else { return try view.shown(found.stored) }
         // What was only compared is not told.
-        var record = try view.shown(kept.stored)
+        var record = try view.shown(found.stored)
         record.fields = record.fields.only(desiredKeys)
         return record
     }
@@ -226,6 +226,6 @@ struct DatabaseQuery {
 
 extension QueryPosition {
     fileprivate init(_ row: QueryRow) {
-        self.init(values: row.values, name: .name(row.kept.stored.record.name))
+        self.init(values: row.values, name: .name(row.record.stored.record.name))
     }
 }

@@ -51,10 +51,20 @@ extension RecordSave {
         var record = stored ?? Record(name: name, type: RecordType(type))
         if change == .asSent { record.parent = try parentName(claims) }
         record.fields.reserveCapacity(keys.count)
-        if stored == nil, !SchemaNames.isValid(record.type) { throw Self.badName("recordType", type) }
+        if stored == nil, !SchemaNames.isValid(record.type) {
+            throw CloudError(
+                .invalidArguments, inner: CloudError.InnerCode.schema,
+                "The record type has no valid name: a letter, then letters, digits and underscores, at most 255.",
+                ["record": address.recordName, "recordType": Self.shown(type)])
+        }
         for key in keys {
             let fieldKey = FieldKey(key)
-            guard SchemaNames.isValid(fieldKey) else { throw Self.badName("field", key) }
+            guard SchemaNames.isValid(fieldKey) else {
+                throw CloudError(
+                    .invalidArguments, inner: CloudError.InnerCode.schema,
+                    "The field has no valid name: a letter, then letters, digits and underscores, at most 255.",
+                    ["record": address.recordName, "recordType": Self.shown(type), "field": Self.shown(key)])
+            }
             guard let sent = fields[key] else {
                 record.fields[fieldKey] = nil
                 continue
@@ -68,12 +78,8 @@ extension RecordSave {
         return record
     }
 
-    private static func badName(_ role: String, _ name: String) -> CloudError {
-        CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema,
-            "A type or field has no valid name: a letter, then letters, digits and underscores, at most 255.",
-            ["role": role, "name": String(name.prefix(NameRules.maximumCharacterCount))])
-    }
+    /// What an error tells of a name, which may be as long as the client likes.
+    private static func shown(_ name: String) -> String { String(name.prefix(NameRules.maximumCharacterCount)) }
 }
 
 extension Record {

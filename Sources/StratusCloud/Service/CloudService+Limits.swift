@@ -1,6 +1,25 @@
 // Limits that can be asked for before a request is made: for who has much to do for it first.
 
+/// How much one request may have.
+package struct RequestSize: Hashable, Sendable {
+    /// Items, whatever they are.
+    package var itemCount: Int
+    /// Bytes of records, assets not counted.
+    package var byteCount: Int
+
+    /// What a request may have unless a host says otherwise.
+    package init() { self.init(CloudOptions()) }
+
+    init(_ options: CloudOptions) {
+        itemCount = options.requestItemCount
+        byteCount = options.requestByteCount
+    }
+}
+
 extension CloudService {
+    /// What one request may have (L-01).
+    package func requestLimits() -> RequestSize { RequestSize(options) }
+
     /// Throws `limitExceeded` for more items than one request may have (L-01).
     package func checkItemCount(_ count: Int) throws(CloudError) {
         try RequestLimits.checkItemCount(count, options)

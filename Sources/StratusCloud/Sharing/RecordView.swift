@@ -18,8 +18,8 @@ final class RecordView {
     }
 
     /// What the record is called by.
-    func address(of kept: KeptRecord) -> RecordAddress {
-        RecordAddress(recordName: kept.stored.record.name.text, zone: zone.address)
+    func address(of record: DecodedRecord) -> RecordAddress {
+        RecordAddress(recordName: record.stored.record.name.text, zone: zone.address)
     }
 
     func shown(_ stored: StoredRecord) throws -> ClientRecord {

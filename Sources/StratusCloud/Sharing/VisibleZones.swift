@@ -2,14 +2,14 @@
 
 import FoundationEssentials
 import StratusLayout
-import StratusModel
-import StratusRecords
+package import StratusModel
+package import StratusRecords
 
 extension CloudService {
     /// Those of accepted shares whose zone is still the one that was shared, in no order.
     ///
     /// Throws the store's errors, and `corruption` where an acceptance cannot be read.
-    func visibleZones(
+    package func visibleZones(
         of user: UserName, in container: ContainerName, _ reader: RecordReader
     ) throws -> [(id: ZoneID, owner: UserName, listing: ZoneListing)] {
         var found: [ZoneID: (owner: UserName, identities: Set<UUID>)] = [:]

@@ -88,9 +88,16 @@ extension CKError {
 }
 
 extension CKError: CustomStringConvertible {
-    /// A line for a log: code, inner number, sentence.
+    /// A line for a log: code, inner number, sentence, and what it is about, such as the name of a field.
     public var description: String {
         let inner = (userInfo[NSUnderlyingErrorKey] as? NSError).map { "/\($0.code)" } ?? ""
-        return "<CKError: \(code) (\(errorCode)\(inner)); \(localizedDescription)>"
+        let details = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
+        let end = details.isEmpty ? "" : " (\(details))"
+        return "<CKError: \(code) (\(errorCode)\(inner)); \(localizedDescription)\(end)>"
+    }
+
+    /// The variables of the sentence: texts of the server's, under names that neither CloudKit nor Foundation has.
+    private var variables: [String: String] {
+        userInfo.compactMapValues { $0 as? String }.filter { key, _ in !key.hasPrefix("NS") && !key.hasPrefix("CK") }
     }
 }

@@ -80,6 +80,8 @@ final class HostedServer: @unchecked Sendable {
                 copySeconds: options.assetCopySeconds)
             let service = CloudService(engine: engine, environment: environment, options: options, assets: assets)
             try service.removeLeftovers()
+            // With the store: in a copy of a store that has none, a reader's tokens would be that copy's alone.
+            try service.tokenKeeper.seal(of: engine, environment.identifiers)
             return service
         } catch {
             store.close()
@@ -207,6 +209,8 @@ extension HostedServer: CloudServer {
     func webAuthToken(apiToken: String, as caller: Caller) throws -> String {
         try withService { try $0.webAuthToken(apiToken: apiToken, as: caller) }
     }
+
+    func requestLimits() throws -> RequestSize { try withService { $0.requestLimits() } }
 
     func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
 

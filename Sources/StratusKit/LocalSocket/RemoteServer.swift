@@ -135,6 +135,8 @@ extension RemoteServer {
         _ request: FetchNotificationChangesRequest, as caller: Caller
     ) throws -> FetchNotificationChangesResponse { throw Self.notAsked }
 
+    func requestLimits() throws -> RequestSize { throw Self.notAsked }
+
     func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws { throw Self.notAsked }
 
     func modifyBadge(_ badge: Int, as caller: Caller) throws { throw Self.notAsked }

@@ -47,6 +47,8 @@ package protocol CloudServer: Sendable {
     /// A token for the caller and the web service that is known by `apiToken`.
     func webAuthToken(apiToken: String, as caller: Caller) throws -> String
 
+    /// What one request may have (L-01).
+    func requestLimits() throws -> RequestSize
     /// Throws `limitExceeded` for more items than one request may have (L-01). Nothing is asked for by it.
     func checkItemCount(_ count: Int) throws
     /// Whether a file is larger than an asset may be (L-04); not of one that cannot be looked at.
@@ -141,6 +143,8 @@ package struct RefusingServer: CloudServer {
     package func modifyBadge(_ badge: Int, as caller: Caller) throws { throw error }
 
     package func webAuthToken(apiToken: String, as caller: Caller) throws -> String { throw error }
+
+    package func requestLimits() throws -> RequestSize { throw error }
 
     package func checkItemCount(_ count: Int) throws { throw error }
 

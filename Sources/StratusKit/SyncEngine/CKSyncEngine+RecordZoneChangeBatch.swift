@@ -15,12 +15,10 @@ extension CKSyncEngine {
 
         /// The most changes of a batch that is made of pending changes (L-15).
         static let changeLimit = 250
-        /// The most bytes of such a batch, counted as requests are (L-01): three quarters of what a request may have, so
-        /// that what a program adds to the batch finds room. One record may have more.
-        static let byteLimit = CloudOptions().requestByteCount / 4 * 3
 
         /// A batch of pending changes, in their order, until there are 250 of them or their records have one and a half
-        /// megabytes; assets are not counted (L-15). The rest is for the next batch. It is nil where there is nothing.
+        /// megabytes; assets are not counted (L-15). Where the engine asks for it, the limits of its store count too, if
+        /// they are lower (L-01). The rest is for the next batch. It is nil where there is nothing.
         /// - Parameters:
         ///   - pendingChanges: What is to be sent. One that stands twice is taken once.
         ///   - recordProvider: Gives the record to save; a change for which it has none is passed over (E-08).
@@ -28,16 +26,20 @@ extension CKSyncEngine {
             pendingChanges: [PendingRecordZoneChange], recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
         ) async {
             self.init()
+            let limits = SyncCallback.requestLimits ?? RequestSize()
+            let changeLimit = min(Self.changeLimit, limits.itemCount)
+            // What a program adds to the batch finds room. One record may have more.
+            let byteLimit = min(limits.byteCount, RequestSize().byteCount) / 4 * 3
             var byteCount = 0
             var seen: Set<CKRecord.ID> = []
             for change in pendingChanges where seen.insert(change.recordID).inserted {
-                guard recordsToSave.count + recordIDsToDelete.count < Self.changeLimit else { break }
+                guard recordsToSave.count + recordIDsToDelete.count < changeLimit else { break }
                 switch change {
                 case .deleteRecord(let id): recordIDsToDelete.append(id)
                 case .saveRecord(let id):
                     guard let record = await recordProvider(id) else { continue }
                     byteCount += record.sentByteCount
-                    if byteCount > Self.byteLimit, !recordsToSave.isEmpty { return }
+                    if byteCount > byteLimit, !recordsToSave.isEmpty { return }
                     recordsToSave.append(record)
                 }
             }

@@ -5,6 +5,8 @@ import StratusCloud
 enum SyncCallback {
     /// The engines in whose callbacks the task is, one inside the other.
     @TaskLocal static var workers: Set<ObjectIdentifier> = []
+    /// What a request may have in the store of the innermost engine that asks for a batch; nil where none asks.
+    @TaskLocal static var requestLimits: RequestSize?
 
     /// What an engine's call fails with in a callback of its own delegate.
     static func refusal() -> CKError {

@@ -27,6 +27,11 @@ struct SyncRequests: Sendable {
         CKDatabase(database.scope.inheriting(nil, group), database.databaseScope)
     }
 
+    /// What one request may have in the database's store (L-01).
+    func limits() async throws -> RequestSize {
+        try await database.scope.ask { server, _ in try server.requestLimits() }
+    }
+
     func databaseChanges(since token: CKServerChangeToken?, _ group: CKOperationGroup) async throws -> DatabasePage {
         let page = try await database(in: group).databaseChanges(since: token)
         return DatabasePage(

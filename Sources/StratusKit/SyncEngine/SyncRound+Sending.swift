@@ -9,7 +9,7 @@
 import StratusCloud
 
 extension SyncRound {
-    /// The most changes of zones in one request.
+    /// The most changes of zones in one request, where the store allows as many.
     private static var zoneLimit: Int { 200 }
 
     /// Sends what is pending, and tells of it. Throws the error of the request, or `partialFailure` for items.
@@ -30,16 +30,20 @@ extension SyncRound {
     }
 
     private func sendAll(_ context: CKSyncEngine.SendChangesContext) async throws {
+        let limits = try await requests.limits()
+        let zoneLimit = min(Self.zoneLimit, limits.itemCount)
         while true {
             var moment = state.moment
-            while case let zones = state.nextZones(Self.zoneLimit, in: context.options.scope), !zones.isEmpty {
+            while case let zones = state.nextZones(zoneLimit, in: context.options.scope), !zones.isEmpty {
                 try Task.checkCancellation()
                 try await send(zones, asOf: moment, context.options.operationGroup)
                 moment = state.moment
             }
             try Task.checkCancellation()
             let batch = try await worker.ask { delegate, engine in
-                await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine)
+                await SyncCallback.$requestLimits.withValue(limits) {
+                    await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine)
+                }
             }
             guard let batch, !batch.isEmpty else { return state.finishUntracked(asOf: moment) }
             try await send(batch, asOf: moment, context.options.operationGroup)

@@ -82,7 +82,7 @@ package struct QueryPosition: Hashable, Sendable {
 /// One result.
 package struct QueryRow: Sendable {
     package let values: SortedValues
-    package let kept: KeptRecord
+    package let record: DecodedRecord
 }
 
 extension ResultOrder {
@@ -101,7 +101,7 @@ extension ResultOrder {
     func isBefore(_ left: QueryRow, _ right: QueryRow) -> Bool {
         let order = compare(values: left.values, right.values)
         guard order == 0 else { return order < 0 }
-        return compare(names: left.kept.stored.record.name, right.kept.stored.record.name) < 0
+        return compare(names: left.record.stored.record.name, right.record.stored.record.name) < 0
     }
 }
 
@@ -120,7 +120,7 @@ struct FirstRows {
     func takes(values: SortedValues, name: RecordName) -> Bool {
         guard rows.count >= limit, let last = rows.last else { return limit > 0 }
         let difference = order.compare(values: values, last.values)
-        return difference < 0 || difference == 0 && order.compare(names: name, last.kept.stored.record.name) < 0
+        return difference < 0 || difference == 0 && order.compare(names: name, last.record.stored.record.name) < 0
     }
 
     /// Takes a row in; one that is there already stays once.
@@ -130,7 +130,7 @@ struct FirstRows {
             let middle = (low + high) / 2
             if order.isBefore(rows[middle], row) { low = middle + 1 } else { high = middle }
         }
-        if low < rows.count, rows[low].kept.stored.record.name == row.kept.stored.record.name { return }
+        if low < rows.count, rows[low].record.stored.record.name == row.record.stored.record.name { return }
         rows.insert(row, at: low)
         if rows.count > limit { rows.removeLast() }
     }

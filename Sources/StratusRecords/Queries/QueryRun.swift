@@ -39,7 +39,7 @@ struct QueryRun {
     /// The fields of the results.
     let fields: FieldSelection
     /// Whether the caller may see the record.
-    let admits: (KeptRecord) throws -> Bool
+    let admits: (DecodedRecord) throws -> Bool
     private let test: RowTest
     private let testedFields: Set<FieldKey>
     private var page = QueryPage()
@@ -48,7 +48,7 @@ struct QueryRun {
 
     init(
         _ query: RecordQuery, _ plan: QueryPlan, in zone: ZoneReader, after position: QueryPosition?,
-        _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (KeptRecord) throws -> Bool
+        _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (DecodedRecord) throws -> Bool
     ) {
         test = RowTest(query, plan, after: position)
         testedFields = query.testedFields
@@ -228,11 +228,11 @@ struct QueryRun {
         return try row(found, values)
     }
 
-    private mutating func row(_ found: KeptRecord?, _ values: SortedValues?) throws -> QueryRow? {
+    private mutating func row(_ found: DecodedRecord?, _ values: SortedValues?) throws -> QueryRow? {
         page.examinedCount += 1
         hasPassed = found != nil
         guard let found, let values, try admits(found) else { return nil }
-        return QueryRow(values: values, kept: found)
+        return QueryRow(values: values, record: found)
     }
 }
 

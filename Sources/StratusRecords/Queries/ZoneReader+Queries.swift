@@ -14,7 +14,7 @@ extension ZoneReader {
     /// `admits` is asked of every record that passes; what it refuses is no result.
     package func page(
         of query: RecordQuery, _ plan: QueryPlan, after position: QueryPosition?, _ limits: QueryPageLimits,
-        fields: FieldSelection = .all, admits: @escaping (KeptRecord) throws -> Bool = { _ in true }
+        fields: FieldSelection = .all, admits: @escaping (DecodedRecord) throws -> Bool = { _ in true }
     ) throws -> QueryPage {
         var run = QueryRun(query, plan, in: self, after: position, limits, fields: fields, admits: admits)
         return try run.run()

@@ -72,7 +72,7 @@ package final class ZoneReader {
     package func record(
         _ name: RecordName, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
-    ) throws -> KeptRecord? {
+    ) throws -> DecodedRecord? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         return try recordAtKey(name, testing: tested, likely: likely, fields: fields, passes)
@@ -82,7 +82,7 @@ package final class ZoneReader {
     func record(
         namedIn key: Span<UInt8>, from nameOffset: Int, testing tested: Set<FieldKey>, likely: Bool,
         fields: FieldSelection, _ passes: (StoredRecord) -> Bool
-    ) throws -> KeptRecord? {
+    ) throws -> DecodedRecord? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(namedIn: key, from: nameOffset, into: &keyBuffer)
         return try recordAtKey(nil, testing: tested, likely: likely, fields: fields, passes)
@@ -92,10 +92,10 @@ package final class ZoneReader {
     private func recordAtKey(
         _ given: RecordName?, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
-    ) throws -> KeptRecord? {
-        if let kept = store.keptRecord(forKey: keyBuffer) { return kept.record(fields, passing: passes) }
+    ) throws -> DecodedRecord? {
+        if let cached = store.decodedRecord(forKey: keyBuffer) { return cached.record(fields, passing: passes) }
         let name = try given ?? nameAtKey()
-        var found: KeptRecord?
+        var found: DecodedRecord?
         var (byteCount, chunkCount) = (0, 1)
         _ = try store.visitValue(forKey: keyBuffer) { value in
             switch try RecordValueKind(of: value) {
@@ -103,7 +103,7 @@ package final class ZoneReader {
             case .firstChunk: chunkCount = try RecordCodec.chunkCount(in: value)
             default:
                 byteCount = value.count
-                found = try Self.decoded(name, value, tested, likely, fields, passes).map(KeptRecord.init)
+                found = try Self.decoded(name, value, tested, likely, fields, passes).map(DecodedRecord.init)
             }
         }
         guard chunkCount > 1 else {
@@ -111,7 +111,7 @@ package final class ZoneReader {
             return found
         }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
-        return try Self.decoded(name, value.span, tested, likely, fields, passes).map(KeptRecord.init)
+        return try Self.decoded(name, value.span, tested, likely, fields, passes).map(DecodedRecord.init)
     }
 
     private func nameAtKey() throws -> RecordName {

@@ -11,22 +11,19 @@ struct TreePainter {
     let session: StoreSession
     let zone: ZoneID
     let limits: PictureLimits
-    /// Who looks; nil for the host.
-    let person: PersonAddress?
 
     /// Throws `unknownZone`, and `notFound` where the record is not there or not seen.
     func picture(of address: RecordAddress, _ sight: Sight, progress: @escaping (Int) -> Void) throws -> TreePicture {
-        let viewer = try person.map { try session.person($0).userName }
         return try session.engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
             let source = try ZonePictures(found, sight)
-            let shares = SharePictures(zone: found, people: People(reader: reader), viewer: viewer)
+            let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight)
             var folder = TreeFolder(source, limits, progress: progress)
             let folded = try folder.fold(from: root)
             let owner = try session.owner(of: zone.database, in: reader)
             var picture = TreePicture(
-                title: PlaceAddress(zone.database, ownedBy: viewer == nil ? owner : nil, zone: zone.name).text,
+                title: PlaceAddress(zone.database, ownedBy: sight.isWhole ? owner : nil, zone: zone.name).text,
                 copyDate: session.copyDate.map { Quantities.date($0) + " UTC" }, nodes: folded.nodes,
                 fold: folded.fold, shares: [])
             try addShares(named: folded.shares, above: root?.name, to: &picture, shares, sight)

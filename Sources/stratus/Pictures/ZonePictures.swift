@@ -91,11 +91,21 @@ struct ZonePictures: PictureSource {
 struct SharePictures {
     /// People of one share that are drawn.
     static let personCount = 40
+    /// What stands for the name of a root that is not to be seen.
+    static let unseenRoot = "(not to be seen)"
 
     let zone: ZoneReader
     let people: People
+    let sight: Sight
+
     /// Who looks; nil for the host, who sees everything.
-    let viewer: UserName?
+    private var viewer: UserName? { sight.viewer }
+
+    init(_ zone: ZoneReader, _ sight: Sight, in reader: RecordReader) {
+        self.zone = zone
+        self.sight = sight
+        people = People(reader: reader, viewer: sight.viewer)
+    }
 
     /// The share of this name; nil where it has no record.
     func share(_ name: RecordName) throws -> PictureShare? {
@@ -104,8 +114,10 @@ struct SharePictures {
     }
 
     func share(_ name: RecordName, _ content: ShareContent) throws -> PictureShare {
-        let rootLabel = try content.root.map { root in
-            try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
+        let rootLabel = try content.root.map { root -> String in
+            // Somebody may take part in a share and see nothing of what it is of.
+            guard try sight.sees(root) else { return Self.unseenRoot }
+            return try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
         }
         let shown = ShareSight(viewer: viewer).participants(of: content)
         return PictureShare(

@@ -11,17 +11,27 @@ struct HierarchyShape: Hashable {
     private(set) var fanOuts: [Int] = []
     private(set) var widest = 0
     private(set) var folderCount = 0
-    /// Children seen so far of the record at each level above the one that comes next.
-    private var open: [Int] = []
+    /// The records above the one that comes next, the topmost first.
+    private var open: [Open] = []
+
+    private struct Open: Hashable {
+        /// Nil for one that is not counted.
+        var level: Int?
+        /// Children that were counted so far.
+        var childCount = 0
+    }
 
     var recordCount: Int { levels.reduce(0, +) }
     var deepestLevel: Int { max(0, levels.count - 1) }
 
-    /// Takes a record in, at its level: parents before their children, level 0 without parent.
-    mutating func note(level: Int) {
-        close(downTo: level)
-        if level > 0, let last = open.indices.last { open[last] += 1 }
-        open.append(0)
+    /// Takes a record in, at its depth: parents before their children, 0 without parent. One that does not count has no
+    /// place in what is told: what lies below it begins at level 0.
+    mutating func note(depth: Int, counts: Bool = true) {
+        close(downTo: depth)
+        guard counts else { return open.append(Open()) }
+        let level = (open.last?.level).map { $0 + 1 } ?? 0
+        if level > 0 { open[open.count - 1].childCount += 1 }
+        open.append(Open(level: level))
         while levels.count <= level { levels.append(0) }
         levels[level] += 1
     }
@@ -29,9 +39,9 @@ struct HierarchyShape: Hashable {
     /// To be called when all records are in.
     mutating func finish() { close(downTo: 0) }
 
-    private mutating func close(downTo level: Int) {
-        while open.count > level {
-            let count = open.removeLast()
+    private mutating func close(downTo depth: Int) {
+        while open.count > depth {
+            let count = open.removeLast().childCount
             guard count > 0 else { continue }
             folderCount += 1
             widest = max(widest, count)

@@ -9,7 +9,8 @@ struct ReportPage {
     private init(_ report: StoreReport) { self.report = report }
 
     static func text(of report: StoreReport) -> String {
-        PageFrame.text(heading: "Store \(DisplayText.of(report.path))", body: ReportPage(report).body)
+        let heading = report.person.map { "What \($0) sees" } ?? "Store \(DisplayText.of(report.path))"
+        return PageFrame.text(heading: heading, body: ReportPage(report).body)
     }
 
     private var body: HTML {
@@ -26,23 +27,38 @@ struct ReportPage {
             <h2 id="shares">Shares</h2>
             \(shares)
             <h2 id="changes">Changes</h2>
-            \(changes)
-            <h2 id="health">Health of the indexes</h2>
-            \(health)
-            <h2 id="files">LevelDB's files</h2>
-            \(files)
+            \(changes)\(isForHost ? ofHost : "")
             """
     }
 
+    /// Whether nothing is left out.
+    private var isForHost: Bool { report.person == nil }
+
+    /// What is nobody else's to know.
+    private var ofHost: HTML {
+        """
+
+        <h2 id="health">Health of the indexes</h2>
+        \(health)
+        <h2 id="files">LevelDB's files</h2>
+        \(files)
+        """
+    }
+
     private var figures: HTML {
-        let figures: [(String, String)] = [
+        var figures: [(String, String)] = [
             ("records", Quantities.count(report.recordCount)), ("zones", Quantities.count(report.zoneCount)),
-            ("databases", Quantities.count(report.databaseCount)), ("accounts", Quantities.count(report.accountCount)),
             ("shares", Quantities.count(report.shareCount)), ("values", Quantities.bytes(report.valueByteCount)),
-            ("assets", Quantities.bytes(report.contentByteCount)),
-            ("files", Quantities.bytes(report.files.reduce(0) { $0 + $1.byteCount })),
-            ("writes ever", Quantities.count(report.sequenceSum)),
         ]
+        if isForHost {
+            figures += [
+                ("databases", Quantities.count(report.databaseCount)),
+                ("accounts", Quantities.count(report.accountCount)),
+                ("assets", Quantities.bytes(report.contentByteCount)),
+                ("files", Quantities.bytes(report.files.reduce(0) { $0 + $1.byteCount })),
+                ("writes ever", Quantities.count(report.sequenceSum)),
+            ]
+        }
         let parts = figures.map { title, value -> HTML in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
         return "<dl>\n\(HTML(parts))</dl>"
     }
@@ -52,12 +68,17 @@ struct ReportPage {
         let most = max(1, report.zones.map(\.recordCount).max() ?? 1)
         var rows: HTML = ""
         for zone in report.zones {
-            rows += Self.row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
+            rows += row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
         }
         if report.otherZoneCount > 0 {
-            rows += Self.row(
+            rows += row(
                 report.otherZones, title: "… \(Quantities.count(report.otherZoneCount, "more zone"))",
                 bar: Self.bar(0, of: most))
+        }
+        guard isForHost else {
+            return PageFrame.table(
+                caption: "Zones, the largest first",
+                head: ["Zone", "Records", "Beside the largest", "Values", "Shares"], numbers: [1, 3, 4], rows: rows)
         }
         let head = [
             "Zone", "Records", "Beside the largest", "Values", "Files, about", "Deleted", "Shares", "Sequence",
@@ -68,13 +89,17 @@ struct ReportPage {
             head: head, numbers: [1, 3, 4, 5, 6, 7, 8], rows: rows)
     }
 
-    private static func row(_ zone: StoreReport.Zone, title: HTML, bar: HTML) -> HTML {
-        """
-        <tr><th class="name" scope="row">\(title)</th>\(number(zone.recordCount))\(bar)\(size(zone.valueByteCount))\
-        \(size(zone.fileByteCount))\(number(zone.deletedCount))\(number(zone.shareCount))\
-        \(number(Int(clamping: zone.sequence)))\(number(Int(clamping: zone.horizon)))</tr>
+    private func row(_ zone: StoreReport.Zone, title: HTML, bar: HTML) -> HTML {
+        let seen: HTML = """
+            <tr><th class="name" scope="row">\(title)</th>\(Self.number(zone.recordCount))\(bar)\
+            \(Self.size(zone.valueByteCount))
+            """
+        guard isForHost else { return "\(seen)\(Self.number(zone.shareCount))</tr>\n" }
+        return """
+            \(seen)\(Self.size(zone.fileByteCount))\(Self.number(zone.deletedCount))\(Self.number(zone.shareCount))\
+            \(Self.number(Int(clamping: zone.sequence)))\(Self.number(Int(clamping: zone.horizon)))</tr>
 
-        """
+            """
     }
 
     private var types: HTML {
@@ -173,11 +198,13 @@ extension ReportPage {
                 """
         }
         let ages = PageFrame.table(
-            caption: "Records by their last change, deletions among them", head: ["Within", "Records", "An hour"],
+            caption: "Records by their last change\(isForHost ? ", deletions among them" : "")",
+            head: ["Within", "Records", "An hour"],
             numbers: [1, 2], rows: rows)
+        let deletions = "; \(Quantities.count(report.deletedCount)) of them are deletions"
+        let writes = " Zones have counted \(Quantities.count(report.sequenceSum)) writes since they were made."
         return """
-            <p>Each record counts once, at its last change; \(Quantities.count(report.deletedCount)) of them are deletions. \
-            Zones have counted \(Quantities.count(report.sequenceSum)) writes since they were made.</p>
+            <p>Each record counts once, at its last change\(isForHost ? deletions : "").\(isForHost ? writes : "")</p>
             \(chart)\(ages)
             """
     }
@@ -200,22 +227,23 @@ extension ReportPage {
             guard row.bar.count > 0 else { continue }
             lines += """
                 <tr><th scope="row">\(Quantities.date(row.start))</th>\(Self.number(row.bar.saved))\
-                \(Self.number(row.bar.deleted))</tr>
+                \(isForHost ? Self.number(row.bar.deleted) : "")</tr>
 
                 """
         }
         let width = rows.count * 10
         let label = "Last changes over time, a bar for \(report.changes.widthText), at most \(Quantities.count(most))"
         let table = PageFrame.table(
-            caption: "Last changes, a line for \(report.changes.widthText)", head: ["From", "Saved", "Deleted"],
-            numbers: [1, 2], rows: lines)
+            caption: "Last changes, a line for \(report.changes.widthText)",
+            head: ["From", "Saved"] + (isForHost ? ["Deleted"] : []), numbers: [1, 2], rows: lines)
+        let deletions = isForHost ? " Deletions stand on top, in the other colour." : ""
         return """
             <figure>
             <svg role="img" aria-label="\(label)" width="100%" height="120" viewBox="0 0 \(width) 120" \
             preserveAspectRatio="none">\(bars)<path class="base" d="M0 119.5H\(width)"/></svg>
             <div class="axis"><span>\(Quantities.date(first.start))</span><span>\(Quantities.date(last.start))</span></div>
             <figcaption class="soft">A bar stands for \(report.changes.widthText), the highest for \
-            \(Quantities.count(most, "record")). Deletions stand on top, in the other colour.</figcaption>
+            \(Quantities.count(most, "record")).\(deletions)</figcaption>
             </figure>
             <details><summary>The bars as a table</summary>
             \(table)</details>

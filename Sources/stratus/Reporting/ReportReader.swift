@@ -12,10 +12,10 @@ struct ReportReader {
     /// Types that are counted one by one while records stream by; clients may make up any number of them.
     private static let countedTypeLimit = 5_000
 
-    private let session: StoreSession
+    let session: StoreSession
     private let secret: URLArguments
     private let progress: (Int) -> Void
-    private var report: StoreReport
+    var report: StoreReport
     private var types: [RecordType: StoreReport.TypeCount] = [:]
     private var readCount = 0
 
@@ -27,6 +27,14 @@ struct ReportReader {
     /// Throws the store's errors, `corruption` among them.
     mutating func read() throws -> StoreReport {
         try session.engine.read { try read($0) }
+        report.levels = try levels
+        report.files = files
+        finish()
+        return report
+    }
+
+    /// Puts what was counted in order.
+    mutating func finish() {
         let all = types.values.sorted {
             ($1.recordCount, $0.type) < ($0.recordCount, $1.type)
         }
@@ -34,9 +42,6 @@ struct ReportReader {
         for type in all.dropFirst(StoreReport.typeCount) { report.otherTypes.add(type) }
         report.zones.sort { ($1.recordCount, $0.address) < ($0.recordCount, $1.address) }
         report.shape.finish()
-        report.levels = try levels
-        report.files = files
-        return report
     }
 
     private mutating func read(_ reader: RecordReader) throws {
@@ -84,9 +89,18 @@ struct ReportReader {
             fileByteCount: try session.approximateByteCount(of: zone.keys.all.keyRange), sequence: header.sequence,
             horizon: header.horizon)
         try readRecords(of: zone, &counts)
-        try readHierarchy(of: zone)
-        let pictures = SharePictures(zone: zone, people: People(reader: reader), viewer: nil)
+        try readHierarchy(of: zone, .all)
+        try readShares(of: zone, .all, reader, &counts)
+        report.add(counts)
+    }
+
+    /// The shares that are seen, each with those who take part as far as they may be known.
+    mutating func readShares(
+        of zone: ZoneReader, _ sight: Sight, _ reader: RecordReader, _ counts: inout StoreReport.Zone
+    ) throws {
+        let pictures = SharePictures(zone, sight, in: reader)
         try zone.visitShares { name, content in
+            guard try sight.sees(name) else { return }
             counts.shareCount += 1
             report.shareCount += 1
             guard report.shares.count < StoreReport.shareCount else { return }
@@ -96,7 +110,6 @@ struct ReportReader {
                     owner: DisplayText.of(owner), zone: DisplayText.of(zone.id.name.text),
                     share: try pictures.share(name, content), url: secret.url(of: content)))
         }
-        report.add(counts)
     }
 
     /// Every record and tombstone: its type, its size, and when it changed.
@@ -122,27 +135,44 @@ struct ReportReader {
         }
     }
 
-    private mutating func note(_ date: Date, isDeletion: Bool) {
+    mutating func note(_ date: Date, isDeletion: Bool) {
         report.changes.note(date, isDeletion: isDeletion)
         report.ages.note(date, now: report.date)
         readCount += 1
         progress(readCount)
     }
 
-    private mutating func note(_ type: RecordType, _ byteCount: Int) {
+    mutating func note(_ type: RecordType, _ byteCount: Int) {
         let one = StoreReport.TypeCount(type: "", recordCount: 1, valueByteCount: byteCount)
         guard types[type] != nil || types.count < Self.countedTypeLimit else { return report.otherTypes.add(one) }
         types[type, default: StoreReport.TypeCount(type: DisplayText.of(type.text))].add(one)
     }
 
-    private mutating func readHierarchy(of zone: ZoneReader) throws {
-        try zone.visitChildrenOrTops(of: nil) { top in
-            report.shape.note(level: 0)
-            guard top.hasChildren else { return .next }
-            try zone.visitSubtree(below: top.name) { _, level in
-                report.shape.note(level: level)
+    /// The records that are seen, by how deep they lie below what is seen.
+    mutating func readHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
+        // In a public database it is types and creators that decide: what is seen may lie below what is not.
+        guard zone.id.database.scope == .public else {
+            return try zone.visitSeen(below: RecordAddress(path: "/"), sight) { top in
+                report.shape.note(depth: 0)
+                try noteChildren(of: top, zone) { try sight.sees($0) ? true : nil }
                 return .next
             }
+        }
+        try zone.visitChildrenOrTops(of: nil) { top in
+            report.shape.note(depth: 0, counts: try sight.sees(top.name))
+            try noteChildren(of: top, zone) { try sight.sees($0) }
+            return .next
+        }
+    }
+
+    /// Takes in what lies below a record: what counts, what does not, and nothing of what is nil.
+    private mutating func noteChildren(
+        of top: Child, _ zone: ZoneReader, _ counts: (RecordName) throws -> Bool?
+    ) throws {
+        guard top.hasChildren else { return }
+        try zone.visitSubtree(below: top.name) { child, level in
+            guard let counts = try counts(child.name) else { return .skipChildren }
+            report.shape.note(depth: level, counts: counts)
             return .next
         }
     }

@@ -45,6 +45,8 @@ struct StoreReport {
     static let ownerCount = 30
 
     var path: String
+    /// Who it is for, as they were named; nil for the host.
+    var person: String?
     /// When the store was looked at.
     var date: Date
     var isCopy: Bool

@@ -79,6 +79,33 @@ extension StoreSession {
         return Sight(service: try service, zone: zone, user: try self.person(person).userName)
     }
 
+    /// The zones of a store of which a person sees anything, or may: their own, those that others share with them, and the
+    /// public ones. The server's rules are asked.
+    func visibleZones(
+        of person: StratusModel.Account, in reader: RecordReader
+    ) throws -> [(zone: ZoneID, isOwn: Bool)] {
+        let (service, user) = (try service, person.userName)
+        var found: [(zone: ZoneID, isOwn: Bool)] = []
+        var containers: Set<ContainerName> = []
+        for (database, _) in try reader.databases() {
+            let caller = Caller(container: database.container, account: person.id)
+            let isUsable = try service.accountStatus(of: caller) == .available
+            if isUsable, containers.insert(database.container).inserted {
+                let shared = try service.visibleZones(of: user, in: database.container, reader).map(\.id)
+                found += shared.sorted { Self.order($0) < Self.order($1) }.map { ($0, false) }
+            }
+            guard database.scope == .public || isUsable && database.owner == user else { continue }
+            found += try reader.zones(in: database).map {
+                (ZoneID(database: database, name: $0.name), database.owner == user)
+            }
+        }
+        return found
+    }
+
+    private static func order(_ zone: ZoneID) -> (String, String) {
+        (zone.database.owner?.text ?? "", zone.name.text)
+    }
+
     /// Fills and clears indexes until all are what their schemas want. `progress` is told how many records were looked at.
     ///
     /// Throws `interrupted` where the verb was asked to stop: the next run or host goes on with it.
@@ -126,6 +153,12 @@ struct Sight {
         guard let asked else { return true }
         return try asked.service.permissions(for: [name], in: asked.zone, of: asked.user)
             .first?.contains(.read) ?? false
+    }
+
+    /// Those of the records that are seen.
+    func seen(of names: [RecordName]) throws -> [Bool] {
+        guard let asked else { return names.map { _ in true } }
+        return try asked.service.permissions(for: names, in: asked.zone, of: asked.user).map { $0.contains(.read) }
     }
 
     /// Throws `notFound` where the record is not seen.

@@ -99,6 +99,11 @@ final class StoreSession {
     var availableHost: (any StoreHost)? { opened.host }
     /// The store at the other end of its host's socket, where it is that.
     var served: ServedStore? { opened.served }
+    /// Whether change tokens are of no use to anybody else: what is read is a copy of a store that has no secret for them, so
+    /// that the copy was given one of its own.
+    var forgetsTokens: Bool {
+        get throws { try copyDate != nil && service.tokenKeeper.hasMadeSecret }
+    }
     /// When the copy was begun that is read; nil where the store itself is.
     var copyDate: Date? { opened.copy?.date }
     /// Where the engine's files lie that are read.

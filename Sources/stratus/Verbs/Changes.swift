@@ -10,11 +10,13 @@ struct Changes: ParsableCommand {
         abstract: "Lists what has changed in a zone, or in all zones, since a token.",
         discussion: """
             The feed is the one that the person's apps are told; without --as the owner's. The token of the last line is for \
-            --since of the next time; one that the store refuses has expired: begin without it. --zones lists zones \
-            instead of records. --follow looks again and again until it is interrupted, and lets the store go between.
+            --since of the next time; one that the store refuses has expired: begin without it. A store that another process \
+            has open since before stores had a secret for tokens gives none until that process opens it again. --zones lists \
+            zones instead of records. --follow looks again and again until it is interrupted, and lets the store go between.
 
             --json: one line a change: {"change","record","zone","owner","type","parent","share","changeTag","modified"} \
-            where change is saved or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}.
+            where change is saved or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}, \
+            where token is null for none.
 
             Example: stratus changes --zone files --as bob@example.com --store ./store
             """)
@@ -49,18 +51,29 @@ struct Changes: ParsableCommand {
         var token = since.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
         while true {
             let (count, next) = try StoreSession.with(store, .readingAsClient) { session in
-                try pages(since: token, session, console)
+                let (count, next) = try pages(since: token, session, console)
+                return (count, try session.forgetsTokens ? nil : next)
             }
             if !follow || count > 0 || token == nil {
-                let text = Data(next).base64EncodedString()
-                try console.line(console.styled("\(Quantities.count(count, "change")), token \(text)", .dim))
-                try console.object(["token": .string(text), "changes": JSONValue(count)])
+                let text = next.map { Data($0).base64EncodedString() }
+                let told =
+                    text.map { "token \($0)" } ?? "no token: the process that has the store must open it again first"
+                try console.line(console.styled("\(Quantities.count(count, "change")), \(told)", .dim))
+                try console.object(["token": JSONValue(text), "changes": JSONValue(count)])
             }
             try console.flush()
             token = next
             if !follow { return }
+            guard token != nil else { throw Self.noToken }
             Waiting.seconds(interval)
         }
+    }
+
+    private static var noToken: ToolError {
+        ToolError(
+            .refused,
+            "The store has no secret for tokens, and only the process that has it open can make one: have that open it again."
+        )
     }
 
     /// Tells everything up to now. Returns how much it was, and where it ends.

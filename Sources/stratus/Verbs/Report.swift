@@ -1,4 +1,4 @@
-// stratus report: one page about a whole store.
+// stratus report: one page about a whole store, or about what one person sees of it.
 
 import ArgumentParser
 import Foundation
@@ -14,9 +14,15 @@ struct Report: ParsableCommand {
             it: it is for the host alone to see, and made for its owner alone to read. Everything is read once, and memory \
             does not grow with the store.
 
-            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null without --verify.
+            With --as the page tells what the person sees and nothing else: their zones and those that others share with \
+            them, the records in these, their hierarchy and sizes, shares with the people that the person may know of. \
+            What is the host's alone is left out.
+
+            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null without \
+            --verify; with --as {"file","as","records","zones","shares"}.
 
             Example: stratus report --output report.html --store ./store
+            Example: stratus report --as bob@example.com --output bob.html --store ./store
             """)
 
     @Flag(help: "Check every byte and every index, and tell of it. This reads everything a second time.")
@@ -25,10 +31,15 @@ struct Report: ParsableCommand {
     @OptionGroup var secret: URLArguments
     @OptionGroup var target: OutputArguments
     @OptionGroup var whole: WholeStoreArguments
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp("Tell what this person sees; else everything, for the host.", valueName: "person"))
+    var person: PersonAddress?
 
     private var store: StoreArguments { whole.arguments }
 
     func validate() throws {
+        if verify, person != nil { throw ValidationError("--verify goes without --as: it is of the whole store.") }
         guard store.json, target.output == nil else { return }
         throw ValidationError("--json goes with --output: a page is no JSON.")
     }
@@ -36,11 +47,12 @@ struct Report: ParsableCommand {
     func run() throws {
         try target.check()
         let console = Console(usesJSON: store.json)
-        let report = try StoreSession.with(store, verify ? .readingAssets : .reading) { session in
+        let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
             let progress = Progress("reading", total: nil, on: console)
             defer { progress.finish() }
             var reader = ReportReader(session, secret, now: Date(), progress: progress.update)
+            if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
             var report = try reader.read()
             report.verification = verification
             return report
@@ -48,6 +60,10 @@ struct Report: ParsableCommand {
         try write(report, console)
         try console.flush()
         guard report.verification?.isClean ?? true else { throw ExitCode(ExitStatus.failure.rawValue) }
+    }
+
+    private var opening: StoreSession.Opening {
+        person != nil ? .readingAsClient : verify ? .readingAssets : .reading
     }
 
     /// Throws the first damage where bytes are damaged: what would be told of such a store could be wrong.
@@ -70,6 +86,12 @@ struct Report: ParsableCommand {
             "reported \(Quantities.count(report.recordCount, "record")), "
                 + "\(Quantities.count(report.zoneCount, "zone")), \(Quantities.count(report.shareCount, "share")) to "
                 + VisibleText.of(file))
+        if let person {
+            return try console.object([
+                "file": .string(file), "as": .string(person.text), "records": JSONValue(report.recordCount),
+                "zones": JSONValue(report.zoneCount), "shares": JSONValue(report.shareCount),
+            ])
+        }
         try console.object([
             "file": .string(file), "records": JSONValue(report.recordCount), "zones": JSONValue(report.zoneCount),
             "shares": JSONValue(report.shareCount), "contents": JSONValue(report.contentCount),

@@ -91,7 +91,7 @@ struct Tree: ParsableCommand {
             let sight = try session.sight(of: id, acting)
             let progress = Progress("counting", total: nil, on: console)
             defer { progress.finish() }
-            let painter = TreePainter(session: session, zone: id, limits: limits, person: acting.person)
+            let painter = TreePainter(session: session, zone: id, limits: limits)
             return try painter.picture(of: record, sight, progress: progress.update)
         }
         let text = self.text(of: picture)

@@ -141,10 +141,15 @@ struct RequestLimitTests {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
         for type in ["", "_Note", "1Note", "No te", "Nöte", String(repeating: "a", count: 256)] {
-            #expect(try bench.modify([.new("a", type: type)]).saves[0].code == .invalidArguments, "\(type)")
+            let error = try bench.modify([.new("a", type: type)]).saves[0].error
+            #expect(error?.code == .invalidArguments, "\(type)")
+            #expect(error?.fields == ["record": "a", "recordType": String(type.prefix(255))])
         }
         for key in ["_key", "1", "a b", "a.b", String(repeating: "k", count: 256)] {
-            #expect(try bench.modify([.new("a", [key: .int64(1)])]).saves[0].code == .invalidArguments, "\(key)")
+            let error = try bench.modify([.new("a", type: "T", [key: .int64(1)])]).saves[0].error
+            #expect(error?.code == .invalidArguments, "\(key)")
+            #expect(error?.fields == ["record": "a", "recordType": "T", "field": String(key.prefix(255))])
+            #expect(error?.message.hasPrefix("The field has no valid name: a letter, then") == true)
         }
         #expect(try bench.modify([.new("a", type: "N_1", ["k_2": .int64(1)])]).saves[0].error == nil)
     }

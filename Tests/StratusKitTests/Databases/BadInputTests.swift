@@ -94,6 +94,27 @@ struct BadInputTests {
         #expect(records.allSatisfy { $0.recordChangeTag == nil })
     }
 
+    @Test("[L-09][L-10] the refusal of a name of a field tells the name, in the user info and in the description")
+    func fieldNames() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let record = note("a")
+        // The client takes it, the server does not.
+        record["price$"] = 5
+        let error = try await #require(throws: CKError.self) { try await database.save(record) }
+        #expect(error.code == .invalidArguments)
+        #expect(error.userInfo["field"] as? String == "price$")
+        #expect(error.localizedDescription.hasPrefix("The field has no valid name: a letter, then letters"))
+        #expect("\(error)".hasSuffix("(field=price$, record=a, recordType=\(record.recordType))>"))
+        // The client does not.
+        let other = note("b")
+        other["price in €"] = 5
+        let misuse = try await #require(throws: CKError.self) { try await database.save(other) }
+        #expect(
+            misuse.code == .invalidArguments
+                && "\(misuse)".contains("recordKey (price in €) contains invalid characters"))
+    }
+
     @Test("[X-23][Q-01] records of another container, and questions that nobody can look into, are invalid arguments")
     func elsewhere() async throws {
         let (store, account) = try Stratus.tested()

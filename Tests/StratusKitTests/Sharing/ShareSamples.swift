@@ -196,6 +196,7 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
     func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws { throw Self.refusal }
     func modifyBadge(_ badge: Int, as caller: Caller) throws { throw Self.refusal }
     func webAuthToken(apiToken: String, as caller: Caller) throws -> String { throw Self.refusal }
+    func requestLimits() throws -> RequestSize { throw Self.refusal }
     func checkItemCount(_ count: Int) throws {}
     func isTooLarge(fileAt path: String) throws -> Bool { false }
     func accountStatus(of caller: Caller) throws -> AccountStatus { throw Self.refusal }

@@ -215,6 +215,37 @@ import Testing
         }
     }
 
+    @Test(
+        "[L-15][L-01] where a host allows less in a request, batches of pending changes and requests for zones have less"
+    )
+    func hostsLimits() async throws {
+        func allow(_ options: inout Stratus.Options) {
+            options.requestItemCount = 4
+            options.requestByteCount = 100_000
+        }
+        try await withSyncStage(allow) { stage in
+            let phone = try await stage.replica("phone")
+            await phone.createZone()
+            await phone.write((1...10).map { "n\($0)" }, "1")
+            try await phone.send()
+            #expect(await phone.batchSizes == [4, 4, 2])
+            // Two of them have more than three quarters of the bytes.
+            await phone.write((1...3).map { "large\($0)" }, String(repeating: "x", count: 40_000))
+            try await phone.send()
+            #expect(await phone.batchSizes == [4, 4, 2, 1, 1, 1])
+            let zones = (1...9).map { CKRecordZone(zoneName: "Zone\($0)") }
+            await phone.engine.state.add(pendingDatabaseChanges: zones.map { .saveZone($0) })
+            try await phone.send()
+            #expect(try await stage.database("observer").allRecordZones().count == 11)
+            #expect(await phone.failures.isEmpty)
+            #expect(await phone.engine.state.pendingDatabaseChanges.isEmpty)
+        }
+        // Outside of an engine it is the default limits that count.
+        let deletions = (0..<10).map { CKSyncEngine.PendingRecordZoneChange.deleteRecord(Replica.recordID("d\($0)")) }
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: deletions) { _ in nil }
+        #expect(batch?.recordIDsToDelete.count == 10)
+    }
+
     @Test("[E-08][L-01] a batch of the program's own that is over the limit of requests fails whole with limitExceeded")
     func tooLargeBatch() async throws {
         try await withSyncStage { stage in

@@ -191,11 +191,11 @@ struct QueryHistory {
                     of: query, plan, after: position, QueryPageLimits(rowCount: limit, examinedCount: looks),
                     fields: selection)
             }
-            found += page.rows.map(\.kept.stored.record.name)
+            found += page.rows.map(\.record.stored.record.name)
             if let stopped = page.stopped {
                 position = stopped
             } else if page.rows.count == limit, let last = page.rows.last {
-                position = QueryPosition(values: last.values, name: .name(last.kept.stored.record.name))
+                position = QueryPosition(values: last.values, name: .name(last.record.stored.record.name))
             } else {
                 break
             }

@@ -44,9 +44,9 @@ struct ProjectTree: Sendable {
         self.paths = paths
     }
 
-    /// Swift files, in path order.
+    /// Swift files, in path order. The code of tutorials is compiled elsewhere, where it is told from its snippets.
     var sources: [SwiftSource] {
-        texts.filter { $0.key.hasSuffix(".swift") }.sorted { $0.key < $1.key }
+        texts.filter { $0.key.hasSuffix(".swift") && !PageCodeRule.isTutorialCode($0.key) }.sorted { $0.key < $1.key }
             .map { SwiftSource(path: $0.key, text: $0.value) }
     }
 

@@ -2,7 +2,10 @@
 //
 // In the sources of examples, what stands between a line `// snippet` and a line `// end` is a snippet. Every block of
 // Swift on a page is one of them, word for word but for its indentation; imports at the top of a block are those of the
-// snippet's file. Every snippet is on a page, and every function of `Guide` is called by a test.
+// snippet's file. A tutorial's file of code is one snippet, or several with an empty line between them, so that a file grows
+// from step to step. Every snippet is on a page or in such a file, and every function of `Guide` is called by a test.
+
+import Foundation
 
 enum PageCodeRule {
     /// Where the code lies.
@@ -15,6 +18,9 @@ enum PageCodeRule {
     static func isPage(_ path: String) -> Bool {
         path == "README.md" || path == "Docs/HOST.md" || (path.contains(".docc/") && path.hasSuffix(".md"))
     }
+
+    /// The code of a tutorial's step: text of the catalogue, and no source of a target.
+    static func isTutorialCode(_ path: String) -> Bool { path.contains(".docc/Resources/") && path.hasSuffix(".swift") }
 
     /// A piece of code, without its indentation.
     struct Piece: Hashable {
@@ -44,6 +50,19 @@ enum PageCodeRule {
                 findings.append(Finding(block.path, line: block.line, "\(first.path) has no line '\(line)'"))
             }
         }
+        for path in paths.filter(isTutorialCode) {
+            let (imports, code) = withoutImports(Array(lines(of: texts[path] ?? "").dropLast()))
+            guard let found = parts(of: code, among: known), let first = found.first else {
+                findings.append(
+                    Finding(path, "the code is no snippets, one behind another: put it into Examples/Guide"))
+                continue
+            }
+            shown.formUnion(found)
+            let sourceLines = Set(lines(of: texts[first.path] ?? ""))
+            for line in imports where !sourceLines.contains(line) {
+                findings.append(Finding(path, "\(first.path) has no line '\(line)'"))
+            }
+        }
         for snippet in known where !shown.contains(snippet) {
             findings.append(Finding(snippet.path, line: snippet.line, "no page shows this snippet as it is"))
         }
@@ -60,6 +79,39 @@ enum PageCodeRule {
                 if tests.contains("Guide.\(name)(") { return nil }
                 return Finding(path, line: index + 1, "no test calls Guide.\(name)")
             }
+        }
+    }
+
+    /// The snippets that a file consists of, with an empty line between them; nil where it does not.
+    private static func parts(of code: [String], among known: [Piece]) -> [Piece]? {
+        var parts: [Piece] = []
+        var rest = code[...]
+        while !rest.isEmpty {
+            let found = known.filter { piece in
+                !piece.code.isEmpty && rest.starts(with: piece.code)
+                    && rest.dropFirst(piece.code.count).first?.isEmpty ?? true
+            }
+            guard let longest = found.map(\.code.count).max() else { return nil }
+            parts += found.filter { $0.code.count == longest }
+            rest = rest.dropFirst(longest + 1)
+        }
+        return parts
+    }
+
+    /// The names of the files of code and of the pictures that a tutorial shows.
+    static func tutorialFiles(in text: String) -> [String] {
+        ["file: \"", "source: \""].flatMap { word in
+            text.components(separatedBy: word).dropFirst().map { String($0.prefix { $0 != "\"" }) }
+        }
+    }
+
+    /// Files of a catalogue's resources that no tutorial shows.
+    static func idleTutorialFiles(texts: [String: String]) -> [Finding] {
+        let shown = Set(texts.filter { $0.key.hasSuffix(".tutorial") }.values.flatMap(tutorialFiles))
+        return texts.keys.sorted().compactMap { path in
+            guard path.contains(".docc/Resources/"), let name = path.split(separator: "/").last else { return nil }
+            let light = name.split(separator: "~dark").joined()
+            return shown.contains(light) ? nil : Finding(path, "no tutorial shows this file")
         }
     }
 

@@ -10,8 +10,8 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("records that are kept")
-struct KeptRecordTests {
+@Suite("decoded records in the store's cache")
+struct DecodedRecordTests {
     private static let names: [RecordName] = ["a", "b", "c", "d"]
 
     @Test("are what was written last, whole and in part, while they are overwritten, deleted and split")

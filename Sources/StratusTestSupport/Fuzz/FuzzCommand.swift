@@ -1,25 +1,36 @@
 // The fuzzer's command line. A trap of the decoder ends the process: the last line printed says where to look.
 
-import ArgumentParser
+package import ArgumentParser
 import Foundation
-import StratusTestSupport
 
-@main
-struct FuzzCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "stratus-fuzz",
-        abstract: "Feed damaged bytes to a decoder.",
-        discussion: """
-            Iteration N of a seed is always the same input. After a trap, run again with --seed, with --from and the \
-            last iteration printed, and with --trace; the last line is then the input that traps. --only repeats it.
+/// What one fuzzer knows.
+package protocol FuzzTargets {
+    /// The fuzzer's name on the command line.
+    static var commandName: String { get }
+    /// The decoders, by their names.
+    static var all: [FuzzTarget] { get }
+}
 
-            Example: stratus-fuzz tuple --executions 1000000
-            """)
+/// A fuzzer of some targets.
+package struct FuzzCommand<Targets: FuzzTargets>: ParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: Targets.commandName, abstract: "Feed damaged bytes to a decoder.", discussion: discussion)
+    }
+
+    private static var discussion: String {
+        """
+        Iteration N of a seed is always the same input. After a trap, run again with --seed, with --from and the \
+        last iteration printed, and with --trace; the last line is then the input that traps. --only repeats it.
+
+        Example: \(Targets.commandName) \(Targets.all[0].name) --executions 1000000
+        """
+    }
 
     /// How many iterations lie between two lines of output.
-    private static let blockCount = 50_000
+    private static var blockCount: Int { 50_000 }
 
-    @Argument(help: "What to fuzz: \(FuzzTarget.all.map(\.name).joined(separator: ", ")).")
+    @Argument(help: "What to fuzz: \(Targets.all.map(\.name).joined(separator: ", ")).")
     var target: String
 
     @Option(help: "How many inputs to try.")
@@ -37,21 +48,23 @@ struct FuzzCommand: ParsableCommand {
     @Flag(help: "Print every iteration and its input before it runs.")
     var trace = false
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard executions > 0, from >= 0, (only ?? 0) >= 0, from <= Int.max - executions, only != Int.max else {
             throw ValidationError(
                 "--executions must be positive, --from and --only not negative, and none astronomical.")
         }
     }
 
-    func run() throws {
-        guard let chosen = FuzzTarget.all.first(where: { $0.name == target }) else {
+    package func run() throws {
+        guard let chosen = Targets.all.first(where: { $0.name == target }) else {
             throw ValidationError("There is no target '\(target)': see --help for those there are.")
         }
         let seed = seed ?? UInt64.random(in: 0...UInt64(Int64.max))
         let range = only.map { $0..<$0 + 1 } ?? from..<from + executions
         say("\(target): seed \(seed), iterations \(range.lowerBound)..<\(range.upperBound)")
-        say("after a trap: stratus-fuzz \(target) --seed \(seed) --from LAST --trace")
+        say("after a trap: \(Targets.commandName) \(target) --seed \(seed) --from LAST --trace")
         try execute(FuzzRun(chosen, seed: seed), range, seed: seed)
     }
 
@@ -70,7 +83,7 @@ struct FuzzCommand: ParsableCommand {
             if let violation = report.violation {
                 say("iteration \(violation.iteration): \(violation.message)")
                 say("input: \(hexadecimal(violation.input))")
-                say("repeat: stratus-fuzz \(target) --seed \(seed) --only \(violation.iteration)")
+                say("repeat: \(Targets.commandName) \(target) --seed \(seed) --only \(violation.iteration)")
                 throw ExitCode.failure
             }
         }

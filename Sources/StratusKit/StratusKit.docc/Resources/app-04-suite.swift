@@ -1,0 +1,21 @@
+import CloudKit
+import StratusTesting
+import Testing
+
+@Suite(.stratus) struct TodoListTests {
+    private let zoneID = CKRecordZone.ID(zoneName: "Todo")
+
+    @Test func firstItemMakesTheZone() async throws {
+        let list = TodoList()
+        try await list.add("Milk")
+        try await list.add("Bread")
+        #expect(try await list.items() == ["Bread", "Milk"])
+    }
+
+    @Test func anItemSurvivesABusyZone() async throws {
+        let store = try Stratus.current
+        let busy = store.faults.fail(.zone(zoneID), with: .zoneBusy, retryAfter: 0, lasting: .times(2))
+        try await TodoList().add("Milk")
+        #expect(busy.hitCount == 2)
+    }
+}

@@ -1,0 +1,3 @@
+try await cloud.invite(
+    [CKUserIdentity.LookupInfo(emailAddress: email)], to: share.recordID, in: container,
+    permission: .readWrite)

@@ -1,0 +1,6 @@
+let metadata = try cloud.open(url, as: bob)
+
+let container = cloud.container(metadata.containerIdentifier, signedInAs: bob)
+let shared = container.sharedCloudDatabase
+let zones = try await shared.allRecordZones()
+let changes = try await shared.recordZoneChanges(inZoneWith: zones[0].zoneID, since: nil)
