@@ -107,6 +107,7 @@ enum CoderKey {
         static let changeToken = "ChangeTokenData"
         static let cursor = "CursorData"
         static let hasAccount = "HasICloudAccount"
+        static let lookupRecordID = "RecordID"
         static let participantID = "ParticipantID"
         static let userIdentity = "UserIdentity"
         static let role = "Type"

@@ -93,6 +93,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
         self.init(
             emailAddress: coder.decodeText(forKey: CoderKey.emailAddress),
             phoneNumber: coder.decodeText(forKey: CoderKey.phoneNumber),
-            userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID))
+            userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID)
+                ?? coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.lookupRecordID))
     }
 }

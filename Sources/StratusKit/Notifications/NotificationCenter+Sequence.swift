@@ -11,6 +11,9 @@ public protocol StratusNotificationSequences {}
 extension NotificationCenter: StratusNotificationSequences {}
 
 extension StratusNotificationSequences where Self: NotificationCenter {
+    /// What `notifications(named:object:)` returns, by the name that it has on Apple's systems.
+    public typealias Notifications = StratusNotificationSequence
+
     /// The notifications of a name, from the moment on at which a loop over them begins.
     /// - Parameters:
     ///   - name: The name.

@@ -16,12 +16,13 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
 }
 
 extension CKRecord {
-    /// Walks all keys, in alphabetical order, with their values. Encrypted values are not among them.
+    /// Walks all keys, in alphabetical order, with their values as Swift's own types: numbers are `Int64` or `Double`.
+    /// Encrypted values are not among them.
     public func makeIterator() -> CKRecordKeyValueIterator {
         let state = state.value
         return CKRecordKeyValueIterator(
             state.keys(isEncrypted: false).compactMap { key in
-                state.object(forKey: key, isEncrypted: false).map { (key, $0) }
+                state.fields[key].map { (key, $0.value.native) }
             })
     }
 

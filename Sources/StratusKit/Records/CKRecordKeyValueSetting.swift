@@ -33,9 +33,16 @@ extension CKRecordKeyValueSetting {
         set { setAny(newValue, forKey: key) }
     }
 
-    /// The value under a key.
+    /// The value under a key, as Swift's own type: a number is an `Int64` or a `Double`, as it lies in the store. (Where
+    /// the context asks for no protocol of Swift's, the other subscript hands out an object, which casts to any number type.)
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
-        get { object(forKey: key) as? any CKRecordValueProtocol }
+        get {
+            let object = object(forKey: key)
+            guard !(object is NSArray), let held = try? (object as? any HoldableValue)?.heldValue() else {
+                return object as? any CKRecordValueProtocol
+            }
+            return held.native
+        }
         set { setAny(newValue, forKey: key) }
     }
 

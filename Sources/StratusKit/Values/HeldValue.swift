@@ -33,6 +33,19 @@ enum HeldValue: Sendable {
         }
     }
 
+    /// What Swift sees where no type is asked for, as in iteration: numbers as what they are, so that a `switch` over the
+    /// types of a value tells a 2.0 from a 2.
+    var native: any CKRecordValueProtocol {
+        switch self {
+        case .string(let text): text
+        case .int64(let number): number
+        case .double(let number): number
+        case .date(let date): date
+        case .bytes(let data): data
+        case .location, .reference, .asset, .list: object
+        }
+    }
+
     /// Whether an asset or a reference is in it, which `encryptedValues` refuses (C-08).
     var isUnencryptable: Bool {
         switch self {

@@ -101,7 +101,9 @@ enum AppleArchive {
                 ("databaseScopeKey", .integer(0)),
             ]),
             .text("owner"), .text("guest"), .className("CKRecordZoneID"), identity(16, 0), identity(17, 15),
-            .dictionary([("$class", .reference(19)), ("EmailAddress", .reference(18))]), recordID(23),
+            .dictionary([
+                ("$class", .reference(19)), ("EmailAddress", .reference(18)), ("RecordID", .reference(17)),
+            ]), recordID(23),
             recordID(29), .text("bob@example.com"), .className("CKUserIdentityLookupInfo"), recordID(30), recordID(31),
             .text("Notes"), .text("__defaultOwner__"), .text("cloudkit.share"), .text("4c"),
             .dictionary([

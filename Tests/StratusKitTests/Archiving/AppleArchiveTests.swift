@@ -125,6 +125,10 @@ import Testing
             #expect(person.userIdentity.lookupInfo?.emailAddress == "bob@example.com")
         }
 
+        let lookupData = AppleArchive.archive(objects: objects, top: [("root", .reference(15))])
+        let lookup = try StratusArchive.decode(CKUserIdentity.LookupInfo.self, from: lookupData)
+        #expect(lookup.userRecordID?.recordName == "_bob")
+
         let shareData = AppleArchive.archive(objects: objects, top: [("root", .reference(1))])
         let share = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: shareData))
         for share in [share, try StratusArchive.decode(CKShare.self, from: shareData)] {

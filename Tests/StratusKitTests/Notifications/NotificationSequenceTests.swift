@@ -37,7 +37,7 @@ import Testing
 
     @MainActor @Test("a loop on the main actor takes notifications that are not sendable, and ends with its task")
     func cancelling() async {
-        let notifications = center.notifications(named: name)
+        let notifications: NotificationCenter.Notifications = center.notifications(named: name)
         let (heard, tell) = AsyncStream.makeStream(of: Int.self)
         let task = Task { @MainActor in
             var count = 0

@@ -113,7 +113,7 @@ extension Item {
         let objectiveC: (any CKRecordValue)? = record["name"]
         #expect(erased as? String == "a" && objectiveC as? String == "a")
         #expect(["name", "count"].map { record[$0] as? String } == ["a", nil])
-        #expect(record.compactMap { $0.1 as? Int } == [2])
+        #expect(record.compactMap { $0.1 as? Int64 } == [2])
         #expect(Dictionary(uniqueKeysWithValues: record.map { ($0.0, "\($0.1)") })["count"] == "2")
         switch record["count"] {
         case let number as Int: #expect(number == 2)

@@ -100,7 +100,41 @@ import Testing
         var seen: [String] = []
         for (key, value) in record { seen.append("\(key)=\(value)") }
         #expect(seen == ["a=one", "b=2"])
-        #expect(record.first { $0.0 == "b" }?.1 as? Int == 2)
+        #expect(record.first { $0.0 == "b" }?.1 as? Int64 == 2)
+    }
+
+    @Test("values as Swift's own types tell numbers of one kind from those of the other")
+    func nativeValues() throws {
+        record["flag"] = true
+        record["count"] = 2
+        record["size"] = 2.0
+        record["date"] = Date(timeIntervalSinceReferenceDate: 1)
+        record["bytes"] = Data([1])
+        record["list"] = ["x"]
+        record.encryptedValues["secret"] = 3
+        func kind(_ value: (any CKRecordValueProtocol)?) -> String {
+            switch value {
+            case is Bool: "flag"
+            case is Int64: "integer"
+            case is Double: "number"
+            case is String: "text"
+            case is Date: "date"
+            case is Data: "bytes"
+            case is [String]: "texts"
+            default: "?"
+            }
+        }
+        let expected = [
+            "bytes": "bytes", "count": "integer", "date": "date", "flag": "integer", "list": "texts",
+            "size": "number",
+        ]
+        #expect(Dictionary(uniqueKeysWithValues: record.map { ($0.0, kind($0.1)) }) == expected)
+        for (key, name) in expected { #expect(kind(record[key]) == name) }
+        #expect(kind(record.encryptedValues["secret"]) == "integer")
+        let size: (any CKRecordValueProtocol)? = record["size"]
+        #expect(size as? NSNumber == 2 && size as? any FloatingPoint != nil)
+        #expect(record["count"] as? Int == 2 && record["size"] as? Int == 2 && record["flag"] as? Bool == true)
+        #expect(record.encryptedValues["secret"] as? Int == 3)
     }
 
     @Test("tokens are the words of the strings in lower case, each once")
