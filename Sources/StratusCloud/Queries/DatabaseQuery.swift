@@ -10,6 +10,9 @@ import StratusRecords
 import StratusStore
 
 struct DatabaseQuery {
+    /// When a client may ask again that waits for an index.
+    private static let indexRetrySeconds = 30.0
+
     let service: CloudService
     let caller: Caller
     /// The caller's account as far as it may be used.
@@ -47,7 +50,7 @@ struct DatabaseQuery {
             try addInTurn(cursor, limit, to: &page)
         } else if zones.count == 1, let zone = zones.first {
             let order = ResultOrder(translated(zone).sorts)
-            let limits = QueryPageLimits(rowCount: limit, examinedCount: service.options.queryLookCount)
+            let limits = limits(rowCount: limit)
             let examinedCount = try add(zone, order, after: position(cursor, in: zone, order), limits, to: &page)
             if examinedCount != nil { page.position = nil }
         } else {
@@ -59,7 +62,7 @@ struct DatabaseQuery {
     // MARK: Zones one after the other
 
     private func addInTurn(_ cursor: QueryCursor?, _ limit: Int, to page: inout Page) throws {
-        var limits = QueryPageLimits(rowCount: limit, examinedCount: service.options.queryLookCount)
+        var limits = limits(rowCount: limit)
         for zone in zones where cursor.map({ !(zone.id.name < $0.lastZone) }) ?? true {
             let isFirst = zone.id.name == cursor?.lastZone
             var order: ResultOrder?
@@ -113,7 +116,7 @@ struct DatabaseQuery {
             let plan = try zoneReader.plan(query, order: order)
             let rows = try run(
                 query, plan, zone, zoneReader, after: position(cursor, in: zone, order),
-                QueryPageLimits(rowCount: limit + 1, examinedCount: service.options.queryLookCount), &page)
+                limits(rowCount: limit + 1), &page)
             let isInOrder = found.isEmpty
             let view = view(of: zone)
             found += rows.rows.map { Found(view: view, row: $0) }
@@ -193,6 +196,12 @@ struct DatabaseQuery {
         try ZoneAccess(service, to: zone, caller: account?.userName, in: reader)
     }
 
+    private func limits(rowCount: Int) -> QueryPageLimits {
+        QueryPageLimits(
+            rowCount: rowCount, examinedCount: service.options.queryLookCount,
+            pickedFromCount: service.options.querySortCount)
+    }
+
     private func run(
         _ query: RecordQuery, _ plan: QueryPlan, _ zone: ResolvedZone, _ zoneReader: ZoneReader,
         after position: QueryPosition?, _ limits: QueryPageLimits, _ page: inout Page
@@ -204,15 +213,42 @@ struct DatabaseQuery {
             desiredKeys.map { keys in
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
-        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { kept in
-            // Everything of one's own may be read.
-            try !zone.isShared && !zone.isPublic || access.permissions(for: kept.stored).contains(.read)
+        func rows(_ plan: QueryPlan) throws -> QueryPage {
+            try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { kept in
+                // Everything of one's own may be read.
+                try !zone.isShared && !zone.isPublic || access.permissions(for: kept.stored).contains(.read)
+            }
+        }
+        var used = plan
+        var found = try rows(plan)
+        if found.isTooMuch {
+            guard let scan = try zoneReader.scanPlan(query, instead: plan) else { throw tooMuch(query, plan) }
+            let pickedFromCount = found.examinedCount
+            used = scan
+            found = try rows(scan)
+            found.examinedCount += pickedFromCount
         }
         page.plans.append(
             ZonePlan(
-                zone: zone.address, plan: plan, rowCount: rows.rows.count, examinedCount: rows.examinedCount,
+                zone: zone.address, plan: used, rowCount: found.rows.count, examinedCount: found.examinedCount,
                 cost: reader.store.cost - before))
-        return rows
+        return found
+    }
+
+    /// That the first results of an order cannot be found with the work that a page may take.
+    private func tooMuch(_ query: RecordQuery, _ plan: QueryPlan) -> CloudError {
+        var fields = ["recordType": query.type.text, "limit": "\(service.options.querySortCount)"]
+        if let key = plan.unreadyOrder {
+            fields["sortKey"] = key.text
+            return CloudError(
+                .zoneBusy, "The index that the results are sorted by is being built: ask again later.", fields,
+                retryAfterSeconds: Self.indexRetrySeconds)
+        }
+        fields["sortKey"] = verdict.query.sorts.first?.key
+        return CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit,
+            "No index gives this order, and too many records pass: sort by a sortable field first, or filter more.",
+            fields)
     }
 }
 
