@@ -109,7 +109,7 @@ struct ProfileCommand: ParsableCommand {
             let seconds = try Stopwatch.seconds {
                 for _ in 0..<rounds {
                     let records = try server.service.query(request, as: server.owner, in: .private).records
-                    for record in records { try ServerSide.takeOut(record.1.get()) }
+                    for match in records { try ServerSide.takeOut(match.get()) }
                     count += records.count
                 }
             }

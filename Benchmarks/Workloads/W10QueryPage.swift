@@ -49,7 +49,7 @@ enum QueryPageWorkload: Workload {
                 {
                     try Stopwatch.secondsEach(1) {
                         let page = try server.service.query(query, as: server.owner, in: .private).records
-                        for result in page { try ServerSide.takeOut(result.1.get()) }
+                        for match in page { try ServerSide.takeOut(match.get()) }
                     }
                 },
                 {
@@ -80,7 +80,7 @@ enum QueryPageWorkload: Workload {
         func ask() throws {
             let page = try server.service.query(query, as: server.owner, in: .private).records
             guard page.count == resultCount else { throw PeerError("A query has \(page.count) results.") }
-            for result in page { try ServerSide.takeOut(result.1.get()) }
+            for match in page { try ServerSide.takeOut(match.get()) }
         }
         try ask()
         let cost = try run.stratus.cost { try ask() }.cost

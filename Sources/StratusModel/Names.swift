@@ -14,13 +14,7 @@ extension ByteComparedName {
 
     package var description: String { text }
 
-    package static func == (left: Self, right: Self) -> Bool {
-        // Equal bytes imply equal strings, and equal strings that are all ASCII are equal bytes, so that the slow
-        // comparison is for the canonically equivalent alone.
-        guard left.text == right.text else { return false }
-        if left.text.utf8Span.isKnownASCII && right.text.utf8Span.isKnownASCII { return true }
-        return left.text.utf8.elementsEqual(right.text.utf8)
-    }
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 
     package static func < (left: Self, right: Self) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
@@ -39,38 +33,61 @@ extension ByteComparedName {
     }
 }
 
+extension String {
+    /// Equal bytes imply equal strings. A string in ASCII and another of as many bytes are equal only with equal bytes: whatever
+    /// else is canonically equivalent to ASCII is longer. So the slow comparison is for the canonically equivalent alone.
+    fileprivate func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count, self == other else { return false }
+        return utf8Span.isKnownASCII || utf8.elementsEqual(other.utf8)
+    }
+}
+
+// Each has an equality of its own, because that of the protocol is called through tables from other modules.
+
 /// The name of a record, unique within its zone: 1 to 255 characters of any valid Unicode. Source: L-07.
 package struct RecordName: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
+
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
 /// The name of a zone, unique within its database: 1 to 255 ASCII characters. Source: L-08.
 package struct ZoneName: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
+
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
 /// The name of a record type, which is also the name of its schema. Source: L-09.
 package struct RecordType: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
+
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
 /// The key of a field in a record. Source: L-10.
 package struct FieldKey: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
+
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
 /// The record name of a user: opaque, the same in every database of a container.
 package struct UserName: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
+
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
 /// The identifier of a container, such as `iCloud.com.example.app`.
 package struct ContainerName: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
+
+    package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }

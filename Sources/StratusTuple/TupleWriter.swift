@@ -52,6 +52,12 @@ package enum TupleWriter {
     }
 
     package static func appendInteger(_ value: UInt64, to buffer: inout [UInt8]) {
+        // Most numbers in keys are tags and numbers of zones.
+        if (1...0xFF).contains(value) {
+            buffer.append(TupleTypeCode.integerZero + 1)
+            buffer.append(UInt8(value))
+            return
+        }
         let byteCount = byteCount(of: value)
         buffer.append(TupleTypeCode.integerZero + UInt8(byteCount))
         appendBigEndian(value, byteCount: byteCount, to: &buffer)

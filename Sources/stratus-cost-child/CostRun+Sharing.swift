@@ -89,7 +89,7 @@ extension CostRun {
             func ask() throws {
                 let page = try server.service.query(request, as: server.owner, in: .private).records
                 guard page.count == SizeQueries.resultCount else { throw WorkloadError("A page is not whole.") }
-                for result in page { try ServerSide.takeOut(result.1.get()) }
+                for match in page { try ServerSide.takeOut(match.get()) }
             }
             try ask()
             try count("W10 \(subject)") { try ask() }

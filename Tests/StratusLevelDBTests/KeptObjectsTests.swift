@@ -53,6 +53,19 @@ private final class Made: Sendable {
         }
     }
 
+    @Test("keys that are offered by turns are all kept, though two of them may be remembered in one place")
+    func keepsByTurns() async throws {
+        try await TestThreads.offPool {
+            let (store, directory) = try Self.store(keptByteCount: 16 << 20)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            let keys = (0..<1_000).map { Array("record \($0)".utf8) }
+            for _ in 0..<2 {
+                for key in keys { #expect(try Self.look(store, key, offering: 1) == nil) }
+            }
+            #expect(try keys.filter { try Self.look(store, $0, offering: 2) == nil }.isEmpty)
+        }
+    }
+
     @Test("no more is kept than there is room for, what is asked for stays, and without room nothing is")
     func isBounded() async throws {
         try await TestThreads.offPool {

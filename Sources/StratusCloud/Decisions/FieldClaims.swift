@@ -40,7 +40,7 @@ struct FieldClaims {
         case .int64(let number): return .int64(number)
         case .double(let number): return .double(number)
         case .date(let date): return .date(date)
-        case .bytes(let data): return .bytes([UInt8](data))
+        case .bytes(let bytes): return .bytes(bytes.bytes)
         case .location(let location): return .location(location)
         case .reference(let reference):
             return .reference(RecordReference(target: try target(reference, key: key), action: reference.action))

@@ -63,6 +63,9 @@ package struct CloudOptions: Hashable, Sendable {
     package var queryPageLimit = 400
     /// Records that are looked at for one page of a query, where it can end anywhere.
     package var queryLookCount = 50_000
+    /// Records that are looked at for one page of a query whose order no index gives: all that filters leave must be, before
+    /// the first result is known. A query of more is refused.
+    package var querySortCount = 200_000
     /// Metres in one unit of the radius of a query for places.
     package var queryDistanceUnitMetres = 1.0
     /// Subscriptions of one person in one database.

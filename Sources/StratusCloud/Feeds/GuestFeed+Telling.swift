@@ -61,28 +61,28 @@ extension GuestFeed {
         // asked before there may be something to tell.
         let mayEnd = try end || below?.end ?? isSeen(name, .end)
         guard try mayEnd || base || below?.base ?? isSeen(name, .base) else { return }
-        var stored: StoredRecord?
+        var decoded: DecodedRecord?
         let type: RecordType
         if case .deleted(let deletedType, _) = known {
             type = deletedType
-        } else if let found = try zone.record(name, fields: fields) {
-            (stored, type) = (found, found.record.type)
+        } else if let found = try zone.decodedRecord(name, fields: fields) {
+            (decoded, type) = (found, found.stored.record.type)
         } else {
             type = try deletedType(of: name)
         }
         let isShare = type == ShareContent.recordType
         if isShare ? end : mayEnd {
             guard reason != .later else { return }
-            guard let stored, try isSeenNow(name, isShare: isShare) else {
+            guard let decoded, try isSeenNow(name, isShare: isShare) else {
                 progress.round?.willRedeliver = true
                 return
             }
             if reason == .covered {
                 // Its own change delivers it, in this round or, if it has moved on by then, in the next.
-                if !isFresh, isInRound(stored.system.changeSequence) { return }
+                if !isFresh, isInRound(decoded.stored.system.changeSequence) { return }
                 if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
             }
-            page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
+            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
         } else {
             // What was seen may have been deleted, and its name taken by a record of another type.
             let before = try history.deletedType(name, at: progress.base) ?? type

@@ -57,12 +57,12 @@ struct OwnerFeed {
     private mutating func tell(_ change: RecordChange) throws {
         switch change.kind {
         case .saved:
-            guard let stored = try zone.record(change.name, fields: fields) else {
+            guard let decoded = try zone.decodedRecord(change.name, fields: fields) else {
                 throw RecordsError(
                     .corruption, "A change tells of a record that is not there: verify the store, then rebuild it.",
                     ["record": change.name.text, "zone": zone.id.name.text])
             }
-            page.add(try view.shown(stored), byteCount: QuotaLedger.byteCount(of: stored.record))
+            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
         case .deleted(let type, _):
             guard change.sequence > progress.beginning else { return }
             // What was told may have been deleted before, and its name taken by a record of another type.

@@ -35,7 +35,7 @@ extension ClientValue {
         switch self {
         case .string(let text): text.utf8.count
         case .int64, .double, .date: 8
-        case .bytes(let data): data.count
+        case .bytes(let bytes): bytes.count
         case .location: 64
         case .reference(let reference): reference.target.recordName.utf8.count + 1
         case .asset: 0

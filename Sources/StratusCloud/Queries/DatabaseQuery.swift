@@ -10,6 +10,9 @@ import StratusRecords
 import StratusStore
 
 struct DatabaseQuery {
+    /// When a client may ask again that waits for an index.
+    private static let indexRetrySeconds = 30.0
+
     let service: CloudService
     let caller: Caller
     /// The caller's account as far as it may be used.
@@ -22,7 +25,7 @@ struct DatabaseQuery {
 
     /// The results, and where the query goes on; nil at the end.
     struct Page {
-        var records: [(RecordAddress, Result<ClientRecord, CloudError>)] = []
+        var records: [QueryResult] = []
         var lastZone: ZoneName?
         var order: FieldKey?
         var position: QueryPosition?
@@ -37,59 +40,71 @@ struct DatabaseQuery {
     }
 
     func page(after cursor: QueryCursor?, limit: Int) throws -> Page {
+        var page = Page()
         guard !verdict.query.matchesNothing else {
             // Nothing is looked for, but a zone that is not there is.
             for zone in zones { _ = try visibleZone(zone) }
-            return Page()
+            return page
         }
-        return verdict.sortFields.isEmpty ? try unsorted(cursor, limit) : try sorted(cursor, limit)
+        if verdict.sortFields.isEmpty {
+            try addInTurn(cursor, limit, to: &page)
+        } else if zones.count == 1, let zone = zones.first {
+            let order = ResultOrder(translated(zone).sorts)
+            let limits = limits(rowCount: limit)
+            let examinedCount = try add(zone, order, after: position(cursor, in: zone, order), limits, to: &page)
+            if examinedCount != nil { page.position = nil }
+        } else {
+            try addMerged(cursor, limit, to: &page)
+        }
+        return page
     }
 
     // MARK: Zones one after the other
 
-    private func unsorted(_ cursor: QueryCursor?, _ limit: Int) throws -> Page {
-        var page = Page()
-        var found: [Found] = []
-        var examinedCount = service.options.queryLookCount
+    private func addInTurn(_ cursor: QueryCursor?, _ limit: Int, to page: inout Page) throws {
+        var limits = limits(rowCount: limit)
         for zone in zones where cursor.map({ !(zone.id.name < $0.lastZone) }) ?? true {
-            guard let zoneReader = try visibleZone(zone) else { continue }
             let isFirst = zone.id.name == cursor?.lastZone
             var order: ResultOrder?
             if isFirst, let cursor {
                 order = ResultOrder(cursor.order.map { [RecordSort(QueryField(indexKey: $0))] } ?? [])
             }
-            let query = translated(zone)
-            let plan = try zoneReader.plan(query, order: order)
-            let rows = try run(
-                query, plan, zone, zoneReader, after: isFirst ? cursor?.position : nil,
-                QueryPageLimits(rowCount: limit + 1 - found.count, examinedCount: examinedCount), &page)
-            let orderKey = plan.order.keys.first?.field.indexKey
-            let view = view(of: zone)
-            let wanted = rows.rows.prefix(limit - found.count)
-            for row in wanted { found.append(Found(view: view, row: row)) }
-            if let last = wanted.last {
-                (page.lastZone, page.order, page.position) = (zone.id.name, orderKey, QueryPosition(last))
-            }
-            if wanted.count < rows.rows.count {
-                try answer(found, to: &page)
-                return page
-            }
-            if let stopped = rows.stopped {
-                (page.lastZone, page.order, page.position) = (zone.id.name, orderKey, stopped)
-                try answer(found, to: &page)
-                return page
-            }
-            examinedCount = max(1, examinedCount - rows.examinedCount)
+            let examinedCount = try add(zone, order, after: isFirst ? cursor?.position : nil, limits, to: &page)
+            guard let examinedCount else { return }
+            limits.rowCount = limit - page.records.count
+            limits.examinedCount = max(1, limits.examinedCount - examinedCount)
         }
         page.position = nil
-        try answer(found, to: &page)
-        return page
+    }
+
+    /// Adds what one zone gives behind a position, in its order, and moves the page's position there. Returns how many
+    /// records were looked at; nil where the page ends there, because it is full or enough was looked at.
+    private func add(
+        _ zone: ResolvedZone, _ order: ResultOrder?, after position: QueryPosition?, _ limits: QueryPageLimits,
+        to page: inout Page
+    ) throws -> Int? {
+        guard let zoneReader = try visibleZone(zone) else { return 0 }
+        let query = translated(zone)
+        let plan = try zoneReader.plan(query, order: order)
+        // One more tells whether there are more.
+        var limitsOfRun = limits
+        limitsOfRun.rowCount += 1
+        let rows = try run(query, plan, zone, zoneReader, after: position, limitsOfRun, &page)
+        let wanted = rows.rows.prefix(limits.rowCount)
+        let view = view(of: zone)
+        page.records.reserveCapacity(page.records.count + wanted.count)
+        for row in wanted { page.records.append(.record(try view.shown(row.kept))) }
+        let isFull = wanted.count < rows.rows.count
+        if let end = (isFull ? nil : rows.stopped) ?? wanted.last.map({ QueryPosition($0) }) {
+            page.order = verdict.sortFields.isEmpty ? plan.order.keys.first?.field.indexKey : nil
+            (page.lastZone, page.position) = (zone.id.name, end)
+        }
+        return isFull || rows.stopped != nil ? nil : rows.examinedCount
     }
 
     // MARK: All zones in one order
 
-    private func sorted(_ cursor: QueryCursor?, _ limit: Int) throws -> Page {
-        var page = Page()
+    private func addMerged(_ cursor: QueryCursor?, _ limit: Int, to page: inout Page) throws {
         var found: [Found] = []
         var order = ResultOrder([])
         // The first place at which a zone stopped before its end: nothing behind it may be told yet.
@@ -101,7 +116,7 @@ struct DatabaseQuery {
             let plan = try zoneReader.plan(query, order: order)
             let rows = try run(
                 query, plan, zone, zoneReader, after: position(cursor, in: zone, order),
-                QueryPageLimits(rowCount: limit + 1, examinedCount: service.options.queryLookCount), &page)
+                limits(rowCount: limit + 1), &page)
             let isInOrder = found.isEmpty
             let view = view(of: zone)
             found += rows.rows.map { Found(view: view, row: $0) }
@@ -120,16 +135,13 @@ struct DatabaseQuery {
             if !isMore || isPast {
                 found.removeAll { isBefore(stop, ($0.zone, QueryPosition($0.row)), order) }
                 (page.lastZone, page.position) = (stop.zone.id.name, stop.position)
-                try answer(found, to: &page)
-                return page
+                isMore = false
             }
-            isMore = true
         }
         if isMore, let last = found.last {
             (page.lastZone, page.position) = (last.zone.id.name, QueryPosition(last.row))
         }
-        try answer(found, to: &page)
-        return page
+        page.records = try found.map { .record(try $0.view.shown($0.row.kept)) }
     }
 
     /// The position as one zone sees it: among equal values the zones stand in the order of their names.
@@ -184,6 +196,12 @@ struct DatabaseQuery {
         try ZoneAccess(service, to: zone, caller: account?.userName, in: reader)
     }
 
+    private func limits(rowCount: Int) -> QueryPageLimits {
+        QueryPageLimits(
+            rowCount: rowCount, examinedCount: service.options.queryLookCount,
+            pickedFromCount: service.options.querySortCount)
+    }
+
     private func run(
         _ query: RecordQuery, _ plan: QueryPlan, _ zone: ResolvedZone, _ zoneReader: ZoneReader,
         after position: QueryPosition?, _ limits: QueryPageLimits, _ page: inout Page
@@ -195,32 +213,42 @@ struct DatabaseQuery {
             desiredKeys.map { keys in
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
-        let rows = try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { found in
-            // Everything of one's own may be read.
-            try !zone.isShared && !zone.isPublic || access.permissions(for: found.stored).contains(.read)
+        func rows(_ plan: QueryPlan) throws -> QueryPage {
+            try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { kept in
+                // Everything of one's own may be read.
+                try !zone.isShared && !zone.isPublic || access.permissions(for: kept.stored).contains(.read)
+            }
+        }
+        var used = plan
+        var found = try rows(plan)
+        if found.isTooMuch {
+            guard let scan = try zoneReader.scanPlan(query, instead: plan) else { throw tooMuch(query, plan) }
+            let pickedFromCount = found.examinedCount
+            used = scan
+            found = try rows(scan)
+            found.examinedCount += pickedFromCount
         }
         page.plans.append(
             ZonePlan(
-                zone: zone.address, plan: plan, rowCount: rows.rows.count, examinedCount: rows.examinedCount,
+                zone: zone.address, plan: used, rowCount: found.rows.count, examinedCount: found.examinedCount,
                 cost: reader.store.cost - before))
-        return rows
+        return found
     }
 
-    private func answer(_ found: [Found], to page: inout Page) throws {
-        page.records.reserveCapacity(found.count)
-        for index in found.indices {
-            // A copy of a record costs a dozen counts of references: it is made where it is to lie.
-            let (record, view) = (found[index].row.record, found[index].view)
-            page.records.append((view.address(of: record), .success(try told(record, view))))
+    /// That the first results of an order cannot be found with the work that a page may take.
+    private func tooMuch(_ query: RecordQuery, _ plan: QueryPlan) -> CloudError {
+        var fields = ["recordType": query.type.text, "limit": "\(service.options.querySortCount)"]
+        if let key = plan.unreadyOrder {
+            fields["sortKey"] = key.text
+            return CloudError(
+                .zoneBusy, "The index that the results are sorted by is being built: ask again later.", fields,
+                retryAfterSeconds: Self.indexRetrySeconds)
         }
-    }
-
-    private func told(_ found: DecodedRecord, _ view: RecordView) throws -> ClientRecord {
-        guard let desiredKeys else { return try view.shown(found.stored) }
-        // What was only compared is not told.
-        var record = try view.shown(found.stored)
-        record.fields = record.fields.only(desiredKeys)
-        return record
+        fields["sortKey"] = verdict.query.sorts.first?.key
+        return CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit,
+            "No index gives this order, and too many records pass: sort by a sortable field first, or filter more.",
+            fields)
     }
 }
 

@@ -42,11 +42,11 @@ struct RecordFetch {
         if let error = NameRules.recordNameError(address.recordName) { throw error }
         let access = try access(to: address.zone)
         let name = RecordName(address.recordName)
-        if let stored = try storedRecord(name, access.zone) {
-            let permissions = try access.permissions(for: stored)
+        if let decoded = try decodedRecord(name, access.zone) {
+            let permissions = try access.permissions(for: decoded.stored)
             if permissions.contains(.read) {
                 return try RecordView(service: service, zone: access.zone, viewer: account, reader: reader).shown(
-                    stored)
+                    decoded)
             }
             // In another's zone a record that is not shared is not there.
             if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {
@@ -73,13 +73,13 @@ struct RecordFetch {
         return try result.get()
     }
 
-    private func storedRecord(_ name: RecordName, _ zone: ResolvedZone) throws -> StoredRecord? {
+    private func decodedRecord(_ name: RecordName, _ zone: ResolvedZone) throws -> DecodedRecord? {
         if let zoneReader = try reader.zone(zone.id) {
-            if let stored = try zoneReader.record(name, fields: fields) { return stored }
+            if let decoded = try zoneReader.decodedRecord(name, fields: fields) { return decoded }
         } else if !zone.isDefault {
             throw try ZoneFacts.missing(zone, in: reader)
         }
         return try UserRecords.owner(of: name, in: zone, caller: account, service.accountDirectory, reader: reader)
-            .map { UserRecords.unsaved(of: $0) }
+            .map { DecodedRecord(UserRecords.unsaved(of: $0)) }
     }
 }

@@ -14,6 +14,7 @@ struct ZoneJudge {
     let intake: AssetIntake
     let access: ZoneAccess
     private let savedNames: Set<RecordName>
+    private let view: RecordView
 
     /// What a deletion comes to.
     enum Removal {
@@ -35,6 +36,7 @@ struct ZoneJudge {
         self.zone = zone
         self.intake = intake
         access = try ZoneAccess(service, to: request.zone, caller: account.userName, in: reader)
+        view = RecordView(service: service, zone: request.zone, viewer: account, reader: reader)
         savedNames = request.zone.isShared ? Set(request.saves.map(\.name)) : []
     }
 
@@ -110,7 +112,7 @@ struct ZoneJudge {
     /// A stored record as the caller may see it; nil for one that may not be read.
     func shown(_ stored: StoredRecord) throws -> ClientRecord? {
         guard try access.permissions(for: stored).contains(.read) else { return nil }
-        return try RecordView(service: service, zone: request.zone, viewer: account, reader: reader).shown(stored)
+        return try view.shown(DecodedRecord(stored))
     }
 
     /// That a record may not lie where a participant wants it, or at all (P-11).

@@ -22,13 +22,34 @@ package struct QueryRequest: Sendable {
     }
 }
 
+/// One result of a query.
+package enum QueryResult: Sendable {
+    case record(ClientRecord)
+    /// A record that was found and cannot be handed out.
+    indirect case failure(RecordAddress, CloudError)
+
+    package var address: RecordAddress {
+        switch self {
+        case .record(let record): record.address
+        case .failure(let address, _): address
+        }
+    }
+
+    package func get() throws(CloudError) -> ClientRecord {
+        switch self {
+        case .record(let record): return record
+        case .failure(_, let error): throw error
+        }
+    }
+}
+
 /// One page of results, in order.
 package struct QueryResponse: Sendable {
-    package var records: [(RecordAddress, Result<ClientRecord, CloudError>)]
+    package var records: [QueryResult]
     /// Nil at the end.
     package var cursor: [UInt8]?
 
-    package init(records: [(RecordAddress, Result<ClientRecord, CloudError>)], cursor: [UInt8]?) {
+    package init(records: [QueryResult], cursor: [UInt8]?) {
         self.records = records
         self.cursor = cursor
     }

@@ -90,7 +90,7 @@ struct QueryTranslation {
         case .int64(let number): .int64(number)
         case .double(let number): .double(number)
         case .date(let date): .date(date)
-        case .bytes(let data): .bytes([UInt8](data))
+        case .bytes(let bytes): .bytes(bytes.bytes)
         case .location(let place): .location(place)
         case .reference(let reference):
             target(reference, field).map { .reference(RecordReference(target: $0, action: .none)) }

@@ -9,26 +9,22 @@ final class RecordView {
     private let service: CloudService
     private let viewer: UserName?
     private let reader: RecordReader
+    private let showing: RecordShowing
 
     init(service: CloudService, zone: ResolvedZone, viewer: Account?, reader: RecordReader) {
         self.service = service
         self.zone = zone
         self.viewer = viewer?.userName
         self.reader = reader
+        showing = RecordShowing(
+            zone: zone.address, viewer: viewer?.userName, hidesParentsOfRoots: zone.isShared)
     }
 
-    /// What the record is called by.
-    func address(of record: DecodedRecord) -> RecordAddress {
-        RecordAddress(recordName: record.stored.record.name.text, zone: zone.address)
-    }
-
-    func shown(_ stored: StoredRecord) throws -> ClientRecord {
-        let isShare = stored.record.type == ShareContent.recordType
-        return ClientRecord(
-            stored, zone: zone.address, viewer: viewer,
-            // What lies above a root is not shared.
-            hidesParent: zone.isShared && stored.record.share != nil,
-            sharing: isShare
-                ? try service.sharing(of: stored, zone: zone.address, viewer: viewer, in: reader) : nil)
+    func shown(_ decoded: DecodedRecord) throws -> ClientRecord {
+        var record = ClientRecord(decoded, showing)
+        if decoded.stored.record.type == ShareContent.recordType {
+            record.sharing = try service.sharing(of: decoded.stored, zone: zone.address, viewer: viewer, in: reader)
+        }
+        return record
     }
 }

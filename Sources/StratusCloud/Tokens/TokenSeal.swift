@@ -62,7 +62,8 @@ package struct TokenSeal: Sendable {
     private static let tagByteCount = 16
 
     private let encryption: SymmetricKey
-    private let naming: SymmetricKey
+    /// With its key and nothing else: who names something goes on from a copy.
+    private let naming: HMAC<SHA256>
 
     package init(secret: [UInt8]) {
         func key(_ use: String) -> SymmetricKey {
@@ -70,12 +71,12 @@ package struct TokenSeal: Sendable {
             return SymmetricKey(data: Data(code))
         }
         encryption = key("stratus token encryption 1")
-        naming = key("stratus token nonce 1")
+        naming = HMAC(key: key("stratus token nonce 1"))
     }
 
     package func sealed(_ contents: [UInt8], _ kind: TokenKind, for binding: TokenBinding) throws -> [UInt8] {
         let bound = binding.bytes(kind)
-        var hash = HMAC<SHA256>(key: naming)
+        var hash = naming
         hash.update(data: bound)
         hash.update(data: contents)
         let nonce = Array(hash.finalize().prefix(Self.nonceByteCount))

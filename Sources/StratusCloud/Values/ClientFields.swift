@@ -69,34 +69,53 @@ package struct ClientFields: Sendable {
     }
 
     private func shown(_ field: Field, _ zone: ZoneAddress) -> ClientField {
-        shown(ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted))
+        Self.shown(field, zone, isWithoutContent: isWithoutContent)
     }
 
     private func shown(_ field: ClientField) -> ClientField {
+        Self.shown(field, isWithoutContent: isWithoutContent)
+    }
+
+    private static func shown(_ field: Field, _ zone: ZoneAddress, isWithoutContent: Bool) -> ClientField {
+        shown(
+            ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted),
+            isWithoutContent: isWithoutContent)
+    }
+
+    private static func shown(_ field: ClientField, isWithoutContent: Bool) -> ClientField {
         isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
     }
 }
 
 extension ClientFields: Sequence {
     package struct Iterator: IteratorProtocol {
-        fileprivate let fields: ClientFields
-        fileprivate var stored: RecordFields.Iterator?
-        fileprivate var given: Dictionary<String, ClientField>.Iterator?
-        fileprivate let zone: ZoneAddress?
+        private let isWithoutContent: Bool
+        private var stored: RecordFields.Iterator
+        private var given: Dictionary<String, ClientField>.Iterator
+        /// Nil where fields are given.
+        private let zone: ZoneAddress?
+
+        fileprivate init(_ fields: __shared ClientFields) {
+            isWithoutContent = fields.isWithoutContent
+            switch fields.content {
+            case .stored(let stored, let zone):
+                (self.stored, given, self.zone) = (stored.makeIterator(), [String: ClientField]().makeIterator(), zone)
+            case .given(let given):
+                (stored, self.given, zone) = (RecordFields().makeIterator(), given.makeIterator(), nil)
+            }
+        }
 
         package mutating func next() -> (key: String, value: ClientField)? {
-            if let zone { return stored?.next().map { ($0.key.text, fields.shown($0.value, zone)) } }
-            return given?.next().map { ($0.key, fields.shown($0.value)) }
+            guard let zone else {
+                guard let (key, field) = given.next() else { return nil }
+                return (key, ClientFields.shown(field, isWithoutContent: isWithoutContent))
+            }
+            guard let (key, field) = stored.next() else { return nil }
+            return (key.text, ClientFields.shown(field, zone, isWithoutContent: isWithoutContent))
         }
     }
 
-    package func makeIterator() -> Iterator {
-        switch content {
-        case .stored(let stored, let zone):
-            Iterator(fields: self, stored: stored.makeIterator(), given: nil, zone: zone)
-        case .given(let given): Iterator(fields: self, stored: nil, given: given.makeIterator(), zone: nil)
-        }
-    }
+    package func makeIterator() -> Iterator { Iterator(self) }
 
     package var underestimatedCount: Int { count }
 }

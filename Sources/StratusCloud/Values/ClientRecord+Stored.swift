@@ -1,37 +1,14 @@
-// Stored records as a client is shown them: names become addresses of the client's zone, the caller's own user name
-// becomes the one that stands for the caller (D-02).
+// Stored records and values as a client is shown them.
 
 import FoundationEssentials
 package import StratusModel
+import StratusRecords
 
 extension ClientRecord {
     /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in. What only some are
     /// told is the caller's to decide: the parent, and who takes part in a share.
-    package init(
-        _ stored: __shared StoredRecord, zone: ZoneAddress, viewer: UserName?, hidesParent: Bool = false,
-        sharing: ClientShare? = nil
-    ) {
-        func reference(_ name: RecordName) -> ClientReference {
-            ClientReference(target: RecordAddress(recordName: name.text, zone: zone), action: .none)
-        }
-        func shown(_ user: UserName) -> String {
-            if let viewer, user == viewer { ZoneAddress.currentUser } else { user.text }
-        }
-        self.init(
-            address: RecordAddress(recordName: stored.record.name.text, zone: zone), type: stored.record.type.text,
-            changeTag: stored.system.changeTag, creationDate: stored.system.created.date,
-            modificationDate: stored.system.modified.date, creatorUserName: shown(stored.system.created.user),
-            lastModifiedUserName: shown(stored.system.modified.user),
-            parent: hidesParent ? nil : stored.record.parent.map(reference),
-            share: stored.record.share.map(reference), fields: ClientFields(of: stored.record, zone: zone),
-            sharing: sharing)
-    }
-
-    /// The record without the contents of its assets, as a conflict carries it (S-07).
-    package var withoutContent: ClientRecord {
-        var record = self
-        record.fields = fields.withoutContent
-        return record
+    package init(_ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?) {
+        self.init(DecodedRecord(stored), RecordShowing(zone: zone, viewer: viewer))
     }
 }
 
@@ -42,7 +19,7 @@ extension ClientValue {
         case .int64(let number): self = .int64(number)
         case .double(let number): self = .double(number)
         case .date(let date): self = .date(date)
-        case .bytes(let bytes): self = .bytes(.init(bytes))
+        case .bytes(let bytes): self = .bytes(ClientBytes(bytes))
         case .location(let location): self = .location(location)
         case .reference(let reference):
             self = .reference(

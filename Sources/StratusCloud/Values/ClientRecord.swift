@@ -2,38 +2,177 @@
 
 package import FoundationEssentials
 import StratusModel
+import StratusRecords
 
 /// A record as the server hands it out.
-package struct ClientRecord: Hashable, Codable, Sendable {
-    package var address: RecordAddress
-    package var type: String
-    package var changeTag: String
-    package var creationDate: Date
-    package var modificationDate: Date
-    /// Record names of user records, `__defaultOwner__` for the caller's own.
-    package var creatorUserName: String
-    package var lastModifiedUserName: String
-    package var parent: ClientReference?
-    package var share: ClientReference?
-    /// All fields, or those that were asked for.
-    package var fields: ClientFields
-    /// Who takes part, where the record is a share.
-    package var sharing: ClientShare?
-}
+///
+/// What is stored is put into the client's words when it is asked for. A page of records is mostly handed on, and so that is
+/// two references a record, not a copy of each of its parts.
+package struct ClientRecord: Sendable {
+    private enum Content: Sendable {
+        case stored(DecodedRecord, RecordShowing)
+        indirect case told(ToldRecord)
+    }
 
-// In an extension, so that there is an initialiser of the members beside it, which copies nothing.
-extension ClientRecord {
+    private var content: Content
+
+    /// A stored record as `showing` shows it. Who takes part is not told.
+    init(_ kept: DecodedRecord, _ showing: RecordShowing) { content = .stored(kept, showing) }
+
     package init(
         address: RecordAddress, type: String, changeTag: String, creationDate: Date, modificationDate: Date,
         creatorUserName: String, lastModifiedUserName: String, parent: ClientReference? = nil,
         share: ClientReference? = nil, fields: [String: ClientField] = [:], sharing: ClientShare? = nil
     ) {
-        self.init(
-            address: address, type: type, changeTag: changeTag, creationDate: creationDate,
-            modificationDate: modificationDate, creatorUserName: creatorUserName,
-            lastModifiedUserName: lastModifiedUserName, parent: parent, share: share, fields: ClientFields(fields),
-            sharing: sharing)
+        content = .told(
+            ToldRecord(
+                address: address, type: type, changeTag: changeTag, creationDate: creationDate,
+                modificationDate: modificationDate, creatorUserName: creatorUserName,
+                lastModifiedUserName: lastModifiedUserName, parent: parent, share: share,
+                fields: ClientFields(fields), sharing: sharing))
     }
+
+    /// All parts in the client's words.
+    private var told: ToldRecord {
+        get {
+            switch content {
+            case .stored(let kept, let showing): showing.told(kept)
+            case .told(let told): told
+            }
+        }
+        set { content = .told(newValue) }
+    }
+}
+
+/// The parts of a record in the client's words.
+struct ToldRecord: Hashable, Codable, Sendable {
+    var address: RecordAddress
+    var type: String
+    var changeTag: String
+    var creationDate: Date
+    var modificationDate: Date
+    var creatorUserName: String
+    var lastModifiedUserName: String
+    var parent: ClientReference?
+    var share: ClientReference?
+    var fields: ClientFields
+    var sharing: ClientShare?
+}
+
+extension ClientRecord {
+    package var address: RecordAddress {
+        switch content {
+        case .stored(let kept, let showing): showing.address(kept.stored.record.name)
+        case .told(let told): told.address
+        }
+    }
+
+    package var type: String {
+        get {
+            switch content {
+            case .stored(let kept, _): kept.stored.record.type.text
+            case .told(let told): told.type
+            }
+        }
+        set { told.type = newValue }
+    }
+
+    /// Made each time it is asked for.
+    package var changeTag: String {
+        switch content {
+        case .stored(let kept, _): kept.stored.system.changeTag
+        case .told(let told): told.changeTag
+        }
+    }
+
+    package var creationDate: Date {
+        switch content {
+        case .stored(let kept, _): kept.stored.system.created.date
+        case .told(let told): told.creationDate
+        }
+    }
+
+    package var modificationDate: Date {
+        switch content {
+        case .stored(let kept, _): kept.stored.system.modified.date
+        case .told(let told): told.modificationDate
+        }
+    }
+
+    /// The record name of the creator's user record, `__defaultOwner__` for the caller's own.
+    package var creatorUserName: String {
+        switch content {
+        case .stored(let kept, let showing): showing.name(of: kept.stored.system.created.user)
+        case .told(let told): told.creatorUserName
+        }
+    }
+
+    /// The same of who has modified the record last.
+    package var lastModifiedUserName: String {
+        switch content {
+        case .stored(let kept, let showing): showing.name(of: kept.stored.system.modified.user)
+        case .told(let told): told.lastModifiedUserName
+        }
+    }
+
+    package var parent: ClientReference? {
+        get {
+            switch content {
+            case .stored(let kept, let showing): showing.parent(of: kept.stored.record)
+            case .told(let told): told.parent
+            }
+        }
+        set { told.parent = newValue }
+    }
+
+    package var share: ClientReference? {
+        get {
+            switch content {
+            case .stored(let kept, let showing): kept.stored.record.share.map(showing.reference)
+            case .told(let told): told.share
+            }
+        }
+        set { told.share = newValue }
+    }
+
+    /// All fields, or those that were asked for.
+    package var fields: ClientFields {
+        get {
+            switch content {
+            case .stored(let kept, let showing): ClientFields(of: kept.stored.record, zone: showing.zone)
+            case .told(let told): told.fields
+            }
+        }
+        set { told.fields = newValue }
+    }
+
+    /// Who takes part, where the record is a share.
+    package var sharing: ClientShare? {
+        get {
+            switch content {
+            case .stored: nil
+            case .told(let told): told.sharing
+            }
+        }
+        set { told.sharing = newValue }
+    }
+
+    /// The record without the contents of its assets, as a conflict carries it (S-07).
+    package var withoutContent: ClientRecord {
+        var record = self
+        record.fields = fields.withoutContent
+        return record
+    }
+}
+
+extension ClientRecord: Hashable {
+    package static func == (left: Self, right: Self) -> Bool { left.told == right.told }
+    package func hash(into hasher: inout Hasher) { hasher.combine(told) }
+}
+
+extension ClientRecord: Codable {
+    package init(from decoder: any Decoder) throws { content = .told(try ToldRecord(from: decoder)) }
+    package func encode(to encoder: any Encoder) throws { try told.encode(to: encoder) }
 }
 
 /// A record that a client wants saved. Everything here is a claim.

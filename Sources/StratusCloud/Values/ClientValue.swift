@@ -33,12 +33,35 @@ package enum ClientValue: Hashable, Codable, Sendable {
     case int64(Int64)
     case double(Double)
     case date(Date)
-    case bytes(Data)
+    case bytes(ClientBytes)
     // What is larger than all other values and rarer is kept apart, so that a record's values take little room.
     indirect case location(Location)
     indirect case reference(ClientReference)
     indirect case asset(ClientAsset)
     case list([ClientValue])
+}
+
+/// The bytes of a field: the very array that is stored, which nobody copies before a client asks for `Data`. In archives and
+/// messages they are what `Data` is.
+package struct ClientBytes: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ data: Data) { bytes = [UInt8](data) }
+
+    package var count: Int { bytes.count }
+    package var data: Data { Data(bytes) }
+}
+
+extension ClientBytes: Codable {
+    package init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(Data.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(data)
+    }
 }
 
 /// A value and whether it came through `encryptedValues` (C-08).

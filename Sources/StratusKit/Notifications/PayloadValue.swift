@@ -41,7 +41,7 @@ enum PayloadValue {
         case .double(let number) where number.isFinite && number != number.rounded(): NSNumber(value: number)
         case .double(let number): typed(.number, text(of: number))
         case .date(let date): typed(.date, text(of: date.timeIntervalSinceReferenceDate))
-        case .bytes(let data): typed(.bytes, NSString(string: data.base64EncodedString()))
+        case .bytes(let bytes): typed(.bytes, NSString(string: bytes.data.base64EncodedString()))
         case .location(let place):
             typed(.location, NSArray(array: CLLocation(place).archivedNumbers.map { text(of: $0) }))
         case .reference(let reference): typed(.reference, parts(of: reference))
@@ -78,7 +78,7 @@ enum PayloadValue {
         case .int64(let number): return .int64(number)
         case .double(let number): return .double(number)
         case .date(let date): return .date(date)
-        case .bytes(let data): return .bytes(data)
+        case .bytes(let data): return .bytes(ClientBytes(data))
         case .location(let location): return .location(location.location)
         case .reference(let reference): return .reference(reference.clientReference)
         case .asset, .list: return nil
@@ -98,7 +98,7 @@ enum PayloadValue {
         case .number: return text.flatMap { Double($0) }.map { .double($0) }
         case .date:
             return text.flatMap { Double($0) }.map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
-        case .bytes: return text.flatMap { Data(base64Encoded: $0) }.map { .bytes($0) }
+        case .bytes: return text.flatMap { Data(base64Encoded: $0) }.map { .bytes(ClientBytes($0)) }
         case .location:
             let numbers = dictionary.texts(valueKey)?.compactMap { Double($0) } ?? []
             return CLLocation(archivedNumbers: numbers).map { .location($0.location) }

@@ -156,8 +156,13 @@ final class QueryJob: OperationJob, @unchecked Sendable {
     func send(_ context: RequestContext) throws {
         let hold = try context.server.holdAssets()
         let response = try context.server.query(try request.get(), as: context.caller, in: context.database)
-        answers.items = response.records.map { address, result in
-            (CKRecordID(address), result.map { context.record($0) }.mapError { context.clientError($0) })
+        answers.items = response.records.map { match in
+            let result: Result<CKRecord, CKError> =
+                switch match {
+                case .record(let record): .success(context.record(record))
+                case .failure(_, let error): .failure(context.clientError(error))
+                }
+            return (CKRecordID(match.address), result)
         }
         try context.fetchFiles(of: answers.successes, under: hold)
         cursor = response.cursor.map { CKQueryCursor($0) }

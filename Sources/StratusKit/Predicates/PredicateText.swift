@@ -119,7 +119,7 @@ struct PredicateText {
             case .int64(let number): "\(number)"
             case .double(let number): "\(number)"
             case .date(let date): "CAST(\(date.timeIntervalSinceReferenceDate), \"NSDate\")"
-            case .bytes(let data): "<\(data.count) bytes>"
+            case .bytes(let bytes): "<\(bytes.count) bytes>"
             case .location(let location): "\(CLLocation(location))"
             case .reference(let reference): "\(CKRecordID(reference.target))"
             case .asset: "<CKAsset>"

@@ -126,8 +126,9 @@ extension RecordState {
     init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)?) {
         absorbSystemFields(answer, origin: origin)
         parent = answer.parent.map(CKReference.init)
+        let address = answer.address
         for (key, field) in answer.fields {
-            let place = CKAsset.Place(record: answer.address, key: key, in: origin)
+            let place = CKAsset.Place(record: address, key: key, in: origin)
             let value = HeldValue(field.value, at: place, download: download)
             fields[key] = HeldField(value: value, isEncrypted: field.isEncrypted)
         }

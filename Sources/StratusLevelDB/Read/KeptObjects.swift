@@ -92,6 +92,11 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
         let object: any AnyObject & Sendable
         let validSince: StoreVersion
         let byteCount: Int
+
+        /// Eight bytes and more at a time, where arrays are compared byte by byte.
+        func isOf(_ other: [UInt8]) -> Bool {
+            unsafe key.withEngineBytes { key in unsafe other.withEngineBytes { unsafe key.compare($0) == 0 } }
+        }
     }
 
     private let monitor = Monitor()
@@ -100,7 +105,8 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
     private var old: [UInt64: Entry] = [:]
     private var youngByteCount = 0
     private var lastPublished: StoreVersion = 0
-    /// Parts of the hashes of keys that were offered, at other parts of them.
+    /// Parts of the hashes of keys that were offered, at other parts of them: two to a place, the later one first, so
+    /// that two keys of one place that are offered by turns are not forgotten by turns.
     private var offers: [UInt32] = []
 
     init(byteCount: Int) { generationByteCount = byteCount / 2 }
@@ -108,8 +114,8 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
     func object(_ key: [UInt8], _ hash: UInt64, at version: StoreVersion) -> (any AnyObject & Sendable)? {
         monitor.lock()
         defer { monitor.unlock() }
-        if let entry = young[hash] { return entry.validSince <= version && entry.key == key ? entry.object : nil }
-        guard let entry = old[hash], entry.validSince <= version, entry.key == key else { return nil }
+        if let entry = young[hash] { return entry.validSince <= version && entry.isOf(key) ? entry.object : nil }
+        guard let entry = old[hash], entry.validSince <= version, entry.isOf(key) else { return nil }
         old[hash] = nil
         insert(entry, hash)
         return entry.object
@@ -146,9 +152,10 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
     private func wasOffered(_ hash: UInt64) -> Bool {
         if offers.isEmpty { offers = [UInt32](repeating: 0, count: Self.offerCount) }
         let mark = UInt32(truncatingIfNeeded: hash >> 16)
-        let index = Int(hash % UInt64(Self.offerCount))
-        guard offers[index] != mark else { return true }
-        offers[index] = mark
+        let first = Int(hash % UInt64(Self.offerCount / 2)) * 2
+        if offers[first] == mark || offers[first + 1] == mark { return true }
+        offers[first + 1] = offers[first]
+        offers[first] = mark
         return false
     }
 

@@ -38,7 +38,7 @@ extension QueryField {
     /// The field's value in a record; nil where it has none. What is encrypted is not told (C-08).
     package func value(in stored: StoredRecord) -> FieldValue? {
         switch self {
-        case .field(let key): stored.record.fields[key].flatMap { $0.isEncrypted ? nil : $0.value }
+        case .field(let key): Self.value(of: key, in: stored)
         case .recordName: Self.reference(stored.record.name)
         case .created: .date(stored.system.created.date)
         case .modified: .date(stored.system.modified.date)
@@ -47,6 +47,12 @@ extension QueryField {
         case .parent: stored.record.parent.map(Self.reference)
         case .share: stored.record.share.map(Self.reference)
         }
+    }
+
+    /// The value of a field that is none of the system's; nil where there is none, or it is encrypted.
+    static func value(of key: FieldKey, in stored: StoredRecord) -> FieldValue? {
+        guard let field = stored.record.fields[key], !field.isEncrypted else { return nil }
+        return field.value
     }
 
     private static func reference(_ name: RecordName) -> FieldValue {

@@ -38,6 +38,16 @@ struct QueryPlanner {
         var plan = try plan(chosen(candidates, ordered, isProbed: isProbed), fixed)
         if isProbed { plan.notes += candidates.map { "\($0.label): \(counted($0.count))" } }
         plan.notes += indexNotes()
+        plan.unreadyOrder = fixed?.keys.first?.field.indexKey.flatMap { key in
+            indexes.fields[key].flatMap { $0.phase == .filling ? key : nil }
+        }
+        return plan
+    }
+
+    /// The plan that looks at all records of the type in the order of their names, from where another one stops.
+    func scanPlan(instead other: QueryPlan) throws -> QueryPlan {
+        var plan = try plan(allRecords, other.order)
+        plan.notes = ["\(other.source) has too many"] + other.notes
         return plan
     }
 
@@ -53,7 +63,11 @@ struct QueryPlanner {
                 count: probeCount)
         }
         if let first = named.first ?? candidates.first { return first }
-        return QueryCandidate(
+        return allRecords
+    }
+
+    private var allRecords: QueryCandidate {
+        QueryCandidate(
             source: .names([zone.keys.types(of: query.type)]), label: "all records of type \(query.type)")
     }
 

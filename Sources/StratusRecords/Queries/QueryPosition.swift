@@ -15,7 +15,7 @@ package struct ResultOrder: Hashable, Sendable {
     /// The direction of names.
     package var isAscending: Bool { keys.first?.isAscending ?? true }
 
-    func values(of stored: StoredRecord) -> SortedValues { SortedValues(of: stored, by: keys) }
+    func values(of stored: StoredRecord) -> SortedValues { SortedValues(keys.map { $0.value(of: stored) }) }
 
     /// -1, 0 or 1.
     package func compare(values left: SortedValues, _ right: SortedValues) -> Int {
@@ -33,28 +33,39 @@ package struct ResultOrder: Hashable, Sendable {
     }
 }
 
-/// What a record is sorted by, one value for each key. The first lies here itself, because most orders have no other.
-package struct SortedValues: Hashable, Sendable {
-    package let count: Int
-    /// Nil for an order without keys, too.
-    let first: FieldValue?
-    private let rest: [FieldValue?]
+/// What a record is sorted by, one value for each key. That of most orders, which have one key, lies here itself.
+package enum SortedValues: Hashable, Sendable {
+    case none
+    case one(FieldValue?)
+    /// Two or more.
+    case several([FieldValue?])
 
     package init(_ values: [FieldValue?]) {
-        count = values.count
-        first = values.first ?? nil
-        rest = Array(values.dropFirst())
+        switch values.count {
+        case 0: self = .none
+        case 1: self = .one(values[0])
+        default: self = .several(values)
+        }
     }
 
-    fileprivate init(of stored: __shared StoredRecord, by keys: __shared [RecordSort]) {
-        count = keys.count
-        first = keys.first?.value(of: stored)
-        rest = count > 1 ? keys.dropFirst().map { $0.value(of: stored) } : []
+    package var count: Int {
+        switch self {
+        case .none: 0
+        case .one: 1
+        case .several(let values): values.count
+        }
     }
+
+    /// Nil for an order without keys, too.
+    var first: FieldValue? { self[0] }
 
     /// Nil behind the last one.
     subscript(index: Int) -> FieldValue? {
-        index == 0 ? first : rest.indices.contains(index - 1) ? rest[index - 1] : nil
+        switch self {
+        case .none: nil
+        case .one(let value): index == 0 ? value : nil
+        case .several(let values): values.indices.contains(index) ? values[index] : nil
+        }
     }
 
     package var all: [FieldValue?] { (0..<count).map { self[$0] } }

@@ -1,9 +1,9 @@
 // Carries a plan out in one zone, for one page.
 //
 // Memory: one batch of names, and the rows of the page. Where the order of results is not that of the source,
-// all that passes is looked at and the first rows behind the position are kept; every page looks again. Where it is, the
-// page ends with its last row, and what follows is never touched. Entries are looked at where they lie: no part of a key
-// is copied but the name that is looked up.
+// all that passes is looked at, up to a limit, and the first rows behind the position are kept; every page looks again.
+// Where it is, the page ends with its last row, and what follows is never touched. Entries are looked at where they lie:
+// no part of a key is copied but the name that is looked up.
 
 import StratusLayout
 import StratusModel
@@ -17,6 +17,8 @@ package struct QueryPage: Sendable {
     package var stopped: QueryPosition?
     /// Records that were looked at.
     package var examinedCount = 0
+    /// Whether there is more to look at than may be before the first rows are known: there are none then.
+    package var isTooMuch = false
 }
 
 /// What one page may take.
@@ -25,10 +27,13 @@ package struct QueryPageLimits: Sendable {
     package var rowCount: Int
     /// Records looked at, where the page can be ended anywhere.
     package var examinedCount: Int
+    /// Records looked at, where the first rows are picked out of all.
+    package var pickedFromCount: Int
 
-    package init(rowCount: Int, examinedCount: Int) {
+    package init(rowCount: Int, examinedCount: Int, pickedFromCount: Int = .max) {
         self.rowCount = rowCount
         self.examinedCount = examinedCount
+        self.pickedFromCount = pickedFromCount
     }
 }
 
@@ -101,6 +106,7 @@ struct QueryRun {
     private mutating func pickFirst(_ names: any NameCursor) throws {
         var first = FirstRows(plan.order, limit: limits.rowCount)
         while let name = try names.next() {
+            guard mayPick() else { return }
             if let row = try row(name, { first.takes(values: $0, name: name) }) { first.insert(row) }
         }
         page.rows = first.rows
@@ -111,14 +117,22 @@ struct QueryRun {
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         for range in ranges where !range.isEmpty {
             try zone.store.scan(range.keyRange) { key, _ in
+                guard mayPick() else { return .stop }
                 let nameOffset = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount).nameOffset
                 if let row = try row(namedIn: key, from: nameOffset, nil, { first.takes(values: $0, name: $1) }) {
                     first.insert(row)
                 }
                 return .next
             }
+            guard !page.isTooMuch else { return }
         }
         page.rows = first.rows
+    }
+
+    /// Whether one more record may be looked at before the first rows are known.
+    private mutating func mayPick() -> Bool {
+        page.isTooMuch = page.examinedCount >= limits.pickedFromCount
+        return !page.isTooMuch
     }
 
     // MARK: Values in order

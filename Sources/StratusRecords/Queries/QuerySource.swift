@@ -2,7 +2,7 @@
 // others. What it is worth is found by looking at its first entries, so that no statistics have to be kept.
 
 import StratusLayout
-import StratusModel
+package import StratusModel
 import StratusStore
 
 /// A way to the records that can pass.
@@ -73,6 +73,8 @@ package struct QueryPlan: Sendable {
     /// Whether results come in their order, or the first ones are picked out of all.
     package var isInOrder: Bool
     package var order: ResultOrder
+    /// The first sort key, where its index is being filled.
+    package var unreadyOrder: FieldKey?
     /// Why other ways were not taken.
     package var notes: [String] = []
 

@@ -14,6 +14,8 @@ final class RowTest {
     /// Behind which rows are wanted.
     let position: QueryPosition?
     private let order: ResultOrder
+    /// The field that is the only key of the order, as mostly.
+    private let onlyField: FieldKey?
     /// The filters that an exact entry leaves open.
     private let openFilters: [RecordFilter]
 
@@ -21,6 +23,7 @@ final class RowTest {
         self.query = query
         self.position = position
         order = plan.order
+        onlyField = order.onlyField
         openFilters = query.filters.filter { !plan.way.bounds.contains($0) }
     }
 
@@ -34,7 +37,12 @@ final class RowTest {
     }
 
     private func values(ofShown stored: StoredRecord, _ entry: TupleElement?) -> SortedValues? {
-        let values = order.values(of: stored)
+        let values =
+            if let onlyField {
+                SortedValues.one(ValueOrder.sortable(QueryField.value(of: onlyField, in: stored)))
+            } else {
+                order.values(of: stored)
+            }
         var filters = query.filters
         if let entry {
             guard (values.first.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing) == entry else {
@@ -44,6 +52,15 @@ final class RowTest {
         }
         guard query.matches(stored, filters) else { return nil }
         return order.isBehind(position, values: values, name: stored.record.name) ? values : nil
+    }
+}
+
+extension ResultOrder {
+    fileprivate var onlyField: FieldKey? {
+        guard keys.count == 1, let key = keys.first, key.origin == nil, case .field(let field) = key.field else {
+            return nil
+        }
+        return field
     }
 }
 

@@ -9,7 +9,14 @@ extension ZoneReader {
         try QueryPlanner(query: query, zone: self, indexes: queryIndexes(of: query.type)).plan(order: order)
     }
 
-    /// One page of results behind a position.
+    /// The plan to go on with where the page of another one is too much, whose results are in the order of names: one whose
+    /// pages can end anywhere. Nil where the order is another.
+    package func scanPlan(_ query: RecordQuery, instead plan: QueryPlan) throws -> QueryPlan? {
+        guard plan.order.isByName else { return nil }
+        return try QueryPlanner(query: query, zone: self, indexes: queryIndexes(of: query.type)).scanPlan(instead: plan)
+    }
+
+    /// One page of results behind a position, or that finding it is too much for the limits.
     ///
     /// `admits` is asked of every record that passes; what it refuses is no result.
     package func page(

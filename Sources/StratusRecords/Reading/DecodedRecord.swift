@@ -1,15 +1,16 @@
-// A decoded record, which a store may cache beside the value it was decoded from: whoever reads it next gets it without a
-// read and without decoding. Only whole records of one chunk are cached, because the store forgets by the key that is written.
+// A decoded record, which a store may cache beside the value it was decoded from: whoever reads it next gets it
+// without a read and without decoding. Only whole records of one chunk are kept, because the store forgets by the key that
+// is written.
 
 import StratusLayout
 package import StratusModel
 import StratusStore
 
-/// A decoded record, handed on by reference: a copy of the value costs a dozen counts of references.
+/// A record handed on by reference: a copy of the value costs a dozen counts of references.
 package final class DecodedRecord: Sendable {
     package let stored: StoredRecord
 
-    init(_ stored: StoredRecord) { self.stored = stored }
+    package init(_ stored: StoredRecord) { self.stored = stored }
 
     /// The record with the fields asked for, if it passes.
     func record(_ fields: FieldSelection, passing passes: (StoredRecord) -> Bool) -> DecodedRecord? {

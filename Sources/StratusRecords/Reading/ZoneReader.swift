@@ -63,12 +63,17 @@ package final class ZoneReader {
     ///
     /// One store read for a record of up to 100,000 bytes.
     package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
-        try record(name, testing: [], likely: true, fields: fields) { _ in true }?.stored
+        try decodedRecord(name, fields: fields)?.stored
     }
 
-    /// A record that passes a test of some fields, with the fields asked for and those; nil when there is none, or it does
-    /// not pass. What does not pass is not decoded further, unless it is `likely` to pass: then all is decoded at once. The
-    /// test must not read.
+    /// The same by reference.
+    package func decodedRecord(_ name: RecordName, fields: FieldSelection = .all) throws -> DecodedRecord? {
+        try record(name, testing: [], likely: true, fields: fields) { _ in true }
+    }
+
+    /// A record that passes a test of some fields, with the fields asked for; nil when there is none, or it does not pass.
+    /// What does not pass is not decoded further, unless it is `likely` to pass: then all is decoded at once. The test must
+    /// not read.
     package func record(
         _ name: RecordName, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
@@ -130,10 +135,9 @@ package final class ZoneReader {
         let probe = try RecordCodec.decode(name, value, fields: tested.isEmpty ? .none : .only(tested))
         guard passes(probe) else { return nil }
         switch fields {
-        case .none: return probe
-        case .only(let keys) where keys.isSubset(of: tested): return probe
-        case .only(let keys): return try RecordCodec.decode(name, value, fields: .only(keys.union(tested)))
-        case .all: return try RecordCodec.decode(name, value, fields: .all)
+        case .none where tested.isEmpty: return probe
+        case .only(let keys) where keys == tested: return probe
+        default: return try RecordCodec.decode(name, value, fields: fields)
         }
     }
 

@@ -100,11 +100,19 @@ package final class ServerSide {
         return reading
     }
 
-    /// Takes every value out of a record, as the peers do: fields are put into the client's words when they are asked for.
+    /// Takes every part and every value out of a record, as the peers do: they are put into the client's words when they are
+    /// asked for.
     package static func takeOut(_ record: ClientRecord) throws {
+        let (address, parent, share) = (record.address, record.parent, record.share)
+        let texts = (record.type, record.changeTag, record.creatorUserName, record.lastModifiedUserName)
+        guard !address.recordName.isEmpty, !texts.0.isEmpty, !texts.1.isEmpty, !texts.2.isEmpty, !texts.3.isEmpty,
+            parent.map({ !$0.target.recordName.isEmpty }) ?? true,
+            share.map({ !$0.target.recordName.isEmpty }) ?? true, record.creationDate <= record.modificationDate
+        else { throw WorkloadError("A record is not whole.") }
+        let fields = record.fields
         var byteCount = 0
-        for (key, field) in record.fields { byteCount += key.utf8.count + field.value.contentByteCount }
-        guard byteCount > 0 || record.fields.isEmpty else { throw WorkloadError("A record has fields without values.") }
+        for (key, field) in fields { byteCount += key.utf8.count + field.value.contentByteCount }
+        guard byteCount > 0 || fields.isEmpty else { throw WorkloadError("A record has fields without values.") }
     }
 
     /// A zone of the benchmarks as a guest names it.

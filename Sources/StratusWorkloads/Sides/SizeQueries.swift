@@ -49,7 +49,7 @@ package enum SizeQueries {
                 address: RecordAddress(recordName: "learnt \(content.type.text)", zone: zone), type: content.type.text,
                 fields: [
                     "title": ClientField(.string(content.title)), "size": ClientField(.int64(content.size)),
-                    "mode": ClientField(.int64(content.mode)), "digest": ClientField(.bytes(Data(content.digest))),
+                    "mode": ClientField(.int64(content.mode)), "digest": ClientField(.bytes(.init(content.digest))),
                 ])
         }
         let learnt = try server.service.modifyRecords(

@@ -45,7 +45,7 @@ struct AssetPreflightTests {
         stale.baseTag = "x"
         let refused: [(RecordSave, CloudError.Code)] = [
             (stale, .serverRecordChanged),
-            (Self.save("b", ["body": .bytes(.init(repeating: 1, count: 1_100_000))]), .limitExceeded),
+            (Self.save("b", ["body": .bytes(.init([UInt8](repeating: 1, count: 1_100_000)))]), .limitExceeded),
             (Self.save("b", ["claimed": .asset(.missing)]), .assetFileNotFound),
             (Self.save("b", ["link": .link("x", in: AssetTown.other)]), .invalidArguments),
             (Self.save("b", ["file": .asset(.file(path: "/in/none"))]), .assetFileNotFound),

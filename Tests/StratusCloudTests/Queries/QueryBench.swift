@@ -57,7 +57,7 @@ extension RecordBench {
         var found: [ClientRecord] = []
         while true {
             let page = try page(start, limit: limit, by: account, in: database)
-            found += try page.records.map { try $0.1.get() }
+            found += try page.records.map { try $0.get() }
             guard let cursor = page.cursor, found.count < 10_000 else { return found }
             start = .cursor(cursor)
         }

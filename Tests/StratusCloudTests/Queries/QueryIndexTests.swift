@@ -29,8 +29,8 @@ struct QueryIndexTests {
         }
         try bench.save(note("a"))
         let first = try cost(note("b"))
-        let bytes = try cost(.new("c", type: "Raw", ["one": .bytes(Data([1])), "two": .bytes(Data([1]))]))
-        let again = try cost(.new("d", type: "Raw", ["one": .bytes(Data([1])), "two": .bytes(Data([1]))]))
+        let bytes = try cost(.new("c", type: "Raw", ["one": .bytes(.init([1])), "two": .bytes(.init([1]))]))
+        let again = try cost(.new("d", type: "Raw", ["one": .bytes(.init([1])), "two": .bytes(.init([1]))]))
         // The text, its two words, the number, two different items.
         #expect(first.entriesWritten == again.entriesWritten + 6)
         #expect(first.reads <= again.reads + 1)

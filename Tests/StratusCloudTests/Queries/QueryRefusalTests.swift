@@ -83,7 +83,7 @@ struct QueryRefusalTests {
     func hidden() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
-        var save = RecordSave.new("a", ["bytes": .bytes(Data([1]))])
+        var save = RecordSave.new("a", ["bytes": .bytes(.init([1]))])
         save.fields["secret"] = ClientField(.string("x"), isEncrypted: true)
         save.changedKeys.insert("secret")
         try bench.save(save)
@@ -167,7 +167,7 @@ struct QueryRefusalTests {
         let caller = bench.caller(bench.alice)
         let service = try bench.reopened()
         let rest = try service.query(QueryRequest(.cursor(cursor)), as: caller, in: .private)
-        #expect(try rest.records.map { try $0.1.get().address.recordName } == ["n3", "n5", "behind"])
+        #expect(try rest.records.map { try $0.get().address.recordName } == ["n3", "n5", "behind"])
         #expect(rest.cursor == nil)
         service.engine.store.close()
     }

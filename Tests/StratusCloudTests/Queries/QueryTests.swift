@@ -314,7 +314,7 @@ struct QueryTests {
             "Note", .where("age", .equals, .int64(1)), sorted: [QuerySort(key: "title")])
         for (keys, expected) in [(nil, 4), ([], 0), (["title"], 1), (["title", "gone"], 1)] as [(Set<String>?, Int)] {
             let page = try bench.page(.query(query, zone: RecordBench.notes), keys: keys)
-            #expect(try page.records[0].1.get().fields.count == expected)
+            #expect(try page.records[0].get().fields.count == expected)
         }
     }
 

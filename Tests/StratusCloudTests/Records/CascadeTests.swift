@@ -123,7 +123,7 @@ struct CascadeTests {
         let (atomic, alone, changed, isClean) = try await TestThreads.offPool {
             let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
             try bench.makeNotes()
-            let body = ClientValue.bytes(Data(repeating: 1, count: 900_000))
+            let body = ClientValue.bytes(.init([UInt8](repeating: 1, count: 900_000)))
             for index in 0..<12 { try bench.save(.new("l\(index)", ["body": body])) }
             let changes = (0..<12).map { RecordSave.new("l\($0)", ["n": .int64(1)]) }
             let atomic = try bench.modify(changes, policy: .changedKeys).saves.map(\.code)

@@ -20,7 +20,7 @@ struct RequestLimitTests {
         #expect(
             try thrown { _ = try bench.service.fetchRecords(fetch, as: bench.caller(bench.alice), in: .private) }.code
                 == .limitExceeded)
-        let body = ClientValue.bytes(Data(repeating: 1, count: 700_000))
+        let body = ClientValue.bytes(.init([UInt8](repeating: 1, count: 700_000)))
         let large = (0..<3).map { RecordSave.new("l\($0)", ["body": body]) }
         let error = try thrown { _ = try bench.modify(large) }
         #expect(error.code == .limitExceeded && error.innerCode == 2023)
@@ -35,16 +35,16 @@ struct RequestLimitTests {
     func records() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
-        let half = ClientValue.bytes(Data(repeating: 1, count: 600_000))
+        let half = ClientValue.bytes(.init([UInt8](repeating: 1, count: 600_000)))
         let answer = try bench.modify([
-            .new("a", ["body": .bytes(Data(repeating: 1, count: 1_100_000))]), .new("b"),
+            .new("a", ["body": .bytes(.init([UInt8](repeating: 1, count: 1_100_000)))]), .new("b"),
         ])
         #expect(answer.saves.map(\.code) == [.limitExceeded, .batchRequestFailed])
         #expect(answer.saves[0].error?.message == "record too large")
         let saved = try bench.save(.new("c", ["one": half]))[0]
         #expect(try bench.modify([.change(saved, ["two": half])]).saves[0].code == .limitExceeded)
         #expect(try bench.fetch(.note("c")).get() == saved)
-        let whole = try bench.save(.new("d", ["body": .bytes(Data(repeating: 2, count: 1 << 20 - 100))]))[0]
+        let whole = try bench.save(.new("d", ["body": .bytes(.init([UInt8](repeating: 2, count: 1 << 20 - 100)))]))[0]
         #expect(try bench.fetch(.note("d")).get() == whole)
     }
 

@@ -163,7 +163,7 @@ struct SavePolicyTests {
     func touchingTooMuch() throws {
         let bench = try RecordBench(inMemory: true) { $0.childSaveTouchesParent = true }
         try bench.makeNotes()
-        let body = ClientValue.bytes(Data(repeating: 7, count: 1_000_000))
+        let body = ClientValue.bytes(.init([UInt8](repeating: 7, count: 1_000_000)))
         let parents = try (10..<22).map { try bench.save(.new("p\($0)", ["body": body]))[0] }
         let children = (10..<22).map { RecordSave.new("c\($0)", parent: "p\($0)") }
         #expect(try bench.modify(children).saves.allSatisfy { $0.error == nil })
@@ -177,7 +177,7 @@ struct SavePolicyTests {
     func touching() throws {
         let touching = try RecordBench { $0.childSaveTouchesParent = true }
         try touching.makeNotes()
-        let parent = try touching.save(.new("p", ["body": .bytes(Data(repeating: 7, count: 250_000))]))[0]
+        let parent = try touching.save(.new("p", ["body": .bytes(.init([UInt8](repeating: 7, count: 250_000)))]))[0]
         try touching.save(.new("c", parent: "p"))
         let touched = try touching.fetch(.note("p")).get()
         #expect(touched.changeTag != parent.changeTag)

@@ -12,7 +12,7 @@ import Testing
 struct SubscriptionRequestTests {
     private static func bench() throws -> RecordBench {
         let bench = try RecordBench.forSubscriptions()
-        try bench.save(.new("known", ["size": .int64(1), "parts": .list([.int64(1)]), "data": .bytes(Data([1]))]))
+        try bench.save(.new("known", ["size": .int64(1), "parts": .list([.int64(1)]), "data": .bytes(.init([1]))]))
         return bench
     }
 

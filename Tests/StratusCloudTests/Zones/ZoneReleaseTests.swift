@@ -187,7 +187,7 @@ struct ZoneReleaseTests {
         let files = (0..<6).map { ClientValue.asset(bench.file($0)) }
         let saves = [
             RecordSave.new("a", ["list": .list(files), "one": files[0]]),
-            .new("b", ["long": .bytes(long), "one": files[1]]),
+            .new("b", ["long": .bytes(.init(long)), "one": files[1]]),
             .new("c"), .new("d", ["one": files[2]]), .new("e", ["one": files[3]]),
         ]
         for save in saves {

@@ -32,7 +32,7 @@ enum NotificationSamples {
             "folder": .reference(
                 ClientReference(target: RecordAddress(recordName: "f", zone: zone), action: .deleteSelf)),
             "names": .list([.string("a"), .double(2), .date(Date(timeIntervalSinceReferenceDate: 0))]),
-            "bytes": .bytes(Data([0, 255])), "file": .asset(.missing),
+            "bytes": .bytes(ClientBytes([0, 255])), "file": .asset(.missing),
         ]
     }
 
@@ -107,7 +107,7 @@ struct NotificationGenerator {
         case 1: .int64(random.element(of: [0, 1, -1, .min, .max, Int64(bitPattern: random.next())]))
         case 2: .double(number())
         case 3: .date(Date(timeIntervalSinceReferenceDate: number()))
-        case 4: .bytes(Data(random.bytes(count: random.below(5))))
+        case 4: .bytes(ClientBytes(random.bytes(count: random.below(5))))
         case 5: .location(CLLocation(latitude: Double(random.below(90)), longitude: 0.1).location)
         case 6:
             .reference(

@@ -107,7 +107,7 @@ import Testing
         #expect(PredicateArgument(UInt8(3)) == .single(.value(.int64(3))))
         #expect(PredicateArgument(UInt64.max) == .single(.unusable("UInt64")))
         #expect(PredicateArgument(Float(0.5)) == .single(.value(.double(0.5))))
-        #expect(PredicateArgument(Data([1])) == .single(.value(.bytes(Data([1])))))
+        #expect(PredicateArgument(Data([1])) == .single(.value(.bytes(ClientBytes([1])))))
         #expect(PredicateArgument(["a", "b"]) == .list([.value(.string("a")), .value(.string("b"))]))
         #expect(PredicateArgument([] as [String]) == .list([]))
         #expect(PredicateArgument(Set([1])) == .list([.value(.int64(1))]))

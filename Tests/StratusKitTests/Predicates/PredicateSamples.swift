@@ -34,7 +34,7 @@ enum PredicateSamples {
         case .int64(let number): "\(number)"
         case .double(let number): "\(number)"
         case .date(let date): "date \(date.timeIntervalSinceReferenceDate)"
-        case .bytes(let data): "\([UInt8](data))"
+        case .bytes(let bytes): "\(bytes.bytes)"
         case .location(let location): "\(location.latitudeDegrees)/\(location.longitudeDegrees)"
         case .reference(let reference): "→\(reference.target.recordName) in \(reference.target.zone.zoneName)"
         case .asset: "asset"

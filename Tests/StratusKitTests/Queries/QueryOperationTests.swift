@@ -43,9 +43,8 @@ extension CKDatabase: LegacyQueryCalls {}
                     address: address, type: "Note", changeTag: "1", creationDate: ShareSamples.date,
                     modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
                     lastModifiedUserName: CKCurrentUserDefaultName, fields: [:])
-                let answer: Result<ClientRecord, CloudError> =
-                    number == 3 ? .failure(CloudError(.internalError, "Damaged.")) : .success(record)
-                return (address, answer)
+                return number == 3
+                    ? QueryResult.failure(address, CloudError(.internalError, "Damaged.")) : .record(record)
             }
             return QueryResponse(records: records, cursor: end < 5 ? [UInt8(end)] : nil)
         }

@@ -14,10 +14,12 @@ import Testing
     private let origin = RecordOrigin(container: "iCloud.a", database: .private, account: "a1")
     private let content = AssetDescriptor(digest: [UInt8](repeating: 7, count: 32), byteCount: 5)
 
-    private func answer(tag: String = "t1", fields: [String: ClientField] = [:]) -> ClientRecord {
+    private func answer(
+        tag: String = "t1", modifiedAt seconds: Double = 2, fields: [String: ClientField] = [:]
+    ) -> ClientRecord {
         ClientRecord(
             address: recordID.address, type: "Note", changeTag: tag, creationDate: Date(timeIntervalSince1970: 1),
-            modificationDate: Date(timeIntervalSince1970: 2), creatorUserName: "__defaultOwner__",
+            modificationDate: Date(timeIntervalSince1970: seconds), creatorUserName: "__defaultOwner__",
             lastModifiedUserName: "_other", fields: fields)
     }
 
@@ -84,8 +86,7 @@ import Testing
             first.makeSave(to: origin).changedKeys == ["a"] && second.makeSave(to: origin).changedKeys == ["a", "b"])
         record.absorb(answer(tag: "t1"), origin: origin, sent: first)
         #expect(record.changedKeys() == ["b"])
-        var later = answer(tag: "t2")
-        later.modificationDate.addTimeInterval(1)
+        let later = answer(tag: "t2", modifiedAt: 3)
         record.absorb(later, origin: origin, sent: second)
         #expect(record.changedKeys().isEmpty)
         record.absorb(answer(tag: "t1"), origin: origin, sent: first)
@@ -219,8 +220,7 @@ import Testing
 
         record["new"] = CKAsset(fileURL: URL(fileURLWithPath: "/new"))
         #expect(record.beginSave().makeSave(to: origin).fields["new"] == ClientField(.asset(.file(path: "/new"))))
-        var saved = answer(tag: "t2", fields: ["new": ClientField(.asset(.content(content)))])
-        saved.modificationDate.addTimeInterval(1)
+        let saved = answer(tag: "t2", modifiedAt: 3, fields: ["new": ClientField(.asset(.content(content)))])
         record.absorb(saved, origin: origin, sent: record.beginSave())
         #expect(record.beginSave().makeSave(to: origin).fields["new"] == ClientField(.asset(.content(content))))
         record["new"] = record["new"] as? CKAsset

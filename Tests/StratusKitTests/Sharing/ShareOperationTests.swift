@@ -333,9 +333,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
     func origins() async throws {
         let server = makeServer()
         server.onAccept = { _ in
-            var record = ShareSamples.record(ShareSamples.sharing())
-            record.address.zone.ownerName = "_olga"
-            return [.success(record)]
+            [.success(ShareSamples.record(ShareSamples.sharing(), owner: "_olga"))]
         }
         let container = server.container(AccountID("bob"))
         let share = try await container.accept(Self.metadatas()[0])

@@ -62,10 +62,13 @@ enum ShareSamples {
     }
 
     static func record(
-        _ sharing: ClientShare?, tag: String = "1", name: String = "Share-1", later seconds: Double = 0
+        _ sharing: ClientShare?, tag: String = "1", name: String = "Share-1", owner: String? = nil,
+        later seconds: Double = 0
     ) -> ClientRecord {
-        ClientRecord(
-            address: RecordAddress(recordName: name, zone: zoneID.address), type: "cloudkit.share", changeTag: tag,
+        var zone = zoneID.address
+        if let owner { zone.ownerName = owner }
+        return ClientRecord(
+            address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
             creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
             lastModifiedUserName: CKCurrentUserDefaultName,
             fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing)
