@@ -93,7 +93,7 @@ struct DatabaseQuery {
         let wanted = rows.rows.prefix(limits.rowCount)
         let view = view(of: zone)
         page.records.reserveCapacity(page.records.count + wanted.count)
-        for row in wanted { page.records.append(.record(try view.shown(row.kept))) }
+        for row in wanted { page.records.append(.record(try view.shown(row.record))) }
         let isFull = wanted.count < rows.rows.count
         if let end = (isFull ? nil : rows.stopped) ?? wanted.last.map({ QueryPosition($0) }) {
             page.order = verdict.sortFields.isEmpty ? plan.order.keys.first?.field.indexKey : nil
@@ -141,7 +141,7 @@ struct DatabaseQuery {
         if isMore, let last = found.last {
             (page.lastZone, page.position) = (last.zone.id.name, QueryPosition(last.row))
         }
-        page.records = try found.map { .record(try $0.view.shown($0.row.kept)) }
+        page.records = try found.map { .record(try $0.view.shown($0.row.record)) }
     }
 
     /// The position as one zone sees it: among equal values the zones stand in the order of their names.

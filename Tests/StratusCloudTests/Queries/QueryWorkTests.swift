@@ -57,4 +57,39 @@ import Testing
         #expect(plan.contains("reads all records of type Note") && plan.contains("has too many"), "\(plan)")
         #expect(try all.explain(near).zones.first?.planText.contains("ranges of cells") == true)
     }
+
+    @Test("[Q-13] while the index that would sort them is being filled too many results are put off with zoneBusy")
+    func sortedByWhatIsBeingFilled() throws {
+        let bench = try RecordBench(inMemory: true, runsBodiesTwice: false) { $0.querySortCount = 100 }
+        try bench.makeNotes()
+        func importSchema(_ marks: String) throws {
+            try bench.service.importSchema(
+                """
+                DEFINE SCHEMA RECORD TYPE Note ( age INT64 \(marks),
+                    GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world" );
+                """, into: RecordBench.container)
+        }
+        try importSchema("")
+        let saves = (0..<300).map { RecordSave.new("n\($0)", ["age": .int64(Int64(-$0))]) }
+        for result in try bench.modify(saves).saves { _ = try result.get() }
+        let sorted = ClientQuery.all("Note", sorted: [QuerySort(key: "age")])
+        #expect(error { _ = try bench.names(sorted) }?.code == .limitExceeded)
+
+        try importSchema("SORTABLE")
+        var steps = 0
+        try bench.service.buildIndexes(
+            UpkeepPace(
+                pause: {},
+                shouldContinue: {
+                    steps += 1
+                    return steps < 4
+                }))
+        let refusal = error { _ = try bench.names(sorted) }
+        #expect(refusal?.code == .zoneBusy, "\(String(describing: refusal))")
+        #expect(refusal?.retryAfterSeconds ?? 0 > 0)
+        #expect(refusal?.fields["sortKey"] == "age")
+
+        try bench.buildIndexes()
+        #expect(try bench.names(sorted) == (0..<300).reversed().map { "n\($0)" })
+    }
 }
