@@ -214,9 +214,9 @@ struct DatabaseQuery {
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
         func rows(_ plan: QueryPlan) throws -> QueryPage {
-            try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { kept in
+            try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { decoded in
                 // Everything of one's own may be read.
-                try !zone.isShared && !zone.isPublic || access.permissions(for: kept.stored).contains(.read)
+                try !zone.isShared && !zone.isPublic || access.permissions(for: decoded.stored).contains(.read)
             }
         }
         var used = plan

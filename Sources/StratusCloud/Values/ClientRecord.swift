@@ -17,7 +17,7 @@ package struct ClientRecord: Sendable {
     private var content: Content
 
     /// A stored record as `showing` shows it. Who takes part is not told.
-    init(_ kept: DecodedRecord, _ showing: RecordShowing) { content = .stored(kept, showing) }
+    init(_ decoded: DecodedRecord, _ showing: RecordShowing) { content = .stored(decoded, showing) }
 
     package init(
         address: RecordAddress, type: String, changeTag: String, creationDate: Date, modificationDate: Date,
@@ -36,7 +36,7 @@ package struct ClientRecord: Sendable {
     private var told: ToldRecord {
         get {
             switch content {
-            case .stored(let kept, let showing): showing.told(kept)
+            case .stored(let decoded, let showing): showing.told(decoded)
             case .told(let told): told
             }
         }
@@ -62,7 +62,7 @@ struct ToldRecord: Hashable, Codable, Sendable {
 extension ClientRecord {
     package var address: RecordAddress {
         switch content {
-        case .stored(let kept, let showing): showing.address(kept.stored.record.name)
+        case .stored(let decoded, let showing): showing.address(decoded.stored.record.name)
         case .told(let told): told.address
         }
     }
@@ -70,7 +70,7 @@ extension ClientRecord {
     package var type: String {
         get {
             switch content {
-            case .stored(let kept, _): kept.stored.record.type.text
+            case .stored(let decoded, _): decoded.stored.record.type.text
             case .told(let told): told.type
             }
         }
@@ -80,21 +80,21 @@ extension ClientRecord {
     /// Made each time it is asked for.
     package var changeTag: String {
         switch content {
-        case .stored(let kept, _): kept.stored.system.changeTag
+        case .stored(let decoded, _): decoded.stored.system.changeTag
         case .told(let told): told.changeTag
         }
     }
 
     package var creationDate: Date {
         switch content {
-        case .stored(let kept, _): kept.stored.system.created.date
+        case .stored(let decoded, _): decoded.stored.system.created.date
         case .told(let told): told.creationDate
         }
     }
 
     package var modificationDate: Date {
         switch content {
-        case .stored(let kept, _): kept.stored.system.modified.date
+        case .stored(let decoded, _): decoded.stored.system.modified.date
         case .told(let told): told.modificationDate
         }
     }
@@ -102,7 +102,7 @@ extension ClientRecord {
     /// The record name of the creator's user record, `__defaultOwner__` for the caller's own.
     package var creatorUserName: String {
         switch content {
-        case .stored(let kept, let showing): showing.name(of: kept.stored.system.created.user)
+        case .stored(let decoded, let showing): showing.name(of: decoded.stored.system.created.user)
         case .told(let told): told.creatorUserName
         }
     }
@@ -110,7 +110,7 @@ extension ClientRecord {
     /// The same of who has modified the record last.
     package var lastModifiedUserName: String {
         switch content {
-        case .stored(let kept, let showing): showing.name(of: kept.stored.system.modified.user)
+        case .stored(let decoded, let showing): showing.name(of: decoded.stored.system.modified.user)
         case .told(let told): told.lastModifiedUserName
         }
     }
@@ -118,7 +118,7 @@ extension ClientRecord {
     package var parent: ClientReference? {
         get {
             switch content {
-            case .stored(let kept, let showing): showing.parent(of: kept.stored.record)
+            case .stored(let decoded, let showing): showing.parent(of: decoded.stored.record)
             case .told(let told): told.parent
             }
         }
@@ -128,7 +128,7 @@ extension ClientRecord {
     package var share: ClientReference? {
         get {
             switch content {
-            case .stored(let kept, let showing): kept.stored.record.share.map(showing.reference)
+            case .stored(let decoded, let showing): decoded.stored.record.share.map(showing.reference)
             case .told(let told): told.share
             }
         }
@@ -139,7 +139,7 @@ extension ClientRecord {
     package var fields: ClientFields {
         get {
             switch content {
-            case .stored(let kept, let showing): ClientFields(of: kept.stored.record, zone: showing.zone)
+            case .stored(let decoded, let showing): ClientFields(of: decoded.stored.record, zone: showing.zone)
             case .told(let told): told.fields
             }
         }

@@ -32,8 +32,8 @@ final class RecordShowing: Sendable {
     }
 
     /// All of it, without who takes part in a share.
-    func told(_ kept: DecodedRecord) -> ToldRecord {
-        let record = ClientRecord(kept, self)
+    func told(_ decoded: DecodedRecord) -> ToldRecord {
+        let record = ClientRecord(decoded, self)
         return ToldRecord(
             address: record.address, type: record.type, changeTag: record.changeTag,
             creationDate: record.creationDate, modificationDate: record.modificationDate,
