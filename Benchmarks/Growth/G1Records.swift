@@ -27,7 +27,7 @@ enum RecordGrowth: Workload {
         }
         let main = GrowthStores(mainOf: run)
         try curves.measure(run.main.zone.count, main, run.main.zone)
-        main.giveBack(to: run)
+        try main.giveBack(to: run)
         run.add(curves.all, name, title, per: "records", note: note)
     }
 

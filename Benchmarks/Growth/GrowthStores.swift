@@ -13,6 +13,7 @@ final class GrowthStores {
     let zone: ZoneID
     private(set) var stratus: StratusSide
     let sqlite: SQLitePeer
+    private let options: LevelDBOptions
     private var madeServer: ServerSide?
     /// What was saved one by one, in ours and in SQLite.
     private var saved: [RecordName] = []
@@ -22,7 +23,8 @@ final class GrowthStores {
         zone = StratusSide.zone("growing")
         folder = run.folder + "/growth-\(name)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        stratus = try StratusSide(at: folder + "/stratus")
+        options = LevelDBOptions()
+        stratus = try StratusSide(at: folder + "/stratus", options: options)
         sqlite = try SQLitePeer(path: folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
         try stratus.createZone(zone)
     }
@@ -31,12 +33,16 @@ final class GrowthStores {
     init(mainOf run: BenchmarkRun) {
         folder = run.folder
         zone = StratusSide.mainZone
+        options = run.options
         stratus = run.stratus
         sqlite = run.sqlite
     }
 
-    /// Lets the run go on with its store, which has been opened again.
-    func giveBack(to run: BenchmarkRun) { run.stratus = stratus }
+    /// Lets the run go on with its store, which has been opened again, and without what was saved one by one.
+    func giveBack(to run: BenchmarkRun) throws {
+        try takeAway()
+        run.stratus = stratus
+    }
 
     /// Closes the stores and takes their files away.
     func remove() throws {
@@ -49,7 +55,7 @@ final class GrowthStores {
     func reopen() throws {
         madeServer = nil
         stratus.close()
-        stratus = try StratusSide(at: folder + "/stratus")
+        stratus = try StratusSide(at: folder + "/stratus", options: options)
     }
 
     func server(options: CloudOptions = CloudOptions()) throws -> ServerSide {

@@ -27,6 +27,7 @@ struct Scale: Sendable {
 final class BenchmarkRun {
     let scale: Scale
     let folder: String
+    let options: LevelDBOptions
     let main: MainZoneData
     var stratus: StratusSide
     let sqlite: SQLitePeer
@@ -41,6 +42,7 @@ final class BenchmarkRun {
     init(scale: Scale, folder: String, options: LevelDBOptions = LevelDBOptions(), pageByteCount: Int = 4_096) throws {
         self.scale = scale
         self.folder = folder
+        self.options = options
         main = MainZoneData(count: scale.recordCount)
         stratus = try StratusSide(at: folder + "/stratus", options: options)
         raw = try RawLevelDBPeer(path: folder + "/leveldb", like: options)
@@ -95,15 +97,18 @@ protocol Workload: Sendable {
     static func run(_ run: BenchmarkRun) throws
 }
 
-/// All workloads, in the order in which they run: the last ones close the stores and delete the data.
+/// All workloads, in the order in which they run. The growth of records opens the store anew, so it stands before the run's
+/// server is made; and it asks stores of all sizes alike, so it stands before one of them gets indexes for queries. The last
+/// ones close the stores and delete the data.
 enum Workloads {
     static let all: [any Workload.Type] = [
-        LoadWorkload.self, SpaceWorkload.self, FetchWorkload.self, ShareLookupWorkload.self, SubtreeWorkload.self,
-        ShareSaveWorkload.self, MoveWorkload.self, ZoneFeedWorkload.self, SharedFeedWorkload.self,
-        PermissionWorkload.self, ConcurrentSaveWorkload.self, OperationWorkload.self, QueryPageWorkload.self,
+        LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FetchWorkload.self, ShareLookupWorkload.self,
+        SubtreeWorkload.self, ShareSaveWorkload.self, MoveWorkload.self, ZoneFeedWorkload.self,
+        SharedFeedWorkload.self, PermissionWorkload.self, ConcurrentSaveWorkload.self, OperationWorkload.self,
+        QueryPageWorkload.self,
         WritingWorkload.self, MixedLoadWorkload.self, TwoCoresWorkload.self, DepthGrowth.self, FanOutGrowth.self,
         ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self, ZoneGrowth.self, OpenWorkload.self,
-        RecordGrowth.self, ZoneDeletionWorkload.self,
+        ZoneDeletionWorkload.self,
     ]
 }
 

@@ -9,33 +9,37 @@
 
 /// Remembers what was read from a store.
 package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Entry: Sendable {
+        let value: Value
+        let validSince: StoreVersion
+    }
+
     private struct State {
-        var entries: [Key: (value: Value, validSince: StoreVersion)] = [:]
+        var entries: RecentEntries<Key, Entry>
         var lastPublished: StoreVersion = 0
     }
 
-    /// With one entry more than these the cache starts anew.
-    private let maximumCount: Int
-    private let state = Locked(State())
+    private let state: Locked<State>
 
-    package init(maximumCount: Int) { self.maximumCount = maximumCount }
+    /// Remembers at most so many values; what nobody asks for goes first.
+    package init(maximumCount: Int) { state = Locked(State(entries: RecentEntries(room: maximumCount))) }
 
     /// The value as a snapshot of this version sees it, when it is known.
     package func value(for key: Key, at version: StoreVersion) -> Value? {
         state.withLock { state in
-            guard let found = state.entries[key], found.validSince <= version else { return nil }
+            guard let found = state.entries.find(key), found.validSince <= version else { return nil }
             return found.value
         }
     }
 
     /// The value as it has been published last, when it is known.
-    package func newest(for key: Key) -> Value? { state.withLock { $0.entries[key]?.value } }
+    package func newest(for key: Key) -> Value? { state.withLock { $0.entries.find(key)?.value } }
 
     /// Remembers what a snapshot of this version has read.
     package func fill(_ key: Key, _ value: Value, at version: StoreVersion) {
         state.withLock { state in
-            guard state.lastPublished <= version, state.entries[key] == nil else { return }
-            insert(key, value, version, &state)
+            guard state.lastPublished <= version, state.entries.find(key) == nil else { return }
+            state.entries.insert(key, Entry(value: value, validSince: version))
         }
     }
 
@@ -43,13 +47,11 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
     package func publish(_ key: Key, _ value: Value?, version: StoreVersion) {
         state.withLock { state in
             state.lastPublished = max(state.lastPublished, version)
-            state.entries[key] = nil
-            if let value { insert(key, value, version, &state) }
+            if let value {
+                state.entries.insert(key, Entry(value: value, validSince: version))
+            } else {
+                state.entries.remove(key)
+            }
         }
-    }
-
-    private func insert(_ key: Key, _ value: Value, _ version: StoreVersion, _ state: inout State) {
-        if state.entries.count >= maximumCount { state.entries.removeAll() }
-        state.entries[key] = (value, version)
     }
 }

@@ -31,13 +31,22 @@ package final class SubscriptionDirectory: Sendable {
         case person(PersonalSubscriptions)
     }
 
+    /// What was read from a range of the store.
+    private struct Reading: Sendable {
+        let answer: Answer
+        let range: KeyRange
+        /// The version since which it holds.
+        let validSince: StoreVersion
+    }
+
     private struct State {
-        var answers: RecentReadings<Question, Answer>
+        /// By their bytes.
+        var answers: RecentEntries<Question, Reading>
         var publics: [ContainerName: PublicSubscriptions] = [:]
         var lastPublished: StoreVersion = 0
 
         mutating func noteSubscription(in container: ContainerName) {
-            guard case .flag(false)? = answers.find(.isSubscribed(container))?.value else { return }
+            guard case .flag(false)? = answers.find(.isSubscribed(container))?.answer else { return }
             answers.remove(.isSubscribed(container))
         }
     }
@@ -48,7 +57,7 @@ package final class SubscriptionDirectory: Sendable {
     private let state: Locked<State>
 
     /// Keeps so many bytes, what lies in the public database not counted.
-    package init(byteCount: Int) { state = Locked(State(answers: RecentReadings(byteCount: byteCount))) }
+    package init(byteCount: Int) { state = Locked(State(answers: RecentEntries(room: byteCount))) }
 
     /// How many answers are kept.
     package var keptCount: Int { state.withLock { $0.answers.count } }
@@ -127,9 +136,9 @@ package final class SubscriptionDirectory: Sendable {
         let version = transaction.store.version
         let known = state.withLock { $0.answers.find(question) }
         if let known, known.validSince <= version,
-            Self.isLasting(known.value, question) || !transaction.hasUnpublishedWrite(in: known.range)
+            Self.isLasting(known.answer, question) || !transaction.hasUnpublishedWrite(in: known.range)
         {
-            return known.value
+            return known.answer
         }
         let range = known?.range ?? range().keyRange
         let isUnchanged = !transaction.hasUnpublishedWrite(in: range)
@@ -137,10 +146,9 @@ package final class SubscriptionDirectory: Sendable {
         guard isUnchanged else { return answer }
         state.withLock { state in
             guard state.lastPublished <= version else { return }
-            let reading = RangeReading(value: answer, range: range, validSince: version)
             state.answers.insert(
-                question, reading,
-                byteCount: Self.answerByteCount + range.lower.count + range.upper.count + byteCount)
+                question, Reading(answer: answer, range: range, validSince: version),
+                size: Self.answerByteCount + range.lower.count + range.upper.count + byteCount)
         }
         return answer
     }

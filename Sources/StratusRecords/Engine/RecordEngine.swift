@@ -12,7 +12,7 @@ package final class RecordEngine: Sendable {
     package let store: any OrderedStore
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
-    let directoryCache = ZoneDirectoryCache(maximumCount: 10_000)
+    let directoryCache = ZoneDirectoryCache(maximumCount: 40_000)
     /// Whether this engine rebuilds indexes: one zone at a time.
     let isRebuilding = Atomic(false)
     /// The zones whose indexes are not to be relied on: those that have a rebuild entry in the newest published version.

@@ -1,0 +1,87 @@
+// What caches keep, held against what was asked for and when.
+
+@testable import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("Entries that were asked for lately")
+struct RecentEntriesTests {
+    /// Says naively of every key what it holds and how much has been asked for since it was asked for last.
+    private struct Asked {
+        var value: Int
+        var size: Int
+        var sinceSize = 0
+    }
+
+    @Test(
+        "a key is found with its newest value until half of the room has been asked for besides it, and the room is kept",
+        arguments: 1...8)
+    func randomHistories(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let room = 40
+        var entries = RecentEntries<Int, Int>(room: room)
+        var asked: [Int: Asked] = [:]
+        var foundOld = 0
+        var forgotten = 0
+
+        /// The key is the newest now: everything else has waited for its size.
+        func touch(_ key: Int, _ value: Int, _ size: Int) {
+            for other in asked.keys where other != key { asked[other]?.sinceSize += size }
+            asked[key] = Asked(value: value, size: size)
+        }
+        for step in 0..<6_000 {
+            let key = Int.random(in: 0..<30, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<4:
+                let size = Int.random(in: 0..<40, using: &random) == 0 ? room / 2 + 1 : key % 5 + 1
+                entries.insert(key, step, size: size)
+                if size > room / 2 { asked[key] = nil } else { touch(key, step, size) }
+            case 4:
+                entries.remove(key)
+                asked[key] = nil
+            default:
+                let found = entries.find(key)
+                guard let known = asked[key] else {
+                    #expect(found == nil, "seed \(seed) step \(step): what is not there is found")
+                    continue
+                }
+                if let found {
+                    #expect(found == known.value, "seed \(seed) step \(step): an older value")
+                    if known.sinceSize > 0 { foundOld += 1 }
+                    touch(key, found, known.size)
+                } else {
+                    #expect(known.sinceSize + known.size > room / 2, "seed \(seed) step \(step): forgotten too early")
+                    forgotten += 1
+                    asked[key] = nil
+                }
+            }
+            #expect(entries.count <= room, "seed \(seed) step \(step): more than there is room for")
+        }
+        #expect(foundOld > 100 && forgotten > 100, "seed \(seed): the history does not show both")
+    }
+
+    @Test("what is read through from beginning to end, again and again, is kept when it is half of the room")
+    func readingThrough() {
+        var entries = RecentEntries<Int, Int>(room: 200)
+        for key in 0..<100 { entries.insert(key, key) }
+        for _ in 0..<5 {
+            for key in 0..<100 { #expect(entries.find(key) == key) }
+        }
+    }
+
+    @Test("the newest value of a cache over a store is what was published last, however often older ones are read")
+    func publishedValues() {
+        let cache = PublishedCache<Int, String>(maximumCount: 8)
+        cache.fill(1, "old", at: 5)
+        #expect(cache.value(for: 1, at: 5) == "old" && cache.value(for: 1, at: 4) == nil)
+        cache.publish(1, "new", version: 7)
+        #expect(cache.value(for: 1, at: 6) == nil && cache.value(for: 1, at: 7) == "new")
+        cache.fill(2, "of an older snapshot", at: 6)
+        #expect(cache.value(for: 2, at: 7) == nil)
+        cache.publish(1, nil, version: 8)
+        #expect(cache.newest(for: 1) == nil)
+        for key in 10..<14 { cache.fill(key, "\(key)", at: 8) }
+        for key in 14..<18 { cache.fill(key, "\(key)", at: 8) }
+        #expect((10..<18).filter { cache.newest(for: $0) != nil }.count >= 4)
+    }
+}
