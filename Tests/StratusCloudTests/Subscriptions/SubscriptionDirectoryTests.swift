@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusCloud
+import StratusLevelDB
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -22,6 +23,67 @@ private final class RefusingStore: StoreWrapper {
             let result = try body(transaction)
             if isRefusing.value { throw Refusal() }
             return result
+        }
+    }
+}
+
+/// A store that can hold a group of commits that is about to be written until the body of a later commit has run.
+private final class HoldingStore: StoreWrapper {
+    let wrapped: any OrderedStore
+    private let flight: Flight
+    private let directory: URL
+
+    /// How far the first of two commits is.
+    private final class Flight: Sendable {
+        enum Step { case notAwaited, awaited, held }
+
+        let step = Locked(Step.notAwaited)
+        let isHeld = Latch("the first commit to be in flight")
+        let hasRun = Latch("the body of the second commit to run")
+    }
+
+    init() throws {
+        let flight = Flight()
+        var options = LevelDBOptions()
+        options.testHooks.willWriteGroup = { _ in
+            let isAwaited = flight.step.withLock { step in
+                defer { if step == .awaited { step = .held } }
+                return step == .awaited
+            }
+            guard isAwaited else { return }
+            flight.isHeld.open()
+            try flight.hasRun.wait()
+        }
+        self.flight = flight
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-\(UUID().uuidString)")
+        wrapped = try LevelDBStore.open(at: directory.path, options: options)
+    }
+
+    deinit {
+        wrapped.close()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact { transaction in
+            let result = try body(transaction)
+            if flight.step.value == .held { flight.hasRun.open() }
+            return result
+        }
+    }
+
+    /// Runs both, so that the second begins and its body ends while the commit of the first is in flight.
+    func overlap(_ first: @escaping @Sendable () throws -> Void, _ second: @escaping @Sendable () throws -> Void) throws
+    {
+        flight.step.withLock { $0 = .awaited }
+        let flight = flight
+        try TestThreads.run(2) { thread in
+            if thread == 0 {
+                try first()
+            } else {
+                try flight.isHeld.wait()
+                try second()
+            }
         }
     }
 }
@@ -124,6 +186,35 @@ struct SubscriptionDirectoryTests {
         #expect(try bench.told(bench.alice).sorted() == ["of One One", "of Two Two"])
         #expect(try bench.subscriptions() == [])
         #expect(try bench.subscriptionFindings() == [])
+    }
+
+    @Test(
+        "[N-07] who asks while a change of what is kept is in flight is answered with the change",
+        arguments: [true, false])
+    func inFlight(isSubscribing: Bool) async throws {
+        try await TestThreads.offPool {
+            let store = try HoldingStore()
+            let bench = try RecordBench(runsBodiesTwice: false, store: store)
+            try bench.makeNotes()
+            try bench.register(bench.alice, "phone")
+            try bench.subscribe(.database("d"), by: bench.bob)
+            if !isSubscribing { try bench.subscribe(.database("d")) }
+            try bench.save(.new("first"))
+            _ = try bench.told(bench.alice)
+            try bench.save(.new("kept"))
+            #expect(try bench.told(bench.alice) == (isSubscribing ? [] : ["d private"]))
+            try store.overlap(
+                {
+                    let request = ModifySubscriptionsRequest(
+                        saves: isSubscribing ? [.database("d")] : [], deletes: isSubscribing ? [] : ["d"])
+                    let answers = try bench.service.modifySubscriptions(
+                        request, as: bench.caller(bench.alice), in: .private)
+                    for result in answers.saves { _ = try result.get() }
+                    for result in answers.deletes { try result.get() }
+                }, { try bench.save(.new("beside")) })
+            #expect(try bench.told(bench.alice) == (isSubscribing ? ["d private"] : []))
+            #expect(try bench.subscriptionFindings() == [])
+        }
     }
 
     @Test("[N-07] the commit after a subscription was saved is told of, while others write and subscribe, each time")
