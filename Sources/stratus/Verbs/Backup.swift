@@ -28,6 +28,8 @@ struct Backup: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StorePath.require(store.store)
+        try StorePath.requireOutside(destination)
+        UnfinishedWork.removeCopiesAtEnd(of: destination)
         let clock = ContinuousClock()
         let started = clock.now
         let figures = try Stratus.backup(
@@ -35,9 +37,9 @@ struct Backup: ParsableCommand {
         let duration = clock.now - started
         try console.line(
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
-                + "\(Quantities.count(figures.linkedTableCount)) tables linked, "
+                + "\(Quantities.count(figures.linkedTableCount, "table")) linked, "
                 + "\(Quantities.count(figures.copiedTableCount)) copied, "
-                + "\(Quantities.count(figures.assetCount)) assets (\(Quantities.duration(duration)))")
+                + "\(Quantities.count(figures.assetCount, "asset")) (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         for path in figures.unfinishedPaths {
             try console.line("unfinished, of a backup that still runs or was killed: \(VisibleText.of(path))")

@@ -32,6 +32,8 @@ struct RepairLosingDamagedData: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        try StorePath.requireOutside(destination)
+        UnfinishedWork.removeCopiesAtEnd(of: destination)
         let progress = Progress("rebuilding", total: nil, on: console)
         defer { progress.finish() }
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) {
