@@ -28,11 +28,8 @@ struct Audit: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .readingAsClient) { session in
             let zone = try session.existingZone(zone)
-            if let person = acting.person, try session.person(person).userName != zone.database.owner {
-                throw ToolError(
-                    .refused, "What happened to shares is told to the owner of the zone alone.",
-                    ["person": person.text, "zone": zone.name.text])
-            }
+            try session.requireOwner(
+                acting, of: zone, "What happened to shares is told to the owner of the zone alone.")
             var position: ShareEventPosition?
             repeat {
                 let page = try session.service.shareEvents(of: zone, after: position)
