@@ -45,7 +45,9 @@ struct ShareChange {
                 // Whoever has left a share may have ended it.
                 return try console.line("the share \(VisibleText.of(name.text)) is no more")
             }
-            try ShareSummary(name, content, url: secret.url(of: content)).show(console)
+            try session.engine.read { reader in
+                try ShareSummary(name, content, url: secret.url(of: content)).show(People(reader: reader), console)
+            }
         }
         try console.flush()
     }
@@ -141,8 +143,8 @@ extension StoreSession {
 }
 
 extension ShareSummary {
-    func show(_ console: Console) throws {
-        for line in lines { try console.line(line) }
+    func show(_ people: People, _ console: Console) throws {
+        for line in try lines(people) { try console.line(line) }
         try console.object(object)
     }
 }

@@ -3,6 +3,7 @@
 import ArgumentParser
 import StratusCloud
 import StratusModel
+import StratusRecords
 
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,9 +34,12 @@ struct Audit: ParsableCommand {
             var position: ShareEventPosition?
             repeat {
                 let page = try session.service.shareEvents(of: zone, after: position)
-                for event in page.events where share.map({ RecordName($0) == event.share }) ?? true {
-                    try console.line(ShareSummary.line(of: event))
-                    try console.object(ShareSummary.object(of: event))
+                try session.engine.read { reader in
+                    let people = People(reader: reader)
+                    for event in page.events where share.map({ RecordName($0) == event.share }) ?? true {
+                        try console.line(ShareSummary.line(of: event, people))
+                        try console.object(ShareSummary.object(of: event))
+                    }
                 }
                 position = page.next
             } while position != nil

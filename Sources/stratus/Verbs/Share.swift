@@ -92,7 +92,10 @@ struct Share: ParsableCommand {
                 let sight = try session.sight(of: id, acting)
                 let found = try session.read(id) { zone in try zone.share(of: zone.resolve(record, sight)) }
                 let seen = ShareSight(viewer: sight.viewer).seen(found.content)
-                try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(console)
+                try session.engine.read { reader in
+                    let people = People(reader: reader, viewer: sight.viewer)
+                    try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(people, console)
+                }
             }
             try console.flush()
         }
