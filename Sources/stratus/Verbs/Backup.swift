@@ -32,8 +32,7 @@ struct Backup: ParsableCommand {
         UnfinishedWork.removeCopiesAtEnd(of: destination)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination))
+        let figures = try copy(console)
         let duration = clock.now - started
         try console.line(
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
@@ -53,5 +52,13 @@ struct Backup: ParsableCommand {
             "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
+    }
+
+    private func copy(_ console: Console) throws -> Stratus.BackupReport {
+        let progress = Progress("copying", total: nil, on: console)
+        defer { progress.finish() }
+        return try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination),
+            progress: progress.update)
     }
 }

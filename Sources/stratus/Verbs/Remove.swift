@@ -41,7 +41,7 @@ struct Remove: ParsableCommand {
             let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
             guard try deed.mayDo("delete \(what)", details, console) else { return }
             Interruption.stopAtSafePoints()
-            let progress = Progress("deleting", total: nil, on: console)
+            let progress = Progress("deleting", total: count > 0 ? count : nil, on: console)
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
                 func delete(_ names: [RecordName]) throws {

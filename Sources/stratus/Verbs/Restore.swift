@@ -36,8 +36,7 @@ struct Restore: ParsableCommand {
         UnfinishedWork.removeCopiesAtEnd(of: store.store)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store))
+        let figures = try copy(console)
         let duration = clock.now - started
         try console.line(
             "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount)) entries and "
@@ -50,5 +49,13 @@ struct Restore: ParsableCommand {
             "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
+    }
+
+    private func copy(_ console: Console) throws -> Stratus.BackupReport {
+        let progress = Progress("restoring", total: nil, on: console)
+        defer { progress.finish() }
+        return try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store),
+            progress: progress.update)
     }
 }
