@@ -181,7 +181,12 @@ struct Zones: ParsableCommand {
         }
         Interruption.stopAtSafePoints()
         let progress = try session.purge(shouldContinue: show)
-        try Interruption.safePoint()
+        guard !Interruption.isRequested else {
+            // What was to be deleted is: the same again would not find it.
+            throw ToolError(
+                .interrupted,
+                "Interrupted; what is deleted stays so, and 'stratus zones purge' removes what it left behind.")
+        }
         return progress
     }
 }
