@@ -3,9 +3,13 @@
 // Invariant: nothing is taken away that has got its name. The directory is renamed before anything in it is removed, which
 // fails where the verb was faster; and the verb, which may be at work in it on its own thread, finds it gone as a whole.
 
+import CFileTree
 import Foundation
 
 enum UnfinishedWork {
+    private static let attemptCount = 10
+    private static let pauseMilliseconds: Int32 = 20
+
     /// The directory of a verb's own is removed before a signal ends the process.
     static func removeAtEnd(_ path: String) {
         Interruption.beforeEnd { remove(path) }
@@ -25,7 +29,11 @@ enum UnfinishedWork {
 
     private static func remove(_ path: String) {
         let aside = "\(path)-interrupted"
-        guard (try? FileManager.default.moveItem(atPath: path, toPath: aside)) != nil else { return }
-        try? FileManager.default.removeItem(atPath: aside)
+        for _ in 0..<attemptCount {
+            guard (try? FileManager.default.moveItem(atPath: path, toPath: aside)) != nil else { return }
+            try? FileManager.default.removeItem(atPath: aside)
+            // A verb that is just opening what is gone may have made it anew.
+            cfiletree_sleep(pauseMilliseconds)
+        }
     }
 }
