@@ -33,13 +33,15 @@ extension LevelDBStore {
     /// `begin` is given that directory before anything is copied. It may put there what is no file of an engine's, and
     /// whoever did removes it where the backup fails.
     /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
+    /// `progress` is told now and then how many entries of the copy have been verified.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
     /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
     /// not.
     package static func backup(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
-        begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in }
+        begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in },
+        progress: (_ entryCount: Int) -> Void = { _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: options.formatVersion)
         do {
@@ -47,7 +49,7 @@ extension LevelDBStore {
             let report: LevelDBBackupReport
             do {
                 try begin(target.path)
-                report = try fill(target, from: source, marker, options, prepare)
+                report = try fill(target, from: source, marker, options, prepare, progress)
             } catch {
                 target.remove()
                 throw error
@@ -74,27 +76,28 @@ extension LevelDBStore {
     /// Makes the copy in `target` and gives it its name.
     private static func fill(
         _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions,
-        _ prepare: (LevelDBStore) throws -> Void
+        _ prepare: (LevelDBStore) throws -> Void, _ progress: (Int) -> Void
     ) throws -> LevelDBBackupReport {
         let copy = try BackupCopy.make(of: source, in: target.path)
         try marker.write(in: target.path)
         var report = LevelDBBackupReport(copy)
         report.unfinishedPaths = target.unfinishedPaths
-        report.entryCount = try verify(target.path, options, prepare)
+        report.entryCount = try verify(target.path, options, prepare, progress)
         try target.takeName()
         return report
     }
 
     /// Opens the copy, reads it whole, lets the caller prepare it, and returns how many entries were copied.
     private static func verify(
-        _ path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void
+        _ path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void,
+        _ progress: (Int) -> Void
     ) throws -> Int {
         var options = options
         options.createIfMissing = false
         options.testHooks = LevelDBTestHooks()
         let store = try open(at: path, options: options)
         defer { store.close() }
-        let report = try store.verifyChecksums()
+        let report = try store.verifyChecksums(progress: progress)
         if let damage = report.damages.first { throw damage }
         try prepare(store)
         return report.entryCount

@@ -67,6 +67,7 @@ struct StratusCommand: ParsableCommand {
             MappedTables.keepSmall()
             try command.run()
         } catch {
+            Interruption.waitIfEnding()
             exit(after: error, usesJSON: arguments.contains("--json"))
         }
         exit(.success)

@@ -83,6 +83,11 @@ struct PeopleTests {
         #expect(try await viewers(of: "/tree/a/one") == ["local"])
         let events = try await names("audit", "event")
         #expect(events == ["shared", "invited", "joined", "permissionChanged", "removed"])
+        // People are told by the names that the host has for them.
+        let trail = try await run("audit").lines.map { $0.dropFirst("2026-01-31 12:00:00  ".count) }
+        #expect(trail.first?.hasPrefix("local  shared in ") == true, "\(trail)")
+        #expect(trail.contains { $0.hasPrefix("local  removed bob") }, "\(trail)")
+        #expect(try await run("share show /tree/a").output.contains("  local: owner, readWrite"))
         #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
     }
 
@@ -114,6 +119,7 @@ struct PeopleTests {
         #expect(told.map { $0["externalID"] as? String } == [nil, "bob"])
         let shown = try await run("share show /tree/a --as bob --json").object()
         #expect((shown["participants"] as? [Any])?.count == 2)
+        #expect(try await !run("share show /tree/a --as bob").output.contains("local: owner"))
         let audience = try await run("who /tree/a/one --as bob --json").object()
         #expect((audience["viewers"] as? [Any])?.count == 2 && (audience["invited"] as? [Any])?.isEmpty == true)
         for line in ["share show /tree/a", "participants /tree/a", "who /tree/a/one", "share show /tree/a --json"] {

@@ -71,6 +71,30 @@ struct TransferTests {
         #expect((unknown["fields"] as? [String: Any])?["key"] as? String == "place")
     }
 
+    @Test("an import that a signal stops says how to go on with it, and a file that is no export makes no store")
+    func stopped() async throws {
+        let stopped = try await shell(
+            """
+            "$TOOL" import-tree /usr/share/doc --store store > /dev/null && "$TOOL" export all --store store > /dev/null
+            "$TOOL" import all --store two > /dev/null 2> errors &
+            until [ -e two/CURRENT ] || ! kill -0 $!; do sleep 0.01; done
+            kill -TERM $!
+            wait $!
+            echo "exit $?"
+            cat errors
+            """)
+        // Where it was faster than the signal there is nothing to be said.
+        if !stopped.output.hasPrefix("exit 0") {
+            #expect(stopped.output.contains("exit 130") && stopped.output.contains("say --resume"), "\(stopped.output)")
+        }
+        #expect(try await run("import all --resume", store: "two").status == 0)
+        #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
+        for text in ["", "nonsense", "{\"record\":{}}"] {
+            let refused = try await shell("echo '\(text)' > bad; \"$TOOL\" import bad --store three; [ ! -e three ]")
+            #expect(refused.status == 0 && refused.errors.contains("error: "), "\(text): \(refused.errors)")
+        }
+    }
+
     @Test("changes are told since a token, and zones likewise")
     func changes() async throws {
         try await directory.importTree()

@@ -76,9 +76,9 @@ final class StoreBacking: Sendable {
     }
 
     /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` is given its directory
-    /// before, `prepare` the verified copy before it has its name.
+    /// before, `prepare` the verified copy before it has its name, `progress` how many entries were verified.
     static func copyEngine(
-        from source: String, to destination: String, begin: (String) throws -> Void,
+        from source: String, to destination: String, progress: (Int) -> Void, begin: (String) throws -> Void,
         prepare: (any OrderedStore) throws -> Void
     ) throws -> EngineFigures {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
@@ -86,7 +86,8 @@ final class StoreBacking: Sendable {
         options.keptByteCount = 0
         options.blockCacheByteCount = verifyingCacheByteCount
         let report = try LevelDBStore.backup(
-            ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare)
+            ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare,
+            progress: progress)
         return EngineFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount,

@@ -36,11 +36,12 @@ struct StoreBackup: Sendable {
     /// Called at moments at which others may change the store, with the number of the attempt. For tests.
     var onMoment: @Sendable (Moment, Int) throws -> Void = { _, _ in }
 
-    func make() throws -> Stratus.BackupReport {
+    /// `progress` is told now and then how many entries of the copy have been verified.
+    func make(progress: (Int) -> Void = { _ in }) throws -> Stratus.BackupReport {
         var overtaken: Set<AssetKey> = []
         for number in 1...Self.attemptLimit {
             do {
-                return try attempt(number)
+                return try attempt(number, progress)
             } catch let error as Overtaken {
                 if let lost = error.contents.intersection(overtaken).first { throw missing(lost) }
                 overtaken = error.contents
@@ -51,13 +52,13 @@ struct StoreBackup: Sendable {
             ["path": source, "attempts": "\(Self.attemptLimit)"])
     }
 
-    private func attempt(_ number: Int) throws -> Stratus.BackupReport {
+    private func attempt(_ number: Int, _ progress: (Int) -> Void) throws -> Stratus.BackupReport {
         var directory: String?
         do {
             var report = Stratus.BackupReport()
             var contents: AssetBackup?
             let figures = try StoreBacking.copyEngine(
-                from: source, to: destination,
+                from: source, to: destination, progress: progress,
                 begin: { path in
                     directory = path
                     report.operationCount = try OperationFiles.copy(source + "/operations", to: path + "/operations")

@@ -64,4 +64,13 @@ extension Stratus {
             try StoreBackup(source: source.path, destination: destination.path).make()
         }
     }
+
+    /// The same, telling `progress` now and then how many entries of the copy have been verified.
+    package static func backup(
+        ofStoreAt source: URL, to destination: URL, progress: (_ entryCount: Int) -> Void
+    ) throws -> BackupReport {
+        try StratusError.wrapping {
+            try StoreBackup(source: source.path, destination: destination.path).make(progress: progress)
+        }
+    }
 }

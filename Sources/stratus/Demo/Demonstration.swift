@@ -49,7 +49,7 @@ final class Demonstration {
         let verification = try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
             let progress = Progress("verifying", total: nil, on: console)
             defer { progress.finish() }
-            return try Verification(of: session) { _, done in progress.update(done) }
+            return try Verification(of: session, progress: progress.update)
         }
         try heading("What each step cost")
         for line in costs.lines { try console.line(line) }

@@ -56,6 +56,8 @@ struct ErrorReport {
         default:
             self.init(code: "failed", message: "\(error)", exit: .failure)
         }
+        // Servers say the same twice.
+        if cause == message { cause = nil }
         for (path, shown) in Self.shownPaths.withLock({ $0 }) {
             fields = fields.mapValues { $0.replacingOccurrences(of: path, with: shown) }
             cause = cause?.replacingOccurrences(of: path, with: shown)

@@ -48,7 +48,22 @@ struct StoreImporter {
         }
     }
 
-    /// Reads everything.
+    /// Reads the first line, before anything is made.
+    ///
+    /// Throws `damaged` where it is no export's.
+    static func readHead(_ reader: inout LineReader) throws {
+        guard let line = try reader.next() else { throw cut(reader) }
+        let (kind, object) = try parsed(line, reader.lineNumber)
+        guard kind == "stratusExport" else { throw object.wrong("stratusExport") }
+    }
+
+    private static func cut(_ reader: LineReader) -> ToolError {
+        ToolError(
+            .damaged, "The export has no end: it was cut, or its writing was interrupted. Export it anew.",
+            ["lines": "\(reader.lineNumber)"])
+    }
+
+    /// Reads everything behind the first line.
     ///
     /// Throws `damaged` for lines that no export has written, and where the end is missing.
     mutating func run(_ reader: inout LineReader) throws {
@@ -60,10 +75,6 @@ struct StoreImporter {
             if line.isEmpty { continue }
             let (kind, object) = try Self.parsed(line, reader.lineNumber)
             guard !isEnded else { throw object.wrong("behind the end") }
-            if reader.lineNumber == 1 {
-                guard kind == "stratusExport" else { throw object.wrong("stratusExport") }
-                continue
-            }
             if kind == "end" {
                 try flush()
                 guard try object.integer("records") == Int64(counts.records) else { throw object.wrong("records") }
@@ -72,11 +83,7 @@ struct StoreImporter {
                 try take(kind, object, byteCount: line.count)
             }
         }
-        guard isEnded else {
-            throw ToolError(
-                .damaged, "The export has no end: it was cut, or its writing was interrupted. Export it anew.",
-                ["lines": "\(reader.lineNumber)"])
-        }
+        guard isEnded else { throw Self.cut(reader) }
     }
 
     private static func parsed(_ line: Data, _ number: Int) throws -> (kind: String, object: TransferObject) {

@@ -98,7 +98,7 @@ enum FieldJSON {
         let value = object["value"]
         switch type {
         case "string": return (value as? String).map { .string($0) }
-        case "int64": return (value as? NSNumber).map { .int64($0.int64Value) }
+        case "int64": return integer(value).map { .int64($0) }
         case "double": return number(value).map { .double($0) }
         case "date": return date(of: value).map { .date($0) }
         case "bytes": return (value as? String).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
@@ -119,6 +119,13 @@ enum FieldJSON {
             return values.count == items.count ? .list(values) : nil
         default: return nil
         }
+    }
+
+    /// A whole number as it was written; nil for one that is none, or too large to be one.
+    private static func integer(_ any: Any?) -> Int64? {
+        guard let number = any as? NSNumber, let whole = Int64(exactly: number) else { return nil }
+        // The parser rounds what is too large: then its words are another number's.
+        return whole.magnitude < 1 << 53 || number.stringValue == "\(whole)" ? whole : nil
     }
 
     /// A number; what JSON has no word for is a text.

@@ -20,10 +20,15 @@ struct People {
 
     /// For people.
     func title(of user: UserName?, _ participant: ShareParticipant? = nil) throws -> String {
-        let handle = participant?.invitedHandle.map { " <\($0.text)>" } ?? ""
-        if let externalID = try externalID(of: user) { return VisibleText.of(externalID + handle) }
-        if let user { return VisibleText.of("user:\(user.text)\(handle)") }
-        if let handle = participant?.invitedHandle { return VisibleText.of(handle.text) }
+        try title(of: user, handle: participant?.invitedHandle)
+    }
+
+    /// The same for whoever is known by an address too.
+    func title(of user: UserName?, handle: Handle?) throws -> String {
+        let address = handle.map { " <\($0.text)>" } ?? ""
+        if let externalID = try externalID(of: user) { return VisibleText.of(externalID + address) }
+        if let user { return VisibleText.of("user:\(user.text)\(address)") }
+        if let handle { return VisibleText.of(handle.text) }
         return viewer == nil ? "whoever uses a one-time URL" : "somebody who is invited"
     }
 

@@ -59,7 +59,10 @@ struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
     var isTop: Bool { form == .path([]) }
 
     static let help: ArgumentHelp = ArgumentHelp(
-        "A record: a path of names like /share/doc, or a record name (name:TEXT where that begins with '/').",
+        """
+        A record: a path of names like /share/doc, a record name (name:TEXT where that begins with '/'), or \
+        db://CONTAINER/PERSON/ZONE and a path ('stratus help addresses').
+        """,
         valueName: "record")
 }
 

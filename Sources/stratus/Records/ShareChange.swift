@@ -24,9 +24,10 @@ struct ShareChange {
     }
 
     /// Finds the share that the record is or is in, changes it, and shows it. With `creating` it is made where there is
-    /// none; `people` are handed on as they are looked up.
+    /// none; `people` are handed on as they are looked up. Nothing is changed where `isStopped` says so of the share.
     func run(
         creating: Bool = false, looking people: [PersonAddress] = [], byAllNames: Bool = false,
+        unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ change: @escaping Change
     ) throws {
         let console = Console(usesJSON: store.json)
@@ -36,6 +37,7 @@ struct ShareChange {
                 byAllNames ? try session.lookups(person) : [try session.lookup(person)]
             }
             let name = try share(in: id, creating: creating, session)
+            if try isStopped(session, name, console) { return }
             let shareID = try session.client(of: id, acting).recordID(name)
             let (host, container) = (try session.host, try session.container(acting))
             try Answer.wait { try await change(host, shareID, container, lookups) }
@@ -43,7 +45,9 @@ struct ShareChange {
                 // Whoever has left a share may have ended it.
                 return try console.line("the share \(VisibleText.of(name.text)) is no more")
             }
-            try ShareSummary(name, content, url: secret.url(of: content)).show(console)
+            try session.engine.read { reader in
+                try ShareSummary(name, content, url: secret.url(of: content)).show(People(reader: reader), console)
+            }
         }
         try console.flush()
     }
@@ -51,9 +55,10 @@ struct ShareChange {
     /// The same for one participant, who is found by any of their names.
     func run(
         naming person: PersonAddress,
+        unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ edit: @escaping @Sendable (CKShare, CKShare.Participant) -> Void
     ) throws {
-        try run(looking: [person], byAllNames: true) { _, shareID, container, lookups in
+        try run(looking: [person], byAllNames: true, unless: isStopped) { _, shareID, container, lookups in
             let isOwn = shareID.zoneID.ownerName == CKCurrentUserDefaultName
             let database = isOwn ? container.privateCloudDatabase : container.sharedCloudDatabase
             guard let share = try await database.record(for: shareID) as? CKShare else {
@@ -64,10 +69,30 @@ struct ShareChange {
                 lookups.contains { Self.isSame($0, participant.userIdentity, own: own) }
             }
             guard let found else {
-                throw ToolError(.notFound, "The person takes no part in the share.", ["person": person.text])
+                throw Self.takesNoPart(person)
             }
             edit(share, found)
             try await database.save(share)
+        }
+    }
+
+    private static func takesNoPart(_ person: PersonAddress) -> ToolError {
+        ToolError(.notFound, "The person takes no part in the share.", ["person": person.text])
+    }
+
+    /// Throws `notFound` where a person takes no part in a share, and `refused` where they are its owner, who stays in it.
+    static func requireGuest(
+        _ person: PersonAddress, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
+    ) throws {
+        let (user, handle) = (try person.account(in: people)?.userName, person.handle?.normalized)
+        let found = try zone.record(share)?.record.shareContent()?.participants.first { participant in
+            user.map { $0 == participant.user } ?? false || handle.map { $0 == participant.invitedHandle } ?? false
+        }
+        guard let found else { throw takesNoPart(person) }
+        guard found.role != .owner else {
+            throw ToolError(
+                .refused, "The owner stays in the share: 'stratus share stop' ends it for everybody.",
+                ["person": person.text, "share": share.text])
         }
     }
 
@@ -118,8 +143,8 @@ extension StoreSession {
 }
 
 extension ShareSummary {
-    func show(_ console: Console) throws {
-        for line in lines { try console.line(line) }
+    func show(_ people: People, _ console: Console) throws {
+        for line in try lines(people) { try console.line(line) }
         try console.object(object)
     }
 }

@@ -15,17 +15,17 @@ struct ShareSummary {
         self.url = url
     }
 
-    var lines: [String] {
+    func lines(_ people: People) throws -> [String] {
         let subject =
             content.root.map { "of \(VisibleText.of($0.text)) and everything below it" } ?? "of the whole zone"
         var lines = ["share \(VisibleText.of(name.text)) \(subject), public permission \(content.publicPermission)"]
         for participant in content.participants {
             lines.append(
-                "  \(Self.person(participant.user, participant.invitedHandle)): \(participant.role), "
+                "  \(try people.title(of: participant.user, participant)): \(participant.role), "
                     + "\(participant.permission), \(participant.status) since \(Quantities.date(participant.added))")
         }
-        lines += content.requesters.map { "  \(Self.person($0.user, $0.handle)): asks for access" }
-        lines += content.blocked.map { "  \(Self.person($0.user, $0.handle)): blocked" }
+        lines += try content.requesters.map { "  \(try people.title(of: $0.user, handle: $0.handle)): asks for access" }
+        lines += try content.blocked.map { "  \(try people.title(of: $0.user, handle: $0.handle)): blocked" }
         if let url { lines.append("  \(VisibleText.of(url))") }
         return lines
     }
@@ -51,9 +51,12 @@ struct ShareSummary {
     }
 
     /// Who did what to whom, and when.
-    static func line(of event: ShareEvent) -> String {
-        var line = "\(Quantities.date(event.date))  \(VisibleText.of(event.actor.text)) \(event.kind)"
-        if event.user != nil || event.handle != nil { line += " \(person(event.user, event.handle))" }
+    static func line(of event: ShareEvent, _ people: People) throws -> String {
+        var line = "\(Quantities.date(event.date))  \(try people.title(of: event.actor))  \(event.kind)"
+        // Of what somebody does for themselves they are told once.
+        if event.user != event.actor, event.user != nil || event.handle != nil {
+            line += " \(try people.title(of: event.user, handle: event.handle))"
+        }
         line += " in \(VisibleText.of(event.share.text))"
         if let old = event.oldPermission, let new = event.newPermission { line += ": \(old) → \(new)" }
         if let old = event.oldRole, let new = event.newRole { line += ": \(old) → \(new)" }
@@ -79,14 +82,5 @@ struct ShareSummary {
                     "id": .string($0.id.text), "user": .string($0.user.text), "handle": JSONValue($0.handle?.text),
                 ])
             })
-    }
-
-    private static func person(_ user: UserName?, _ handle: Handle?) -> String {
-        switch (user, handle) {
-        case (let user?, let handle?): "\(VisibleText.of(handle.text)) (\(VisibleText.of(user.text)))"
-        case (let user?, nil): VisibleText.of(user.text)
-        case (nil, let handle?): VisibleText.of(handle.text)
-        case (nil, nil): "whoever uses a one-time URL"
-        }
     }
 }

@@ -28,8 +28,10 @@ struct Verification {
     /// Reads everything. `progress` says what is being looked at, how much of it, and of how much where that is known.
     ///
     /// Throws the store's errors but for corruption, which is part of the result.
-    init(of session: StoreSession, progress: (_ what: String, _ done: Int) -> Void = { _, _ in }) throws {
-        let checksums = try session.verifyChecksums { progress("entries", $0) }
+    init(
+        of session: StoreSession, progress: (_ what: String, _ done: Int, _ total: Int?) -> Void = { _, _, _ in }
+    ) throws {
+        let checksums = try session.verifyChecksums { progress("entries", $0, nil) }
         entryCount = checksums.entryCount
         guard checksums.damages.isEmpty else {
             damages = checksums.damages
@@ -41,14 +43,16 @@ struct Verification {
             return
         }
         damages = []
-        indexes = try session.engine.verify { progress("records of \($0.zone.text)", $0.recordsChecked) }
-        progress("accounts", 0)
+        indexes = try session.engine.verify {
+            progress("records of \($0.zone.text)", $0.recordsChecked, $0.recordCount)
+        }
+        progress("accounts", 0, nil)
         accounts = try AccountVerifier(engine: session.engine).findings()
-        progress("shares", 0)
+        progress("shares", 0, nil)
         shares = try ShareVerifier(engine: session.engine).findings()
-        progress("subscriptions", 0)
+        progress("subscriptions", 0, nil)
         subscriptions = try SubscriptionVerifier(engine: session.engine).findings()
-        progress("assets", 0)
+        progress("assets", 0, nil)
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
         assets = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
     }

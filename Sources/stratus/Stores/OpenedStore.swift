@@ -54,6 +54,7 @@ struct OpenedStore {
     }
 
     private static func direct(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        if opening.mayCreate, !holdsStore(path) { try StorePath.requireOutside(path) }
         guard opening.mayCreate || (opening.wantsFace && holdsStore(path)) else {
             let files = try StoreFiles.open(path, isReading: opening.isReading)
             return OpenedStore(engine: files.engine, files: files, host: nil)

@@ -19,7 +19,11 @@ struct StoreArguments: ParsableArguments {
     @Flag(name: .customLong("public"), help: "The public database of the container, which has one zone.")
     var isPublic = false
 
-    @Option(name: .customLong("in"), help: ArgumentHelp("The database or zone, by its address.", valueName: "address"))
+    @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp(
+            "The database or zone, by its address: db://CONTAINER/PERSON or db://CONTAINER/PERSON/ZONE.",
+            valueName: "address"))
     var place: PlaceAddress?
 
     @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")

@@ -50,6 +50,23 @@ extension StoreSession {
         return account
     }
 
+    /// Throws `refused`, with the reason that is given, where somebody else than the owner of a zone acts.
+    func requireOwner(_ acting: ActingArguments, of zone: ZoneID, _ reason: String) throws {
+        guard let person = acting.person, try self.person(person).userName != zone.database.owner else { return }
+        throw ToolError(.refused, reason, ["person": person.text, "zone": zone.name.text])
+    }
+
+    /// Throws where who acts may not delete a record: `notFound` where they do not see it, else `refused`.
+    func requireMayDelete(_ name: RecordName, in zone: ZoneID, _ acting: ActingArguments) throws {
+        guard let person = acting.person else { return }
+        try sight(of: zone, acting).require(name)
+        let user = try self.person(person).userName
+        guard try !service.explainAccess(to: name, in: zone, for: user).verdict.mayDelete else { return }
+        throw ToolError(
+            .refused, "The person may not delete the record: 'stratus explain' says why.",
+            ["person": person.text, "record": name.text])
+    }
+
     /// The container of who acts.
     func container(_ acting: ActingArguments) throws -> CKContainer {
         let actor = try actor(acting)

@@ -134,9 +134,10 @@ final class StoreSession {
     /// Makes the indexes of a zone anew.
     func rebuild(_ zone: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void) throws {
         if let served {
+            let total = Int(clamping: try read(zone) { try $0.header().recordCount })
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
-                progress: { progress(IndexProgress(zone: zone.name, recordsChecked: $0, recordCount: 0)) },
+                progress: { progress(IndexProgress(zone: zone.name, recordsChecked: $0, recordCount: total)) },
                 isStopping: { Interruption.isRequested })
             if isDone { return }
             throw ToolError(
@@ -145,6 +146,22 @@ final class StoreSession {
                 ["zone": zone.name.text])
         }
         try engine.rebuild(zone, incarnation: incarnation, progress: progress)
+    }
+
+    /// How many zones and records there are, in all databases, as zones count them.
+    var zoneAndRecordCount: (zones: Int, records: Int) {
+        get throws {
+            try engine.read { reader in
+                var (zones, records) = (0, 0)
+                for (id, _) in try reader.databases() {
+                    for listing in try reader.zones(in: id) {
+                        let header = try reader.existingZone(.init(database: id, name: listing.name)).header()
+                        (zones, records) = (zones + 1, records + Int(clamping: header.recordCount))
+                    }
+                }
+                return (zones, records)
+            }
+        }
     }
 
     /// The database that the verb works in.

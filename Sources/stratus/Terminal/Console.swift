@@ -122,10 +122,15 @@ final class Console {
     /// Writes a question, without an end of its line.
     func ask(_ text: String) { try? Self.write(Array(VisibleText.of(text).utf8), to: Self.errors) }
 
+    /// How many characters of progress fit on a line.
+    var progressWidth: Int {
+        let columns = Int(cfiletree_terminal_columns(Self.errors))
+        return max(20, columns == 0 ? 79 : columns - 1)
+    }
+
     /// Draws over the line of progress.
     func redraw(_ text: String) {
-        let columns = Int(cfiletree_terminal_columns(Self.errors))
-        let line = String(VisibleText.of(text).prefix(max(20, columns == 0 ? 79 : columns - 1)))
+        let line = String(VisibleText.of(text).prefix(progressWidth))
         try? Self.write(Array("\r\u{1B}[K\(line)".utf8), to: Self.errors)
     }
 

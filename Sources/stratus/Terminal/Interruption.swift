@@ -14,6 +14,7 @@ enum Interruption {
         var stopsAtSafePoints = false
         var isQuiet = false
         var isRequested = false
+        var isEnding = false
         var cleanUps: [@Sendable () -> Void] = []
     }
 
@@ -54,6 +55,11 @@ enum Interruption {
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
+    /// Never returns where a signal is ending the process: what then fails, fails because it is taken away.
+    static func waitIfEnding() {
+        while state.withLock({ $0.isEnding }) { cfiletree_sleep(20) }
+    }
+
     /// Ends the process as a pipe's writer ends whom nobody reads: without a word.
     static func endByBrokenPipe() -> Never { end(by: SIGPIPE) }
 
@@ -89,7 +95,11 @@ enum Interruption {
     }
 
     private static func end(by signal: Int32) -> Never {
-        for cleanUp in state.withLock({ $0.cleanUps }) { cleanUp() }
+        let cleanUps = state.withLock { state in
+            state.isEnding = true
+            return state.cleanUps
+        }
+        for cleanUp in cleanUps { cleanUp() }
         cfiletree_end_by_signal(signal)
         // Nobody comes here.
         exit(128 + signal)

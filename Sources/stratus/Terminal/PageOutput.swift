@@ -15,7 +15,7 @@ struct OutputArguments: ParsableArguments {
     /// Looks before the work is done whether there is room for the file.
     ///
     /// Throws `refused` where a file is there and is not to be replaced, or where a directory is, `notFound` where there is
-    /// no directory for it.
+    /// no directory for it, `refused` too for a place in a store.
     func check() throws {
         guard let output else { return }
         guard !output.isEmpty else { throw ToolError(.usage, "--output names no file.") }
@@ -23,6 +23,7 @@ struct OutputArguments: ParsableArguments {
         guard (try? FileSystem.factsOfTarget(of: Array(folder.utf8)))?.kind == .folder else {
             throw ToolError(.notFound, "There is no directory for the file: make it first.", ["file": output])
         }
+        try StorePath.requireOutside(output)
         guard let facts = try? FileSystem.facts(of: Array(output.utf8)) else { return }
         if facts.kind == .folder {
             throw ToolError(.refused, "A directory is there: name a file in it.", ["file": output])

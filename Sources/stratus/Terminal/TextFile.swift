@@ -25,8 +25,9 @@ enum TextFile {
 
     /// Makes a file that is not there.
     ///
-    /// Throws `refused` where something is there, or it cannot be written.
+    /// Throws `refused` where something is there, where a store is around it, or where it cannot be written.
     static func create(_ path: String, _ text: String) throws {
+        try StorePath.requireOutside(path)
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)
         } catch {

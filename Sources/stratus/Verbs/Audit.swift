@@ -3,6 +3,7 @@
 import ArgumentParser
 import StratusCloud
 import StratusModel
+import StratusRecords
 
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,17 +29,17 @@ struct Audit: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .readingAsClient) { session in
             let zone = try session.existingZone(zone)
-            if let person = acting.person, try session.person(person).userName != zone.database.owner {
-                throw ToolError(
-                    .refused, "What happened to shares is told to the owner of the zone alone.",
-                    ["person": person.text, "zone": zone.name.text])
-            }
+            try session.requireOwner(
+                acting, of: zone, "What happened to shares is told to the owner of the zone alone.")
             var position: ShareEventPosition?
             repeat {
                 let page = try session.service.shareEvents(of: zone, after: position)
-                for event in page.events where share.map({ RecordName($0) == event.share }) ?? true {
-                    try console.line(ShareSummary.line(of: event))
-                    try console.object(ShareSummary.object(of: event))
+                try session.engine.read { reader in
+                    let people = People(reader: reader)
+                    for event in page.events where share.map({ RecordName($0) == event.share }) ?? true {
+                        try console.line(ShareSummary.line(of: event, people))
+                        try console.object(ShareSummary.object(of: event))
+                    }
                 }
                 position = page.next
             } while position != nil

@@ -28,16 +28,17 @@ struct Backup: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StorePath.require(store.store)
+        try StorePath.requireOutside(destination)
+        UnfinishedWork.removeCopiesAtEnd(of: destination)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination))
+        let figures = try copy(console)
         let duration = clock.now - started
         try console.line(
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
-                + "\(Quantities.count(figures.linkedTableCount)) tables linked, "
+                + "\(Quantities.count(figures.linkedTableCount, "table")) linked, "
                 + "\(Quantities.count(figures.copiedTableCount)) copied, "
-                + "\(Quantities.count(figures.assetCount)) assets (\(Quantities.duration(duration)))")
+                + "\(Quantities.count(figures.assetCount, "asset")) (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         for path in figures.unfinishedPaths {
             try console.line("unfinished, of a backup that still runs or was killed: \(VisibleText.of(path))")
@@ -51,5 +52,13 @@ struct Backup: ParsableCommand {
             "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
+    }
+
+    private func copy(_ console: Console) throws -> Stratus.BackupReport {
+        let progress = Progress("copying", total: nil, on: console)
+        defer { progress.finish() }
+        return try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination),
+            progress: progress.update)
     }
 }

@@ -36,6 +36,7 @@ struct Bench: ParsableCommand {
         let base = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
         let path = base.appendingPathComponent("stratus-bench-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
+        UnfinishedWork.removeAtEnd(path)
         let choice = DatabaseChoice(
             container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
         let session = try StoreSession(at: path, choice, .creatingForItself)

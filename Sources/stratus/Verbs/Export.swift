@@ -41,7 +41,7 @@ struct Export: ParsableCommand {
         let counts: TransferCounts
         do {
             counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = Progress("exporting", total: nil, on: console)
+                let progress = Progress("exporting", total: try session.zoneAndRecordCount.records, on: console)
                 defer { progress.finish() }
                 var exporter = StoreExporter(try session.service, secrets: secrets, progress: progress.update) {
                     try output.write(JSONValue.object($0).text)

@@ -32,14 +32,20 @@ struct Import: ParsableCommand {
         let clock = ContinuousClock()
         let started = clock.now
         var reader = try LineReader(path: file)
+        try StoreImporter.readHead(&reader)
         Interruption.stopAtSafePoints()
         _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
         try StoreSession.with(store, .owningAsClient) { session in
             let progress = Progress("importing", total: nil, on: console)
             var importer = try StoreImporter(session, resumes: resume, progress: progress.update)
-            try importer.run(&reader)
-            progress.finish()
-            try session.finishIndexes(console)
+            do {
+                try importer.run(&reader)
+                progress.finish()
+                try session.finishIndexes(console)
+            } catch let error as ToolError where error.code == .interrupted {
+                throw ToolError(
+                    .interrupted, "Interrupted; what is done stays: say --resume to go on.", ["store": session.path])
+            }
             let counts = importer.counts
             try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
             var object: JSONObject = ["store": .string(store.store)]

@@ -10,7 +10,8 @@ struct List: ParsableCommand {
         commandName: "ls",
         abstract: "Lists the records directly below a record.",
         discussion: """
-            '/' lists the records that have no parent; finding them looks at every record of the zone. With --as it lists             what the person sees: of another's zone the roots of what is shared.
+            '/' lists the records that have no parent; finding them looks at every record of the zone. With --as it lists \
+            what the person sees: of another's zone the roots of what is shared.
 
             --json: one line a record: {"record","name","type","parent","share","hasChildren","size","modified","target"}
 

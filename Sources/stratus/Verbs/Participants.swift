@@ -15,6 +15,16 @@ struct Participants: ParsableCommand {
 
     private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record that is in it."
 
+    private static func requireGuest(
+        _ person: PersonAddress, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
+    ) throws {
+        let id = try session.zone(arguments)
+        try session.engine.read { reader in
+            guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
+            try ShareChange.requireGuest(person, in: share, of: zone, reader)
+        }
+    }
+
     struct ListParticipants: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
@@ -126,12 +136,14 @@ struct Participants: ParsableCommand {
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
             let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
-            guard try deed.mayDo("remove \(person.text) from the share of \(record.text)", details, console) else {
-                return
+            let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
+                try Participants.requireGuest(person, in: share, session, zone)
+                let deed = "remove \(person.text) from the share of \(record.text)"
+                return try !self.deed.mayDo(deed, details, console)
             }
-            try ShareChange(record, store, zone, acting, .silent).run(naming: person) { share, participant in
+            try ShareChange(record, store, zone, acting, .silent).run(naming: person, unless: isStopped) {
+                share, participant in
                 share.removeParticipant(participant)
             }
         }
@@ -160,11 +172,13 @@ struct Participants: ParsableCommand {
         }
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            let person = acting.person?.text ?? ""
-            let details: JSONObject = ["record": .string(record.text), "person": .string(person)]
-            guard try deed.mayDo("leave the share of \(record.text) for \(person)", details, console) else { return }
-            try ShareChange(record, store, zone, acting, .silent).run { _, shareID, container, _ in
+            guard let person = acting.person else { return }
+            let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
+            let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
+                try Participants.requireGuest(person, in: share, session, zone)
+                return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)
+            }
+            try ShareChange(record, store, zone, acting, .silent).run(unless: isStopped) { _, shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

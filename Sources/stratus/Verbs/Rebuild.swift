@@ -4,6 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import StratusModel
 import StratusRecords
+import Synchronization
 
 struct Rebuild: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,21 +23,28 @@ struct Rebuild: ParsableCommand {
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
+    /// Whether this process is at it: the zone is marked, and closed until it is done.
+    private static let isAtIt = Mutex(false)
+
     func run() throws {
         let console = Console(usesJSON: store.json)
         let incarnation = UUID()
         let (name, report, cost) = try StoreSession.with(store, .existing) { session in
             let id = try session.existingZone(zone)
-            if session.served != nil { Interruption.stopAtSafePoints() }
+            if session.served != nil { Interruption.stopAtSafePoints() } else { Self.warnAtEnd(id.name) }
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {
                 try session.rebuild(id, incarnation: incarnation) {
-                    progress.update($0.recordsChecked)
+                    progress.update("zone \($0.zone.text)", $0.recordsChecked, of: $0.recordCount)
                 }
             }.cost
+            Self.isAtIt.withLock { $0 = false }
             Interruption.stopAtOnce()
-            return (id.name.text, try session.engine.verify { progress.update($0.recordsChecked) }, cost)
+            let report = try session.engine.verify {
+                progress.update("and verifying zone \($0.zone.text)", $0.recordsChecked, of: $0.recordCount)
+            }
+            return (id.name.text, report, cost)
         }
         try console.line("rebuilt the indexes of zone \(VisibleText.of(name)): \(cost.summary)")
         for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
@@ -48,5 +56,14 @@ struct Rebuild: ParsableCommand {
         ])
         try console.flush()
         guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
+    }
+
+    /// Says where a signal ends the rebuild that the zone is closed.
+    private static func warnAtEnd(_ zone: ZoneName) {
+        isAtIt.withLock { $0 = true }
+        Interruption.beforeEnd {
+            guard isAtIt.withLock({ $0 }) else { return }
+            Console.note("interrupted: zone \(zone.text) takes no requests until it is rebuilt, so run the same again")
+        }
     }
 }

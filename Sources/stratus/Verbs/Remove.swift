@@ -10,7 +10,8 @@ struct Remove: ParsableCommand {
         abstract: "Deletes a record, and with --recursive everything below it.",
         discussion: """
             A record that others lie below is refused without --recursive. With it, records are deleted from the leaves \
-            up, 400 to a commit; an interrupted deletion is finished by running it again.
+            up, 400 to a commit; an interrupted deletion is finished by running it again. Records that refer to a deleted one \
+            by a field of the kind deleteSelf go with it, and are not counted.
 
             --json: {"record","deleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
 
@@ -33,12 +34,14 @@ struct Remove: ParsableCommand {
         try StoreSession.with(store.at(record.place), .existingAsClient) { session in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record) }
+            try session.requireMayDelete(name, in: zone, acting)
+            try requireLeaf(name, in: zone, session)
             let count = deed.force && !deed.dryRun ? 0 : try recordCount(name, zone, session)
             let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
             let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
             guard try deed.mayDo("delete \(what)", details, console) else { return }
             Interruption.stopAtSafePoints()
-            let progress = Progress("deleting", total: nil, on: console)
+            let progress = Progress("deleting", total: count > 0 ? count : nil, on: console)
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
                 func delete(_ names: [RecordName]) throws {
@@ -59,6 +62,14 @@ struct Remove: ParsableCommand {
             ])
         }
         try console.flush()
+    }
+
+    /// Throws `refused` where records lie below the record, and are not to go with it.
+    private func requireLeaf(_ name: RecordName, in zone: ZoneID, _ session: StoreSession) throws {
+        guard !recursive, try session.read(zone, { try $0.node(name)?.hasChildren ?? false }) else { return }
+        throw ToolError(
+            .refused, "Records lie below this one: say --recursive to delete them too, or move them first.",
+            ["record": name.text])
     }
 
     private func recordCount(_ name: RecordName, _ zone: ZoneID, _ session: StoreSession) throws -> Int {

@@ -32,10 +32,12 @@ struct RepairLosingDamagedData: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let progress = Progress("rebuilding", total: nil, on: console)
+        try StorePath.requireOutside(destination)
+        UnfinishedWork.removeCopiesAtEnd(of: destination)
+        let progress = Progress("repairing", total: nil, on: console)
         defer { progress.finish() }
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) {
-            progress.update($0.recordsChecked)
+            progress.update("zone \($0.zone.text)", $0.recordsChecked, of: $0.recordCount)
         }
         for (zone, error) in unmended {
             let text = "not rebuilt: zone \(zone.name.text): \(error)"
@@ -52,7 +54,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         ])
         let session = try StoreSession(at: destination, store.database, .existing)
         defer { session.close() }
-        let verification = try Verification(of: session) { _, done in progress.update(done) }
+        let verification = try Verification(of: session, progress: progress.update)
         for line in verification.lines() { try console.line(line) }
         try console.object(verification.object)
         try console.flush()

@@ -70,7 +70,7 @@ struct Report: ParsableCommand {
     private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
         let progress = Progress("verifying", total: nil, on: console)
         defer { progress.finish() }
-        let verification = try Verification(of: session) { _, done in progress.update(done) }
+        let verification = try Verification(of: session, progress: progress.update)
         if let damage = verification.damages.first { throw damage }
         return verification
     }

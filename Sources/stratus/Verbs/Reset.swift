@@ -27,16 +27,7 @@ struct Reset: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .owningAsClient) { session in
             let accounts = try Self.accountCount(session)
-            let (zones, records) = try session.engine.read { reader in
-                var (zones, records) = (0, UInt64(0))
-                for (id, _) in try reader.databases() {
-                    for listing in try reader.zones(in: id) {
-                        zones += 1
-                        records += try reader.existingZone(.init(database: id, name: listing.name)).header().recordCount
-                    }
-                }
-                return (zones, records)
-            }
+            let (zones, records) = try session.zoneAndRecordCount
             let object: JSONObject = [
                 "path": .string(session.path), "accounts": JSONValue(accounts), "zones": JSONValue(zones),
                 "records": JSONValue(records),

@@ -32,14 +32,15 @@ struct Restore: ParsableCommand {
                 .refused, "There is something at the store's place: move it aside, or name another place.",
                 ["store": store.store])
         }
+        try StorePath.requireOutside(store.store)
+        UnfinishedWork.removeCopiesAtEnd(of: store.store)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store))
+        let figures = try copy(console)
         let duration = clock.now - started
         try console.line(
             "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount)) entries and "
-                + "\(Quantities.count(figures.assetCount)) assets verified (\(Quantities.duration(duration)))")
+                + "\(Quantities.count(figures.assetCount, "asset")) verified (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         try console.object([
             "store": .string(store.store), "backup": .string(backup), "entries": JSONValue(figures.entryCount),
@@ -48,5 +49,13 @@ struct Restore: ParsableCommand {
             "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
+    }
+
+    private func copy(_ console: Console) throws -> Stratus.BackupReport {
+        let progress = Progress("restoring", total: nil, on: console)
+        defer { progress.finish() }
+        return try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store),
+            progress: progress.update)
     }
 }

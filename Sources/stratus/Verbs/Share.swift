@@ -92,7 +92,10 @@ struct Share: ParsableCommand {
                 let sight = try session.sight(of: id, acting)
                 let found = try session.read(id) { zone in try zone.share(of: zone.resolve(record, sight)) }
                 let seen = ShareSight(viewer: sight.viewer).seen(found.content)
-                try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(console)
+                try session.engine.read { reader in
+                    let people = People(reader: reader, viewer: sight.viewer)
+                    try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(people, console)
+                }
             }
             try console.flush()
         }
@@ -147,9 +150,12 @@ struct Share: ParsableCommand {
             commandName: "permission",
             abstract: "Says what whoever has the URL of a share may do: none, readOnly or readWrite.",
             discussion: """
-                With none only those who are invited take part, and those who came by the URL are removed.
+                Opening a share, with readOnly or readWrite, ends the invitations that nobody has accepted, and makes whoever \
+                has accepted a publicUser with the permission of everybody. Closing it, with none, removes all publicUsers: \
+                then only those take part who are invited.
 
-                --json: as 'stratus share show'.
+                --json: as 'stratus share show'; with --dry-run {"dryRun","would","share","participants"}, where \
+                participants is how many would be removed.
 
                 Example: stratus share permission /share/doc readOnly --store ./store
                 """)
@@ -161,15 +167,34 @@ struct Share: ParsableCommand {
         var permission: PermissionChoice
 
         @OptionGroup var secret: URLArguments
+        @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let permission = self.permission.permission
-            try ShareChange(record, store, zone, acting, secret).run { host, shareID, container, _ in
+            try ShareChange(record, store, zone, acting, secret).run(unless: isStopped) {
+                host, shareID, container, _ in
                 try await host.setPublicPermission(permission, of: shareID, in: container)
             }
+        }
+
+        /// Whether people would be removed, and that is not to be done. Where nobody would, nothing is asked.
+        private func isStopped(_ session: StoreSession, _ name: RecordName, _ console: Console) throws -> Bool {
+            let id = try session.zone(zone)
+            let content = try session.read(id) { try $0.record(name)?.record.shareContent() }
+            guard let content else { return false }
+            let isClosing = permission == .none
+            let removed = content.participants.count {
+                isClosing ? $0.role == .publicUser : $0.role != .owner && $0.status == .pending
+            }
+            guard removed > 0 || deed.dryRun else { return false }
+            var what = "give share \(name.text) the public permission \(permission.rawValue)"
+            let whom = isClosing ? "participation" : "invitation"
+            if removed > 0 { what += ", which ends \(Quantities.count(removed, whom))" }
+            let details: JSONObject = ["share": .string(name.text), "participants": JSONValue(removed)]
+            return try !deed.mayDo(what, details, console)
         }
     }
 
@@ -195,6 +220,10 @@ struct Share: ParsableCommand {
             let console = Console(usesJSON: store.json)
             try StoreSession.with(store.at(record.place), .existingAsClient) { session in
                 let id = try session.zone(zone)
+                // For anybody else to delete a share is to leave it.
+                try session.requireOwner(
+                    acting, of: id,
+                    "Only the owner stops a share: 'stratus participants leave' takes the person out of it.")
                 let found = try session.read(id) { zone in
                     let name = try zone.resolve(record)
                     let found = try zone.share(of: name)

@@ -28,7 +28,7 @@ struct Verify: ParsableCommand {
         let result = try StoreSession.with(store, .readingAssets) { session in
             let progress = Progress("verifying", total: nil, on: console)
             defer { progress.finish() }
-            return try Verification(of: session) { _, done in progress.update(done) }
+            return try Verification(of: session, progress: progress.update)
         }
         for line in result.lines() { try console.line(line) }
         try console.object(result.object)

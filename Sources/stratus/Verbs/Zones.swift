@@ -118,6 +118,11 @@ struct Zones: ParsableCommand {
             let console = Console(usesJSON: store.json)
             let done = try StoreSession.with(store, .existingAsClient) { session -> (String, PurgeProgress)? in
                 let zone = try session.zone(zone)
+                guard zone.database.scope == .private else {
+                    throw ToolError(
+                        .refused, "A public database keeps its zone: delete the records, with 'stratus rm'.")
+                }
+                try session.requireOwner(acting, of: zone, "Only its owner deletes a zone.")
                 let count = try session.read(zone) { try $0.header().recordCount }
                 let what = "delete zone \(zone.name.text) with its \(Quantities.count(count, "record"))"
                 let details: JSONObject = ["zone": .string(zone.name.text), "records": JSONValue(count)]
@@ -176,7 +181,12 @@ struct Zones: ParsableCommand {
         }
         Interruption.stopAtSafePoints()
         let progress = try session.purge(shouldContinue: show)
-        try Interruption.safePoint()
+        guard !Interruption.isRequested else {
+            // What was to be deleted is: the same again would not find it.
+            throw ToolError(
+                .interrupted,
+                "Interrupted; what is deleted stays so, and 'stratus zones purge' removes what it left behind.")
+        }
         return progress
     }
 }

@@ -33,6 +33,16 @@ enum StorePath {
         throw error(.notAStore, path, found: "\(what): \(list(names))", nearest: nil)
     }
 
+    /// Throws `refused` where what is to be made would lie in the directory of a store, which is the store's alone.
+    static func requireOutside(_ path: String) throws(ToolError) {
+        let folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent()
+        let place = folder.resolvingSymlinksInPath().appendingPathComponent("place").path
+        guard let store = storeAround(place) else { return }
+        throw ToolError(
+            .refused, "The directory of a store is the store's alone: name a place outside it.",
+            ["path": path, "store": store])
+    }
+
     private static func error(
         _ code: ToolError.Code, _ path: String, found: String, nearest: String?
     ) -> ToolError {

@@ -1,0 +1,70 @@
+// The directory of a store is the store's alone, and what a verb has made for itself goes with it.
+
+import Foundation
+import Testing
+
+@Suite("places that verbs write to")
+struct OwnPlaceTests {
+    let directory: TestDirectory
+
+    init() async throws {
+        directory = try TestDirectory()
+        try await directory.importTree()
+    }
+
+    private func shell(_ script: String) async throws -> ToolRun { try await ToolRun.shell(script, in: directory) }
+
+    @Test("nothing is made in the directory of a store, by no verb and by no way there")
+    func insideAStore() async throws {
+        let before = try await shell("\"$TOOL\" backup copy --store store && ln -s store link && find store | sort")
+        #expect(before.status == 0)
+        for line in [
+            "backup store/copy", "backup store/assets/copy", "backup link/copy", "backup ./tree/../store/copy",
+            "repair store/salvaged", "export store/000123.log", "export link/export", "schema export store/s.ckdb",
+            "tree --format svg --output store/CURRENT --force", "report --output store/report.html",
+        ] {
+            let run = try await shell("\"$TOOL\" \(line) --store store")
+            #expect(run.status == 1 && run.errors.contains("the store's alone"), "stratus \(line): \(run.errors)")
+        }
+        for line in [
+            "init", "init --create-account bob", "zones create", "import-tree tree", "restore copy", "import export",
+        ] {
+            _ = try await shell("[ -e export ] || \"$TOOL\" export export --store store")
+            let run = try await shell("\"$TOOL\" \(line) --store link/assets/new")
+            #expect(run.status == 1 && run.errors.contains("the store's alone"), "stratus \(line): \(run.errors)")
+        }
+        let after = try await shell("find store | sort")
+        let added = Set(after.lines).subtracting(before.lines).filter { !$0.hasSuffix(".log") && !$0.contains("LOG") }
+        #expect(added.allSatisfy { $0.hasSuffix(".ldb") || $0.contains("MANIFEST-") }, "\(added)")
+    }
+
+    @Test("a backup, a restore, a repair and a bench that a signal ends leave nothing unfinished behind")
+    func interrupted() async throws {
+        // What is whole when the signal comes stays.
+        let run = try await shell(
+            """
+            "$TOOL" import-tree /usr/share/doc --store store > /dev/null && "$TOOL" backup copy --store store > /dev/null
+            end() { # the pattern that says it has begun; a command
+              "${@:2}" > out 2>&1 &
+              child=$!
+              while kill -0 $child 2> /dev/null && ! compgen -G "$1" > /dev/null; do :; done
+              kill -TERM $child 2> /dev/null
+              wait $child
+              compgen -G '*.incomplete-*'; compgen -G 'bench/*'
+              return 0
+            }
+            mkdir bench
+            for round in 1 2 3 4 5; do
+              end 'again.incomplete-*' "$TOOL" backup again --store store
+              end 'restored.incomplete-*' "$TOOL" restore copy --store restored
+              end 'salvaged.incomplete-*' "$TOOL" repair salvaged --store store
+              end 'bench/*' "$TOOL" bench --records 1000000 --directory bench
+              for whole in again restored salvaged; do
+                if [ -e $whole ]; then "$TOOL" stats --store $whole > /dev/null || echo "damaged: $whole"; fi
+              done
+              rm -rf again restored salvaged
+            done
+            """)
+        #expect(run.status == 0 && run.output.isEmpty, "\(run.output) \(run.errors)")
+    }
+}
