@@ -48,6 +48,27 @@ struct VerbTests {
         #expect(user.hasPrefix("_"))
     }
 
+    @Test("what get --exact prints is what put --fields takes: the same values of every type, to the last bit")
+    func exactFields() async throws {
+        let sets = """
+            --set $'s=a\\u202Eb"c' --set i:int64=-9223372036854775808 --set d:double=0.1 --set r:reference=other \
+            --set t:date=2026-01-31T12:00:00.123Z --set b:bytes=deadbeef --set p:location=52.123456789012,-13.4 \
+            --set-encrypted e=secret --set a:asset=file
+            """
+        _ = try await ToolRun.shell("echo content > file", in: directory)
+        #expect(try await run("put one --type Thing \(sets)").status == 0)
+        let exact = try await run("get one --exact")
+        try Data(exact.output.utf8).write(to: URL(fileURLWithPath: directory.path + "/fields.json"))
+        let put = try await run("put two --type Thing --fields fields.json")
+        #expect(put.status == 0, "\(put.errors)")
+        let all = try await run("get one --json").object()
+        var (one, two) = (all["fields"] as? [String: NSObject] ?? [:], [String: NSObject]())
+        two = try await run("get two --json").object()["fields"] as? [String: NSObject] ?? [:]
+        #expect(one.removeValue(forKey: "a") != nil && one.count == 8)
+        #expect(one == two)
+        #expect(try await run("get one --exact").output == run("get two --exact").output)
+    }
+
     @Test("query finds records of a type by a predicate, in order, as many as asked for")
     func query() async throws {
         let files = try await run("query File --sort=-name --json").objects()

@@ -74,12 +74,7 @@ enum TransferLine {
 
     static func object(of stored: StoredRecord, secrets: Bool) throws -> JSONObject {
         let (record, system) = (stored.record, stored.system)
-        var fields: JSONObject = [:]
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) where key != ShareContent.fieldKey {
-            var object = FieldJSON.object(of: field.value)
-            if field.isEncrypted { object.add("encrypted", true) }
-            fields.add(key.text, .object(object))
-        }
+        let fields = FieldJSON.object(of: record.fields) { _ in true }
         var object: JSONObject = ["name": .string(record.name.text), "type": .string(record.type.text)]
         object.add("parent", unlessNil: record.parent.map { .string($0.text) })
         object.add("share", unlessNil: record.share.map { .string($0.text) })

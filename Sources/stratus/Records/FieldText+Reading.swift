@@ -56,6 +56,17 @@ struct FieldAssignment {
     }
 }
 
+extension FieldValue {
+    /// Whether it is, or has in it, the content of a file.
+    var holdsAsset: Bool {
+        switch self {
+        case .asset: true
+        case .list(let items): items.contains { $0.holdsAsset }
+        case .string, .int64, .double, .date, .bytes, .location, .reference: false
+        }
+    }
+}
+
 /// Values of fields in JSON, without loss: `{"type":…,"value":…}`. Dates are seconds since 2001-01-01 UTC, bytes are
 /// base 64, numbers of many digits are texts.
 enum FieldJSON {
@@ -84,12 +95,29 @@ enum FieldJSON {
         }
     }
 
+    /// The fields that are `wanted`, in the order of their names; what a share keeps is its own affair.
+    static func object(of fields: RecordFields, where isWanted: (FieldValue) -> Bool) -> JSONObject {
+        var all: JSONObject = [:]
+        for (key, field) in fields.sorted(by: { $0.key < $1.key })
+        where key != ShareContent.fieldKey && isWanted(field.value) {
+            var object = object(of: field.value)
+            if field.isEncrypted { object.add("encrypted", true) }
+            all.add(key.text, .object(object))
+        }
+        return all
+    }
+
     static func seconds(_ date: Date) -> JSONValue { json(date.timeIntervalSinceReferenceDate) }
 
     /// A number that is read again to the last bit: parsers take longer ones for decimal numbers, and round them twice.
     private static func json(_ number: Double) -> JSONValue {
         let text = "\(number)"
         return text.utf8.count <= 16 ? .number(number) : .string(text)
+    }
+
+    /// The same for a value with its mark of encryption.
+    static func field(of any: Any?) -> Field? {
+        value(of: any).map { Field($0, isEncrypted: (any as? [String: Any])?["encrypted"] as? Bool ?? false) }
     }
 
     /// Nil where it is none.

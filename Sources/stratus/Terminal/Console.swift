@@ -86,11 +86,11 @@ final class Console {
         return line
     }
 
-    /// Writes an object for programs. Without JSON there are none.
-    func object(_ object: @autoclosure () -> JSONObject) throws {
+    /// Writes an object for programs, which says as of when it is. Without JSON there are none.
+    func object(_ object: @autoclosure () -> JSONObject, isDated: Bool = true) throws {
         guard usesJSON else { return }
         var object = object()
-        if let date = Self.copyDate.withLock({ $0 }) { object.add("asOf", Quantities.timestamp(date)) }
+        if isDated, let date = Self.copyDate.withLock({ $0 }) { object.add("asOf", Quantities.timestamp(date)) }
         try append(JSONValue.object(object).text)
     }
 

@@ -11,13 +11,18 @@ struct Get: ParsableCommand {
         discussion: """
             --json: {"record","type","parent","share","changeTag","changeSequence","created":{"date","user"},\
             "modified":{"date","user"},"fields":{KEY:{"type","value","encrypted"}}}
-            What a share holds has the type "share"; the secrets of its URLs are not shown.
+            What a share holds has the type "share"; the secrets of its URLs are not shown. Dates are as people write \
+            them and bytes hexadecimal; to the last bit they are with --exact, which prints the fields alone, as one JSON \
+            object for 'stratus put --fields'. Assets are left out there: they are set by their files.
 
             Example: stratus get /share/doc/README --store ./store
             """)
 
     @Argument(help: RecordAddress.help)
     var record: RecordAddress
+
+    @Flag(help: "The fields alone, without loss.")
+    var exact = false
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
@@ -38,8 +43,19 @@ struct Get: ParsableCommand {
                 return stored
             }
         }
-        try tell(stored, console)
-        try console.object(Self.object(of: stored))
+        if exact {
+            try tellFields(stored.record.fields)
+        } else {
+            try tell(stored, console)
+            try console.object(Self.object(of: stored))
+            try console.flush()
+        }
+    }
+
+    /// One object and nothing beside it, with --json or without.
+    private func tellFields(_ fields: RecordFields) throws {
+        let console = Console(usesJSON: true)
+        try console.object(FieldJSON.object(of: fields) { !$0.holdsAsset }, isDated: false)
         try console.flush()
     }
 

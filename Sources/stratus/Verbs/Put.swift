@@ -11,8 +11,8 @@ struct Put: ParsableCommand {
         abstract: "Saves a record: makes it, or changes the fields that are given.",
         discussion: """
             Fields: \(FieldAssignment.help). A file for --fields holds one JSON object, \
-            {KEY:{"type","value"}}, with dates in seconds since 2001-01-01 UTC and bytes in base 64; lists are \
-            {"type":"list","value":[{"type","value"}]}. What is not named stays as it is.
+            {KEY:{"type","value","encrypted"}}, as 'stratus get --exact' prints it, with dates in seconds since 2001-01-01 \
+            UTC and bytes in base 64; lists are {"type":"list","value":[{"type","value"}]}. What is not named stays as it is.
 
             --json: {"record","created","changeTag","cost":{…}}
 
@@ -54,7 +54,14 @@ struct Put: ParsableCommand {
             let client = try session.client(of: zone, acting)
             let name = try self.name(in: zone, session)
             let (record, isNew) = try self.record(name, client)
-            for (key, value) in given { record.setObject(try value.clientValue(in: client), forKey: key) }
+            for (key, field) in given {
+                let value = try field.value.clientValue(in: client)
+                if field.isEncrypted {
+                    record.encryptedValues.setObject(value, forKey: key)
+                } else {
+                    record.setObject(value, forKey: key)
+                }
+            }
             for one in assignments { record.setObject(try Self.value(of: one, client), forKey: one.key) }
             for one in encrypted { record.encryptedValues.setObject(try Self.value(of: one, client), forKey: one.key) }
             for key in unset { record.setObject(nil, forKey: key) }
@@ -103,7 +110,7 @@ struct Put: ParsableCommand {
         return try one.value.clientValue(in: client)
     }
 
-    private static func fields(in file: String) throws -> [String: FieldValue] {
+    private static func fields(in file: String) throws -> [String: Field] {
         let text = try TextFile.contents(of: file)
         let parsed = try? JSONSerialization.jsonObject(with: Data(text.utf8))
         guard let object = parsed as? [String: Any] else {
@@ -111,10 +118,10 @@ struct Put: ParsableCommand {
         }
         return try Dictionary(
             uniqueKeysWithValues: object.map { key, any in
-                guard let value = FieldJSON.value(of: any) else {
+                guard let field = FieldJSON.field(of: any) else {
                     throw ToolError(.usage, "A field is no {\"type\",\"value\"}.", ["file": file, "field": key])
                 }
-                return (key, value)
+                return (key, field)
             })
     }
 }
