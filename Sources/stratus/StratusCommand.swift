@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import StratusRecords
 
 struct StratusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,6 +33,8 @@ struct StratusCommand: ParsableCommand {
 
             Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
             """,
+        // There are no releases yet; which stores it takes is what decides.
+        version: "stratus for stores of format \(StoreFormat.number)",
         groupedSubcommands: [
             CommandGroup(
                 name: "Stores:",
