@@ -63,6 +63,12 @@ extension LevelDBStore {
         throw CorruptionCandidates.error(error, in: path, range)
     }
 
+    /// Slices of a range of which each takes about `byteCount` bytes of tables, to be compacted one after another. What is
+    /// still in memory is in them and not counted. Throws what keeps the list of tables from being read.
+    package func compactionSlices(of range: KeyRange, byteCount: Int) throws -> [CompactionSlice] {
+        CompactionSlice.slices(range, of: try tables(), byteCount: byteCount)
+    }
+
     /// Reads every entry of every table and every live log against its checksum, without filling the cache, and goes on
     /// behind damage, which is told by the keys on both sides of it. `progress` gets the entries read so far, now and then. Throws what is not corruption.
     package func verifyChecksums(progress: (_ entryCount: Int) -> Void = { _ in }) throws -> LevelDBChecksumReport {
@@ -100,8 +106,12 @@ extension LevelDBStore {
 
     /// The first keys of all tables, in order.
     private func tableStarts() throws -> [[UInt8]] {
+        Set(try tables().map(\.smallestKey)).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// All tables; none where the list is damaged.
+    private func tables() throws -> [ManifestTable] {
         let source = try Manifest.read(in: path)
-        let starts = Set(Manifest(source.manifest)?.tables.values.map(\.smallestKey) ?? [])
-        return starts.sorted { $0.lexicographicallyPrecedes($1) }
+        return Manifest(source.manifest).map { Array($0.tables.values) } ?? []
     }
 }

@@ -143,6 +143,13 @@ final class StoreFiles {
         try Self.namingKeys { try store.compact(range) }
     }
 
+    /// Slices of a range of which each takes about `byteCount` bytes of files: keys, and how many bytes.
+    func compactionSlices(of range: KeyRange, byteCount: Int) throws -> [(range: KeyRange, byteCount: Int)] {
+        try Self.namingKeys {
+            try store.compactionSlices(of: range, byteCount: byteCount).map { ($0.range, $0.byteCount) }
+        }
+    }
+
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
     func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
         let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
