@@ -1,4 +1,4 @@
-// Compacting a store in slices of its keys.
+// Compacting a store in slices of its keys, and how far a walk over all of them has come.
 
 import StratusLevelDB
 import StratusStore
@@ -100,6 +100,37 @@ import Testing
             // What is left, and little besides.
             #expect(byteCount < 4_500 * Self.valueByteCount * 11 / 10)
             #expect(abs(slicedByteCount - byteCount) * 20 < byteCount, "\(slicedByteCount), \(byteCount)")
+        }
+    }
+
+    @Test("reading everything against its checksums tells how many bytes of the tables lie behind")
+    func checksumProgress() async throws {
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            var options = LevelDBOptions()
+            options.compression = .none
+            options.writeBufferByteCount = 256 << 10
+            let store = try LevelDBStore.open(at: directory.path(of: "store"), options: options)
+            defer { store.close() }
+            for first in stride(from: 0, to: 50_000, by: 5_000) {
+                try store.transact { transaction in
+                    for number in first..<first + 5_000 {
+                        try transaction.set([UInt8](number: number), to: [UInt8](repeating: 7, count: 50))
+                    }
+                }
+            }
+            try store.compact(Self.everything)
+            let byteCount = try store.approximateByteCount(of: Self.everything)
+            var told: [Int] = []
+            let report = try store.verifyChecksums { done, total in
+                #expect(total == byteCount)
+                told.append(done)
+            }
+            #expect(report.entryCount == 50_000 && report.damages.isEmpty)
+            #expect(told.count == 6 && told.last == byteCount, "\(told)")
+            for (index, done) in told.prefix(4).enumerated() {
+                #expect(abs(done - byteCount * (index + 1) / 5) * 20 < byteCount, "\(told) of \(byteCount)")
+            }
         }
     }
 }

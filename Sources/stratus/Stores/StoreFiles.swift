@@ -150,8 +150,9 @@ final class StoreFiles {
         }
     }
 
-    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
-    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage. `progress` is
+    /// told about how many bytes of files were read, and of how many.
+    func verifyChecksums(progress: (Int, Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
         let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
         return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
     }

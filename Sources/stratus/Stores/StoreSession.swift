@@ -362,7 +362,9 @@ extension StoreSession {
     }
 
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
-    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+    func verifyChecksums(
+        progress: (_ byteCount: Int, _ total: Int) -> Void
+    ) throws -> (entryCount: Int, damages: [RecordsError]) {
         try files.verifyChecksums(progress: progress)
     }
 }

@@ -24,14 +24,17 @@ final class Progress {
     }
 
     /// The same of one part of the work, with a total of its own: of nil nobody knows how much it will be.
-    func update(_ part: String, _ done: Int, of total: Int?) {
+    func update(_ part: String, _ done: Int, of total: Int?, _ unit: ProgressUnit) {
         if part != self.part || total != text.total {
             self.part = part
-            text = ProgressText(verb: "\(verb) \(part)", unit: text.unit, total: total, doneBefore: done)
+            text = ProgressText(verb: "\(verb) \(part)", unit: unit, total: total, doneBefore: done)
             started = clock.now
         }
         update(done)
     }
+
+    /// The same of a part of which single things are counted.
+    func update(_ part: String, _ done: Int, of total: Int?) { update(part, done, of: total, .items) }
 
     /// The same of work whose total turns out as it begins.
     func update(_ done: Int, of total: Int?) {
