@@ -33,7 +33,7 @@ extension LevelDBStore {
     /// `begin` is given that directory before anything is copied. It may put there what is no file of an engine's, and
     /// whoever did removes it where the backup fails.
     /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
-    /// `progress` is told now and then how many entries of the copy have been verified.
+    /// `progress` is told now and then about how many bytes of the copy's tables have been verified, and of how many.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
     /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
@@ -41,7 +41,7 @@ extension LevelDBStore {
     package static func backup(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
         begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in },
-        progress: (_ entryCount: Int) -> Void = { _ in }
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: options.formatVersion)
         do {
@@ -76,7 +76,7 @@ extension LevelDBStore {
     /// Makes the copy in `target` and gives it its name.
     private static func fill(
         _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions,
-        _ prepare: (LevelDBStore) throws -> Void, _ progress: (Int) -> Void
+        _ prepare: (LevelDBStore) throws -> Void, _ progress: (Int, Int) -> Void
     ) throws -> LevelDBBackupReport {
         let copy = try BackupCopy.make(of: source, in: target.path)
         try marker.write(in: target.path)
@@ -90,7 +90,7 @@ extension LevelDBStore {
     /// Opens the copy, reads it whole, lets the caller prepare it, and returns how many entries were copied.
     private static func verify(
         _ path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void,
-        _ progress: (Int) -> Void
+        _ progress: (Int, Int) -> Void
     ) throws -> Int {
         var options = options
         options.createIfMissing = false

@@ -63,14 +63,25 @@ extension LevelDBStore {
         throw CorruptionCandidates.error(error, in: path, range)
     }
 
+    /// Slices of a range of which each takes about `byteCount` bytes of tables, to be compacted one after another. What is
+    /// still in memory is in them and not counted. Throws what keeps the list of tables from being read.
+    package func compactionSlices(of range: KeyRange, byteCount: Int) throws -> [CompactionSlice] {
+        CompactionSlice.slices(range, of: try tables(), byteCount: byteCount)
+    }
+
     /// Reads every entry of every table and every live log against its checksum, without filling the cache, and goes on
-    /// behind damage, which is told by the keys on both sides of it. `progress` gets the entries read so far, now and then. Throws what is not corruption.
-    package func verifyChecksums(progress: (_ entryCount: Int) -> Void = { _ in }) throws -> LevelDBChecksumReport {
+    /// behind damage, which is told by the keys on both sides of it. `progress` is told now and then about how many bytes
+    /// of tables lie before what is being read, and how many there are. Throws what is not corruption.
+    package func verifyChecksums(
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> LevelDBChecksumReport {
         try withDatabase { database in
             let snapshot = EngineSnapshot(database, fillsCache: false)
             defer { snapshot.destroy() }
             var reader = ChecksumReader(snapshot, tableStarts: try tableStarts())
-            try reader.read(progress)
+            let total = database.approximateByteCount(from: [], upTo: ChecksumReader.end)
+            // Others may write meanwhile: tables become more, or fewer.
+            try reader.read { progress(min(total, database.approximateByteCount(from: [], upTo: $0)), total) }
             var report = LevelDBChecksumReport()
             report.entryCount = reader.entryCount
             report.damages = reader.damages.map { CorruptionCandidates.error($0.error, in: path, $0.range) }
@@ -100,8 +111,12 @@ extension LevelDBStore {
 
     /// The first keys of all tables, in order.
     private func tableStarts() throws -> [[UInt8]] {
+        Set(try tables().map(\.smallestKey)).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// All tables; none where the list is damaged.
+    private func tables() throws -> [ManifestTable] {
         let source = try Manifest.read(in: path)
-        let starts = Set(Manifest(source.manifest)?.tables.values.map(\.smallestKey) ?? [])
-        return starts.sorted { $0.lexicographicallyPrecedes($1) }
+        return Manifest(source.manifest).map { Array($0.tables.values) } ?? []
     }
 }

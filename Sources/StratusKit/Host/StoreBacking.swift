@@ -76,9 +76,9 @@ final class StoreBacking: Sendable {
     }
 
     /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` is given its directory
-    /// before, `prepare` the verified copy before it has its name, `progress` how many entries were verified.
+    /// before, `prepare` the verified copy before it has its name, `progress` how many bytes were verified, of how many.
     static func copyEngine(
-        from source: String, to destination: String, progress: (Int) -> Void, begin: (String) throws -> Void,
+        from source: String, to destination: String, progress: (Int, Int) -> Void, begin: (String) throws -> Void,
         prepare: (any OrderedStore) throws -> Void
     ) throws -> EngineFigures {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)

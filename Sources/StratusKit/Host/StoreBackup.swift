@@ -36,8 +36,8 @@ struct StoreBackup: Sendable {
     /// Called at moments at which others may change the store, with the number of the attempt. For tests.
     var onMoment: @Sendable (Moment, Int) throws -> Void = { _, _ in }
 
-    /// `progress` is told now and then how many entries of the copy have been verified.
-    func make(progress: (Int) -> Void = { _ in }) throws -> Stratus.BackupReport {
+    /// `progress` is told now and then about how many bytes of the copy's tables have been verified, and of how many.
+    func make(progress: (Int, Int) -> Void = { _, _ in }) throws -> Stratus.BackupReport {
         var overtaken: Set<AssetKey> = []
         for number in 1...Self.attemptLimit {
             do {
@@ -52,7 +52,7 @@ struct StoreBackup: Sendable {
             ["path": source, "attempts": "\(Self.attemptLimit)"])
     }
 
-    private func attempt(_ number: Int, _ progress: (Int) -> Void) throws -> Stratus.BackupReport {
+    private func attempt(_ number: Int, _ progress: (Int, Int) -> Void) throws -> Stratus.BackupReport {
         var directory: String?
         do {
             var report = Stratus.BackupReport()

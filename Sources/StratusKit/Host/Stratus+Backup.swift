@@ -65,9 +65,10 @@ extension Stratus {
         }
     }
 
-    /// The same, telling `progress` now and then how many entries of the copy have been verified.
+    /// The same, telling `progress` now and then about how many bytes of the copy's tables have been verified, and of how
+    /// many.
     package static func backup(
-        ofStoreAt source: URL, to destination: URL, progress: (_ entryCount: Int) -> Void
+        ofStoreAt source: URL, to destination: URL, progress: (_ byteCount: Int, _ total: Int) -> Void
     ) throws -> BackupReport {
         try StratusError.wrapping {
             try StoreBackup(source: source.path, destination: destination.path).make(progress: progress)

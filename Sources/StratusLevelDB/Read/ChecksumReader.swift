@@ -15,7 +15,7 @@ struct ChecksumReader {
     /// Entries between two calls of `progress`.
     private static let progressEntryCount = 10_000
     /// Behind every key.
-    private static let end = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
+    static let end = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
 
     private(set) var entryCount = 0
     private(set) var damages: [(error: EngineError, range: KeyRange)] = []
@@ -28,8 +28,8 @@ struct ChecksumReader {
         self.tableStarts = tableStarts
     }
 
-    /// Reads everything. Throws what is not corruption.
-    mutating func read(_ progress: (_ entryCount: Int) -> Void) throws {
+    /// Reads everything. `progress` is told now and then up to which key. Throws what is not corruption.
+    mutating func read(_ progress: (_ key: [UInt8]) -> Void) throws {
         var position: [UInt8]? = []
         while let start = position {
             let iterator = snapshot.makeIterator()
@@ -40,12 +40,12 @@ struct ChecksumReader {
             position = nextSoundKey(iterator)
             damages.append((error, KeyRange(from: lower, upTo: position ?? Self.end)))
         }
-        progress(entryCount)
+        progress(Self.end)
     }
 
     /// Counts entries up to the first error. Returns it with the lowest key that it may have swallowed.
     private mutating func pass(
-        _ iterator: EngineIterator, from start: [UInt8], _ progress: (Int) -> Void
+        _ iterator: EngineIterator, from start: [UInt8], _ progress: ([UInt8]) -> Void
     ) -> (error: EngineError, lower: [UInt8])? {
         var last: [UInt8] = []
         var hasRead = false
@@ -59,7 +59,7 @@ struct ChecksumReader {
             unsafe iterator.key.copy(to: &last)
             hasRead = true
             entryCount += 1
-            if entryCount % Self.progressEntryCount == 0 { progress(entryCount) }
+            if entryCount % Self.progressEntryCount == 0 { progress(last) }
             iterator.moveForward()
         }
     }

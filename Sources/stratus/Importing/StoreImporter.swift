@@ -18,7 +18,7 @@ struct StoreImporter {
     private let service: CloudService
     /// Where contents are put together.
     private let directory: URL
-    private let progress: (Int) -> Void
+    private let progress: (_ records: Int, _ bytes: Int) -> Void
     private(set) var counts = TransferCounts()
     /// What was there already.
     private(set) var knownRecordCount = 0
@@ -30,8 +30,12 @@ struct StoreImporter {
     private var arrived: [UserName: [AssetDescriptor]] = [:]
     private var content: ArrivingContent?
 
+    /// `progress` is told behind every line how many records were written, and how many bytes of lines were read.
+    ///
     /// Throws `refused` where the store holds anything, unless an import is taken up again.
-    init(_ session: StoreSession, resumes: Bool, progress: @escaping (Int) -> Void) throws {
+    init(
+        _ session: StoreSession, resumes: Bool, progress: @escaping (_ records: Int, _ bytes: Int) -> Void
+    ) throws {
         self.session = session
         self.progress = progress
         service = try session.service
@@ -82,6 +86,7 @@ struct StoreImporter {
             } else {
                 try take(kind, object, byteCount: line.count)
             }
+            progress(counts.records, reader.readByteCount)
         }
         guard isEnded else { throw Self.cut(reader) }
     }
@@ -162,7 +167,6 @@ struct StoreImporter {
         pendingByteCount = 0
         for (owner, assets) in taken { service.assets?.release(assets, owner: owner) }
         taken.removeAll()
-        progress(counts.records)
         try Interruption.safePoint()
     }
 

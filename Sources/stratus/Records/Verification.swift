@@ -25,13 +25,14 @@ struct Verification {
     private var assetFaults: [AssetFinding] { assets.filter(\.isFault) }
     private var strayFiles: [AssetFinding] { assets.filter { !$0.isFault } }
 
-    /// Reads everything. `progress` says what is being looked at, how much of it, and of how much where that is known.
+    /// What is being looked at, how much of it, of how much where that is known, and what is counted.
+    typealias Listener = (_ what: String, _ done: Int, _ total: Int?, _ unit: ProgressUnit) -> Void
+
+    /// Reads everything.
     ///
     /// Throws the store's errors but for corruption, which is part of the result.
-    init(
-        of session: StoreSession, progress: (_ what: String, _ done: Int, _ total: Int?) -> Void = { _, _, _ in }
-    ) throws {
-        let checksums = try session.verifyChecksums { progress("entries", $0, nil) }
+    init(of session: StoreSession, progress: Listener = { _, _, _, _ in }) throws {
+        let checksums = try session.verifyChecksums { progress("entries", $0, $1, .bytes) }
         entryCount = checksums.entryCount
         guard checksums.damages.isEmpty else {
             damages = checksums.damages
@@ -44,15 +45,15 @@ struct Verification {
         }
         damages = []
         indexes = try session.engine.verify {
-            progress("records of \($0.zone.text)", $0.recordsChecked, $0.recordCount)
+            progress("records of \($0.zone.text)", $0.recordsChecked, $0.recordCount, .items)
         }
-        progress("accounts", 0, nil)
+        progress("accounts", 0, nil, .items)
         accounts = try AccountVerifier(engine: session.engine).findings()
-        progress("shares", 0, nil)
+        progress("shares", 0, nil, .items)
         shares = try ShareVerifier(engine: session.engine).findings()
-        progress("subscriptions", 0, nil)
+        progress("subscriptions", 0, nil, .items)
         subscriptions = try SubscriptionVerifier(engine: session.engine).findings()
-        progress("assets", 0, nil)
+        progress("assets", 0, nil, .items)
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
         assets = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
     }

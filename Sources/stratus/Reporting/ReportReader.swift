@@ -19,6 +19,7 @@ struct ReportReader {
     private var types: [RecordType: StoreReport.TypeCount] = [:]
     private var readCount = 0
 
+    /// `progress` is told how many records were read.
     init(_ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping (Int) -> Void) {
         (self.session, self.secret, self.progress) = (session, secret, progress)
         report = StoreReport(path: session.path, date: session.copyDate ?? now, isCopy: session.copyDate != nil)
@@ -138,7 +139,8 @@ struct ReportReader {
     mutating func note(_ date: Date, isDeletion: Bool) {
         report.changes.note(date, isDeletion: isDeletion)
         report.ages.note(date, now: report.date)
-        readCount += 1
+        // Zones count what is there, and not what is gone.
+        if !isDeletion { readCount += 1 }
         progress(readCount)
     }
 

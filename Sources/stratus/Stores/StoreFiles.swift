@@ -143,8 +143,16 @@ final class StoreFiles {
         try Self.namingKeys { try store.compact(range) }
     }
 
-    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
-    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+    /// Slices of a range of which each takes about `byteCount` bytes of files: keys, and how many bytes.
+    func compactionSlices(of range: KeyRange, byteCount: Int) throws -> [(range: KeyRange, byteCount: Int)] {
+        try Self.namingKeys {
+            try store.compactionSlices(of: range, byteCount: byteCount).map { ($0.range, $0.byteCount) }
+        }
+    }
+
+    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage. `progress` is
+    /// told about how many bytes of files were read, and of how many.
+    func verifyChecksums(progress: (Int, Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
         let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
         return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
     }

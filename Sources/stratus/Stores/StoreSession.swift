@@ -331,22 +331,40 @@ extension StoreSession {
     /// About how many bytes of files a range takes; what is still in memory is not counted.
     func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
 
-    /// Gives the room of deleted entries back. Returns about how large the files were before, and are after.
+    /// So much is compacted at once: a second's work of a slow disk.
+    private static let compactionByteCount = 16 << 20
+
+    /// Gives the room of deleted entries back, slice by slice of the keys. Returns about how large the files were before,
+    /// and are after. `progress` is told before each slice and behind the last one how many bytes of files were looked at,
+    /// and of how many; where it throws nothing more is done. A host that has the store does all of it at once.
     ///
     /// Throws what has failed the engine's background work: `corruption` names where damage lies.
-    func compact() throws -> (before: Int, after: Int) {
+    func compact(
+        sliceByteCount: Int = StoreSession.compactionByteCount,
+        progress: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }
+    ) throws -> (before: Int, after: Int) {
         if let served {
             let files = try served.compact()
             return (files.byteCountBefore, files.byteCountAfter)
         }
         let (files, everything) = (try files, KeyRange.everything)
         let before = try files.approximateByteCount(of: everything)
-        try files.compact(everything)
+        let slices = try files.compactionSlices(of: everything, byteCount: sliceByteCount)
+        let total = slices.reduce(0) { $0 + $1.byteCount }
+        var done = 0
+        for slice in slices {
+            try progress(done, total)
+            try files.compact(slice.range)
+            done += slice.byteCount
+        }
+        try progress(done, total)
         return (before, try files.approximateByteCount(of: everything))
     }
 
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
-    func verifyChecksums(progress: (Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+    func verifyChecksums(
+        progress: (_ byteCount: Int, _ total: Int) -> Void
+    ) throws -> (entryCount: Int, damages: [RecordsError]) {
         try files.verifyChecksums(progress: progress)
     }
 }

@@ -128,7 +128,7 @@ final class Console {
         return max(20, columns == 0 ? 79 : columns - 1)
     }
 
-    /// Draws over the line of progress.
+    /// Draws over the line of progress. What is spelled out may make a text longer than it was.
     func redraw(_ text: String) {
         let line = String(VisibleText.of(text).prefix(progressWidth))
         try? Self.write(Array("\r\u{1B}[K\(line)".utf8), to: Self.errors)

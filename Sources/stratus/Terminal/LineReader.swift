@@ -11,17 +11,26 @@ struct LineReader {
     private var buffer = Data()
     private var isAtEnd = false
     private(set) var lineNumber = 0
+    /// Of the whole file; nil of what has no end that could be known, as a pipe.
+    let byteCount: Int?
+    private var fetchedByteCount = 0
+    /// Of the lines so far.
+    var readByteCount: Int { fetchedByteCount - buffer.count }
 
     /// Throws `notFound` where the file cannot be read.
     init(path: String) throws {
         if path == "-" {
             file = .standardInput
+            byteCount = nil
         } else {
             guard let file = FileHandle(forReadingAtPath: path) else {
                 throw ToolError(
                     .notFound, "The file cannot be read: check its path and permissions.", ["file": path])
             }
             self.file = file
+            // A pipe can be opened and has no places in it.
+            byteCount = (try? file.seekToEnd()).map { Int(clamping: $0) }
+            if byteCount != nil { try file.seek(toOffset: 0) }
         }
     }
 
@@ -49,6 +58,7 @@ struct LineReader {
             searched = rest.endIndex
             if let piece = try file.read(upToCount: Self.pieceByteCount), !piece.isEmpty {
                 rest.append(piece)
+                fetchedByteCount += piece.count
             } else {
                 isAtEnd = true
             }

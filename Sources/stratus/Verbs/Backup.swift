@@ -55,10 +55,10 @@ struct Backup: ParsableCommand {
     }
 
     private func copy(_ console: Console) throws -> Stratus.BackupReport {
-        let progress = Progress("copying", total: nil, on: console)
+        let progress = Progress("copying", total: nil, unit: .bytes, on: console)
         defer { progress.finish() }
         return try Stratus.backup(
             ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination),
-            progress: progress.update)
+            progress: { progress.update($0, of: $1) })
     }
 }

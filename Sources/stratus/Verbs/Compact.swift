@@ -10,6 +10,9 @@ struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Rewrites the store's files without what was deleted.",
         discussion: """
+            Interrupted it stops within a second or so: what is compacted stays, and the same again goes on. A host that \
+            has the store does it as one step, to the end.
+
             --json: {"bytesBefore","bytesAfter","milliseconds"}; the sizes are LevelDB's estimates.
 
             Example: stratus compact --store ./store
@@ -22,7 +25,7 @@ struct Compact: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .existing) { session in
-            let ((before, after), cost) = try StepCost.measuring(session) { try session.compact() }
+            let ((before, after), cost) = try StepCost.measuring(session) { try compact(session, console) }
             try console.line(
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
                     + "(\(Quantities.duration(cost.duration)))")
@@ -32,5 +35,16 @@ struct Compact: ParsableCommand {
             ])
         }
         try console.flush()
+    }
+
+    private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
+        if session.served == nil { Interruption.stopAtSafePoints() }
+        let progress = Progress("compacting", total: nil, unit: .bytes, on: console)
+        defer { progress.finish() }
+        return try session.compact { done, total in
+            progress.update(done, of: total)
+            // Behind the last slice nothing is left to go on with.
+            if done < total { try Interruption.safePoint() }
+        }
     }
 }

@@ -36,8 +36,9 @@ struct Import: ParsableCommand {
         Interruption.stopAtSafePoints()
         _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
         try StoreSession.with(store, .owningAsClient) { session in
-            let progress = Progress("importing", total: nil, on: console)
-            var importer = try StoreImporter(session, resumes: resume, progress: progress.update)
+            let total = reader.byteCount
+            let progress = Progress("importing", total: total, unit: total == nil ? .items : .bytes, on: console)
+            var importer = try StoreImporter(session, resumes: resume) { progress.update(total == nil ? $0 : $1) }
             do {
                 try importer.run(&reader)
                 progress.finish()

@@ -49,7 +49,9 @@ struct Report: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
-            let progress = Progress("reading", total: nil, on: console)
+            // How much somebody sees is known when it was looked at.
+            let total = person == nil ? try session.zoneAndRecordCount.records : nil
+            let progress = Progress("reading", total: total, on: console)
             defer { progress.finish() }
             var reader = ReportReader(session, secret, now: Date(), progress: progress.update)
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }

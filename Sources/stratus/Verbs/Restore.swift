@@ -52,10 +52,10 @@ struct Restore: ParsableCommand {
     }
 
     private func copy(_ console: Console) throws -> Stratus.BackupReport {
-        let progress = Progress("restoring", total: nil, on: console)
+        let progress = Progress("restoring", total: nil, unit: .bytes, on: console)
         defer { progress.finish() }
         return try Stratus.backup(
             ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store),
-            progress: progress.update)
+            progress: { progress.update($0, of: $1) })
     }
 }

@@ -1,0 +1,69 @@
+// What long work tells of itself, for given clocks.
+
+import Testing
+
+@testable import stratus
+
+@Suite("progress of long work")
+struct ProgressTests {
+    private func line(
+        _ done: Int, of total: Int?, after seconds: Double, width: Int? = nil, unit: ProgressUnit = .items,
+        doneBefore: Int = 0
+    ) -> String {
+        ProgressText(verb: "importing", unit: unit, total: total, doneBefore: doneBefore)
+            .line(done: done, elapsedSeconds: seconds, width: width)
+    }
+
+    @Test("a line tells how much is done, how fast, and how long it takes still")
+    func rateAndRest() {
+        #expect(line(2_500, of: 10_000, after: 5) == "importing: 2,500 of 10,000, 500/s, 15 s left")
+        #expect(line(1, of: 101, after: 10) == "importing: 1 of 101, 0/s, 16 min 40 s left")
+        #expect(line(1, of: 1_001, after: 10) == "importing: 1 of 1,001, 0/s, 2 h 46 min left")
+        #expect(
+            line(3 << 20, of: 8 << 20, after: 2, unit: .bytes)
+                == "importing: 3.0 MiB of 8.0 MiB, 1.5 MiB/s, 4 s left")
+    }
+
+    @Test("without a total there is neither a rest nor a bar")
+    func noTotal() {
+        for total in [nil, 0] {
+            #expect(line(2_500, of: total, after: 5) == "importing: 2,500, 500/s")
+            #expect(line(2_500, of: total, after: 5, width: 80) == "importing: 2,500, 500/s")
+        }
+    }
+
+    @Test("as long as no time has passed, or nothing was done in it, no rate is made up")
+    func noRate() {
+        #expect(line(5, of: 10, after: 0) == "importing: 5 of 10")
+        #expect(line(5, of: nil, after: 0) == "importing: 5")
+        #expect(line(0, of: 10, after: 3) == "importing: 0 of 10")
+        #expect(line(5, of: 10, after: 3, doneBefore: 5) == "importing: 5 of 10")
+        #expect(line(9, of: 10, after: 2, doneBefore: 5) == "importing: 9 of 10, 2/s, 1 s left")
+    }
+
+    @Test("more than was foretold is as much as there is")
+    func moreThanTotal() {
+        #expect(line(12, of: 10, after: 2) == "importing: 12 of 12, 6/s, 0 s left")
+        #expect(line(12, of: 10, after: 2, width: 80).contains("█ 100 %  12 of 12"))
+        #expect(line(10, of: 10, after: 2) == "importing: 10 of 10, 5/s, 0 s left")
+    }
+
+    @Test("a terminal gets a bar where it fits, and never more characters than it is wide")
+    func width() {
+        let drawn = "importing ██████░░░░░░░░░░░░░░░░░░ 25 %  2,500 of 10,000, 500/s, 15 s left"
+        #expect(line(2_500, of: 10_000, after: 5, width: 80) == drawn)
+        #expect(line(2_500, of: 10_000, after: 5, width: drawn.count) == drawn)
+        let plain = "importing: 2,500 of 10,000, 500/s, 15 s left"
+        #expect(line(2_500, of: 10_000, after: 5, width: drawn.count - 1) == plain)
+        #expect(line(2_500, of: 10_000, after: 5, width: 20) == String(plain.prefix(20)))
+        let text = ProgressText(verb: "verifying " + String(repeating: "zone ", count: 40), total: 10)
+        #expect(text.line(done: 5, elapsedSeconds: 1, width: 80).count == 80)
+        #expect(text.line(done: 5, elapsedSeconds: 1, width: nil).count > 200)
+    }
+
+    @Test("no figures are too large or too small to be told")
+    func extremes() {
+        #expect(line(.max, of: .max, after: 1e-9, width: 80).count <= 80)
+        #expect(line(1, of: .max, after: 1e9).hasSuffix(" h 46 min left"))
+    }
+}
