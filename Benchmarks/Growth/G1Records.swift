@@ -25,9 +25,9 @@ enum RecordGrowth: Workload {
             try curves.measure(count, stores, data.zone)
             try stores.remove()
         }
-        let main = GrowthStores(mainOf: run)
+        let main = try GrowthStores(copying: run, "records-\(run.main.zone.count)")
         try curves.measure(run.main.zone.count, main, run.main.zone)
-        try main.giveBack(to: run)
+        try main.remove()
         run.add(curves.all, name, title, per: "records", note: note)
     }
 

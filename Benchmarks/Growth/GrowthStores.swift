@@ -29,19 +29,19 @@ final class GrowthStores {
         try stratus.createZone(zone)
     }
 
-    /// The stores of the run with its main zone, which nobody else may use meanwhile: see `giveBack`.
-    init(mainOf run: BenchmarkRun) {
-        folder = run.folder
+    /// Copies of the stores of the run with its main zone, so that what is done to them is not done to those.
+    init(copying run: BenchmarkRun, _ name: String) throws {
         zone = StratusSide.mainZone
+        folder = run.folder + "/growth-\(name)"
         options = run.options
-        stratus = run.stratus
-        sqlite = run.sqlite
-    }
-
-    /// Lets the run go on with its store, which has been opened again, and without what was saved one by one.
-    func giveBack(to run: BenchmarkRun) throws {
-        try takeAway()
-        run.stratus = stratus
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        _ = try LevelDBStore.backup(
+            ofStoreAt: run.folder + "/stratus", to: folder + "/stratus", options: run.options)
+        // All of its log is in its file then.
+        try run.sqlite.settle()
+        try FileManager.default.copyItem(atPath: run.folder + "/sqlite.db", toPath: folder + "/sqlite.db")
+        stratus = try StratusSide(at: folder + "/stratus", options: options)
+        sqlite = try SQLitePeer(path: folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
     }
 
     /// Closes the stores and takes their files away.

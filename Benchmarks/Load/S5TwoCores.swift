@@ -70,7 +70,7 @@ enum TwoCoresWorkload: Workload {
         try stratus.createZone(target)
         let numbers = NumberSource()
         let seconds = run.scale.isQuick ? 0.3 : 1
-        let saveOurs = { try stratus.save([numbers.next().record], in: target) }
+        let saveOurs: () throws -> Void = { try stratus.save([numbers.next().record], in: target) }
         let sides: [Side] = [
             Side("Stratus: saves beside a reader", .atLeast(0.9), saveOurs) {
                 try StratusSide.fetch(stratus.engine, $0)

@@ -97,18 +97,16 @@ protocol Workload: Sendable {
     static func run(_ run: BenchmarkRun) throws
 }
 
-/// All workloads, in the order in which they run. The growth of records opens the store anew, so it stands before the run's
-/// server is made; and it asks stores of all sizes alike, so it stands before one of them gets indexes for queries. The last
-/// ones close the stores and delete the data.
+/// All workloads, in the order in which they run. The growth of records asks stores of all sizes alike, so it stands before
+/// servers have made indexes for queries in one of them. The last ones close the stores and delete the data.
 enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FetchWorkload.self, ShareLookupWorkload.self,
         SubtreeWorkload.self, ShareSaveWorkload.self, MoveWorkload.self, ZoneFeedWorkload.self,
         SharedFeedWorkload.self, PermissionWorkload.self, ConcurrentSaveWorkload.self, OperationWorkload.self,
-        QueryPageWorkload.self,
-        WritingWorkload.self, MixedLoadWorkload.self, TwoCoresWorkload.self, DepthGrowth.self, FanOutGrowth.self,
-        ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self, ZoneGrowth.self, OpenWorkload.self,
-        ZoneDeletionWorkload.self,
+        QueryPageWorkload.self, WritingWorkload.self, MixedLoadWorkload.self, TwoCoresWorkload.self,
+        DepthGrowth.self, FanOutGrowth.self, ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self,
+        ZoneGrowth.self, OpenWorkload.self, ZoneDeletionWorkload.self,
     ]
 }
 
