@@ -33,7 +33,7 @@ struct StratusCommand: ParsableCommand {
 
             Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
             """,
-        // There are no releases yet; which stores it takes is what decides.
+        // Whether a tool fits a store is decided by the store's format alone.
         version: "stratus for stores of format \(StoreFormat.number)",
         groupedSubcommands: [
             CommandGroup(

@@ -12,6 +12,7 @@ package final class RecordEngine: Sendable {
     package let store: any OrderedStore
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
+    /// Half of these are kept for certain: twenty times the zones that a database may have.
     let directoryCache = ZoneDirectoryCache(maximumCount: 40_000)
     /// Whether this engine rebuilds indexes: one zone at a time.
     let isRebuilding = Atomic(false)
