@@ -80,8 +80,12 @@ public final class PlaceImporter {
         operation.isAtomic = false
         operation.group = group
         operation.database = database
-        operation.perRecordProgressBlock = { [progress] _, fraction in
-            if fraction >= 1 { progress.completedUnitCount += 1 }
+        operation.perRecordProgressBlock = { [self] _, fraction in
+            guard fraction >= 1 else { return }
+            // Two operations run at once, and adding to a progress is no single step.
+            lock.lock()
+            defer { lock.unlock() }
+            progress.completedUnitCount += 1
         }
         operation.perRecordSaveBlock = { [self] recordID, result in
             lock.lock()
