@@ -83,7 +83,9 @@ private final class PurgeOutcome: Sendable {
     private let result = Mutex<Result<PurgeProgress, any Error>?>(nil)
 
     func run(_ stratus: StratusSide) {
-        let outcome = Result { try stratus.engine.purgeDeletedZones(pause: { usleep(5_000) }, rest: { usleep(8_000) }) }
+        let outcome = Result {
+            try stratus.engine.purgeDeletedZones(pause: { usleep(5_000) }, rest: { usleep(UInt32($0 * 1e6)) })
+        }
         result.withLock { $0 = outcome }
     }
 

@@ -61,6 +61,18 @@ struct ZonePurgerTests {
         #expect(try engine.purgeDeletedZones(pause: {}).zonesFinished == 1)
     }
 
+    @Test("after each batch it asks for a rest, so that it takes an eighth of the time from those who write")
+    func rests() throws {
+        let clock = ContinuousClock()
+        let began = clock.now
+        var rests: [Double] = []
+        let progress = try engine.purgeDeletedZones(pause: {}, rest: { rests.append($0) })
+        let workedSeconds = (clock.now - began) / .seconds(1)
+        #expect(rests.count == progress.commits && progress.commits > 5)
+        #expect(rests.allSatisfy { $0 > 0 && $0 <= 0.25 })
+        #expect(rests.reduce(0, +) <= 7 * workedSeconds)
+    }
+
     @Test("it does not wait for ever: so many pauses in a row, and a batch is tried")
     func triesAllTheSame() throws {
         store.setUnderWritePressure(true)

@@ -29,7 +29,8 @@ extension CloudService {
     /// Returns how many deletions are not finished.
     @discardableResult
     package func finishDepartures(
-        pause: () -> Void = {}, rest: () -> Void = {}, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
+        pause: () -> Void = {}, rest: (_ seconds: Double) -> Void = { _ in },
+        shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws(CloudError) -> Int {
         try answering {
             let departures = try engine.read { try accountDirectory.departures(in: $0) }
@@ -43,7 +44,7 @@ extension CloudService {
             for departure in departures {
                 guard shouldContinue(progress) else { break }
                 if try runner(departure).finish() { finishedCount += 1 }
-                rest()
+                rest(UpkeepPace.shortRestSeconds)
             }
             return departures.count - finishedCount
         }

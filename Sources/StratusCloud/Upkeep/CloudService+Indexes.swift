@@ -18,7 +18,7 @@ extension CloudService {
         try putUpOldTypes()
         try reviewIndexes(pace)
         return try engine.buildIndexes(
-            pause: pace.pause, rest: pace.rest,
+            pause: pace.pause, rest: pace.restShortly,
             shouldContinue: {
                 progress($0)
                 return pace.shouldContinue()
@@ -90,7 +90,7 @@ extension CloudService {
                 return entry
             }
             guard let moved else { return true }
-            if moved != review.entry { pace.rest() }
+            if moved != review.entry { pace.restShortly() }
             review.entry = moved
         }
         let last = review

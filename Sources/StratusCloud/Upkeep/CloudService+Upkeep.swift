@@ -11,18 +11,24 @@ import StratusStore
 package struct UpkeepPace {
     /// Called while the store is behind with its own work; should sleep a little.
     package var pause: () -> Void
-    /// Called after each batch; should sleep about as long as a batch takes where others write meanwhile.
-    package var rest: () -> Void
+    /// Called after each batch with the seconds that should be slept where others write meanwhile.
+    package var rest: (_ seconds: Double) -> Void
     /// Asked before each step.
     package var shouldContinue: () -> Bool
 
     package init(
-        pause: @escaping () -> Void, rest: @escaping () -> Void = {}, shouldContinue: @escaping () -> Bool = { true }
+        pause: @escaping () -> Void, rest: @escaping (_ seconds: Double) -> Void = { _ in },
+        shouldContinue: @escaping () -> Bool = { true }
     ) {
         self.pause = pause
         self.rest = rest
         self.shouldContinue = shouldContinue
     }
+
+    /// About as long as a batch takes of work that somebody may wait for: clients get every other turn at least.
+    static let shortRestSeconds = 0.004
+
+    func restShortly() { rest(Self.shortRestSeconds) }
 }
 
 extension CloudService {
@@ -47,7 +53,7 @@ extension CloudService {
     @discardableResult
     package func releaseAssets(_ pace: UpkeepPace) throws -> AssetReleaseProgress {
         try AssetReleaser(engine: engine, ledger: assetLedger, deliver: { try self.deliverBetween() })
-            .releaseAll(pause: pace.pause, rest: pace.rest, shouldContinue: pace.shouldContinue)
+            .releaseAll(pause: pace.pause, rest: pace.restShortly, shouldContinue: pace.shouldContinue)
     }
 
     /// Removes what deleted zones and accounts have left behind. What is left undone is done the next time.
@@ -103,7 +109,7 @@ extension CloudService {
                     // It was deleted meanwhile, history and all.
                     continue
                 }
-                pace.rest()
+                pace.restShortly()
             }
         }
     }

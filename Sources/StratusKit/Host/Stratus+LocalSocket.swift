@@ -83,11 +83,12 @@ extension Stratus {
     /// Where nobody waits for it any more it stops, and upkeep goes on with it. A rebuild goes on to its end: in its middle
     /// the zone takes no requests.
     private func maintain(_ call: HostCall, _ tell: @escaping (Int) -> Bool) throws -> any Encodable {
-        let pace = UpkeepPace(pause: { Thread.sleep(forTimeInterval: 0.05) })
+        let pace = UpkeepPace(
+            pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) })
         switch call {
         case .finishIndexes:
             var visitedCount = 0
-            let pace = UpkeepPace(pause: pace.pause, shouldContinue: { tell(visitedCount) })
+            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest, shouldContinue: { tell(visitedCount) })
             _ = try upkeep.pausing {
                 try asking { try $0.buildIndexes(pace) { visitedCount = $0.recordsVisited } }
             }

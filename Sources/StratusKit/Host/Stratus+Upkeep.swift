@@ -41,8 +41,7 @@ extension Stratus {
             hub.wake()
             let pace = UpkeepPace(
                 pause: { upkeep.rest(seconds: 0.05) },
-                // About as long as a batch takes, so that clients get every other turn at least.
-                rest: { upkeep.rest(seconds: 0.004) },
+                rest: { upkeep.rest(seconds: $0) },
                 shouldContinue: { upkeep.mayContinue })
             let isHistoryDue = clock.uptimeSeconds - lastHistory.value >= Self.historyPauseSeconds
             do {

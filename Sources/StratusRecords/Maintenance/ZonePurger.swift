@@ -3,7 +3,9 @@
 // Deleting a zone leaves a purge entry. Nothing can reach the zone's keys any more and its number is never used again,
 // so the batches need no coordination with anybody: a crash between two of them loses nothing, the next run goes on
 // where keys are left. The purge entry goes last. While the store is behind with its own work the purge waits, but not
-// for ever: a store whose background work has stopped stays behind, and only a commit shows why.
+// for ever: a store whose background work has stopped stays behind, and only a commit shows why. Between two batches it
+// rests for so long that those who save keep most turns of the write lane, and LevelDB's compaction most of its core for
+// what they have written: nobody waits for the room.
 
 import StratusLayout
 import StratusStore
@@ -20,16 +22,23 @@ package struct PurgeProgress: Hashable, Codable, Sendable {
 }
 
 extension RecordEngine {
+    /// The purge takes one part in so many of the time.
+    private static let purgeTurnCount = 8.0
+    /// A batch that took long, because others stood in front of it, is no reason to rest for ever.
+    private static let longestRestSeconds = 0.25
+
     /// Purges every deleted zone.
     ///
     /// `pause` is called while the store is under write pressure and should sleep a little; after so many pauses in a row
-    /// as the limits say, a batch is tried nevertheless, and throws what keeps the store from its work. `rest` is called after each
-    /// batch; where others write meanwhile it should sleep about as long as a batch takes, a few milliseconds, for a
-    /// purge that never rests takes every second turn of the write lane. The purge ends early, to be resumed by another
-    /// call, when `shouldContinue` answers false.
+    /// as the limits say, a batch is tried nevertheless, and throws what keeps the store from its work. `rest` is called after
+    /// each batch with the seconds that it should sleep where others write meanwhile: seven times as long as the batch has
+    /// taken, because a purge that never rests takes every second turn of the write lane. The purge ends early, to be
+    /// resumed by another call, when `shouldContinue` answers false.
     package func purgeDeletedZones(
-        pause: () -> Void, rest: () -> Void = {}, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
+        pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },
+        shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws -> PurgeProgress {
+        let clock = ContinuousClock()
         var progress = PurgeProgress()
         var pausesInARow = 0
         while let purge = try nextPurge() {
@@ -43,13 +52,15 @@ extension RecordEngine {
                     continue
                 }
                 pausesInARow = 0
+                let began = clock.now
                 let deleted = try deleteEntries(in: range, limit: options.limits.purgeBatchCount)
                 guard let last = deleted.last else { break }
                 progress.entriesDeleted += deleted.count
                 progress.commits += 1
                 // Going on from there spares each batch a walk over everything deleted before it.
                 range.lower = last
-                rest()
+                let workedSeconds = (clock.now - began) / .seconds(1)
+                rest(min(workedSeconds * (Self.purgeTurnCount - 1), Self.longestRestSeconds))
             }
             try transact { transaction in
                 try transaction.removePurge(purge)

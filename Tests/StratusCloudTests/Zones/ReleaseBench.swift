@@ -85,7 +85,7 @@ struct ReleaseBench {
     func release(
         rest: @escaping () -> Void = {}, shouldContinue: @escaping () -> Bool = { true }
     ) throws -> AssetReleaseProgress {
-        try service.releaseAssets(UpkeepPace(pause: {}, rest: rest, shouldContinue: shouldContinue))
+        try service.releaseAssets(UpkeepPace(pause: {}, rest: { _ in rest() }, shouldContinue: shouldContinue))
     }
 
     /// How many files of contents there are.
