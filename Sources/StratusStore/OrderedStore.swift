@@ -65,6 +65,8 @@ package protocol StoreReader: AnyObject {
 /// A read-modify-write. Its reads see its own writes.
 package protocol StoreTransaction: StoreReader {
     func set(_ key: [UInt8], to value: [UInt8]) throws
+    /// The same of bytes that are valid only during the call: where very many are set, and lie side by side.
+    func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws
     func delete(_ key: [UInt8]) throws
 
     /// Whether this or another transaction has written `key` and that write is not yet part of `version`.
@@ -99,6 +101,12 @@ package protocol OrderedStore: AnyObject, Sendable {
 
     /// Finishes what was accepted and refuses the rest.
     func close()
+}
+
+extension StoreTransaction {
+    package func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws {
+        try set([UInt8](copying: key), to: [UInt8](copying: value))
+    }
 }
 
 extension StoreReader {

@@ -56,9 +56,11 @@ import Testing
         #expect(Self.contents(falling).map(\.key) == keys)
     }
 
+    /// Short keys, and long ones that differ around their eighth and sixteenth byte; zeros among them.
     private static func key(_ random: inout SplitMix64) -> [UInt8] {
+        let shared = [0, 0, 6, 7, 8, 14, 15, 16, 20].randomElement(using: &random) ?? 0
         let count = Int.random(in: 0...3, using: &random)
-        return (0..<count).map { _ in UInt8.random(in: 0...20, using: &random) }
+        return [UInt8](repeating: 5, count: shared) + (0..<count).map { _ in UInt8.random(in: 0...20, using: &random) }
     }
 
     private static func contents(_ writes: borrowing PendingWrites) -> [(key: [UInt8], value: [UInt8]?)] {

@@ -33,6 +33,11 @@ final class LaneTransaction: StoreTransaction {
         forming.writes.set(key, to: value)
     }
 
+    func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws {
+        try admit(keyByteCount: key.count, valueByteCount: value.count)
+        forming.writes.set(key, to: value)
+    }
+
     func delete(_ key: [UInt8]) throws {
         try admit(keyByteCount: key.count, valueByteCount: 0)
         forming.writes.delete(key)

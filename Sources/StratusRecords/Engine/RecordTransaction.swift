@@ -58,9 +58,8 @@ package final class RecordTransaction: RecordReader {
         try requireWholeIndexes(of: zone)
         guard !plan.isEmpty else { return plan }
         var plan = plan
-        try plan.mutations.forEach { key, value in
-            if let value { try writer.set(key, to: value) } else { try writer.delete(key) }
-        }
+        try plan.mutations.visit(
+            set: { try writer.set($0, to: $1) }, delete: { try writer.delete([UInt8](copying: $0)) })
         plan.header.databaseCounter = try noteChange(
             of: id, keys: zone.keys, identity: plan.header.identity, replacing: plan.header.databaseCounter,
             kind: .saved)

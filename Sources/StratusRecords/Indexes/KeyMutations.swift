@@ -61,21 +61,26 @@ package struct KeyMutations: Sendable {
 
     // MARK: Reading
 
-    /// Visits every mutation; the value is nil where the key is deleted. The arrays are the same ones again and again,
-    /// so that a visitor who does not keep them causes no allocation.
-    package func forEach(_ visit: (_ key: [UInt8], _ value: [UInt8]?) throws -> Void) rethrows {
-        var key: [UInt8] = []
-        var value: [UInt8] = []
+    /// Visits every mutation in place. The spans are valid only during the call.
+    package func visit(
+        set: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void, delete: (_ key: Span<UInt8>) throws -> Void
+    ) rethrows {
+        let bytes = bytes.span
         for place in places {
-            key.removeAll(keepingCapacity: true)
-            key.append(contentsOf: bytes[place.start..<place.keyEnd])
-            guard let valueEnd = place.valueEnd else {
-                try visit(key, nil)
-                continue
+            let key = bytes.extracting(place.start..<place.keyEnd)
+            if let valueEnd = place.valueEnd {
+                try set(key, bytes.extracting(place.keyEnd..<valueEnd))
+            } else {
+                try delete(key)
             }
-            value.removeAll(keepingCapacity: true)
-            value.append(contentsOf: bytes[place.keyEnd..<valueEnd])
-            try visit(key, value)
+        }
+    }
+
+    /// Visits every mutation; the value is nil where the key is deleted.
+    package func forEach(_ visit: (_ key: [UInt8], _ value: [UInt8]?) throws -> Void) rethrows {
+        for place in places {
+            try visit(
+                Array(bytes[place.start..<place.keyEnd]), place.valueEnd.map { Array(bytes[place.keyEnd..<$0]) })
         }
     }
 }
