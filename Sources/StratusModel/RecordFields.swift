@@ -12,10 +12,14 @@ package struct RecordFields: Sendable {
 
     private var elements: [Entry]
 
-    fileprivate struct Entry: Hashable, Sendable {
-        var key: FieldKey
-        var value: Field
+    /// A field with its key.
+    package struct Entry: Hashable, Sendable {
+        package fileprivate(set) var key: FieldKey
+        package fileprivate(set) var value: Field
     }
+
+    /// The fields in their order, to be looked at in place: iterating copies each, and counts its references.
+    package var entries: [Entry] { elements }
 
     package init() { elements = [] }
 

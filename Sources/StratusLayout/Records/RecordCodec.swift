@@ -28,19 +28,21 @@ package enum RecordCodec {
         bytes.removeAll(keepingCapacity: true)
         RecordHeader.append(stored, to: &bytes)
         let headerByteCount = bytes.count
-        let fields = stored.record.fields
+        let entries = stored.record.fields.entries
+        let fields = entries.span
         ValueWriter.append(number: UInt64(fields.count), to: &bytes)
-        for (key, field) in fields {
-            let byteCount = try FieldCodec.byteCount(field.value)
+        for index in fields.indices {
+            let byteCount = try FieldCodec.byteCount(fields[index].value.value)
             guard bytes.count - headerByteCount + byteCount <= LayoutLimits.maximumFieldsByteCount else {
                 throw LayoutError(
                     .tooLarge, "The record is too large: move content into assets or into further records.",
                     ["name": stored.record.name.text, "limit": "\(LayoutLimits.maximumRecordByteCount)"])
             }
-            ValueWriter.append(key.text, to: &bytes)
-            bytes.append(FieldType(of: field.value).rawValue | (field.isEncrypted ? FieldType.encryptedBit : 0))
+            ValueWriter.append(fields[index].key.text, to: &bytes)
+            let encryptedBit = fields[index].value.isEncrypted ? FieldType.encryptedBit : 0
+            bytes.append(FieldType(of: fields[index].value.value).rawValue | encryptedBit)
             ValueWriter.append(number: UInt64(byteCount), to: &bytes)
-            try FieldCodec.append(field.value, to: &bytes)
+            try FieldCodec.append(fields[index].value.value, to: &bytes)
         }
     }
 
@@ -50,9 +52,11 @@ package enum RecordCodec {
     /// Throws `.invalidValue` for a field that cannot be stored at all.
     package static func fieldsByteCount(of record: Record) throws(LayoutError) -> Int {
         var count = FieldCodec.numberByteCount(UInt64(record.fields.count))
-        for (key, field) in record.fields {
-            let keyByteCount = key.text.utf8.count
-            let byteCount = try FieldCodec.byteCount(field.value)
+        let entries = record.fields.entries
+        let fields = entries.span
+        for index in fields.indices {
+            let keyByteCount = fields[index].key.text.utf8.count
+            let byteCount = try FieldCodec.byteCount(fields[index].value.value)
             count += FieldCodec.numberByteCount(UInt64(keyByteCount)) + keyByteCount
             count += 1 + FieldCodec.numberByteCount(UInt64(byteCount)) + byteCount
         }

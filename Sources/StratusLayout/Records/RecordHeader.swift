@@ -28,23 +28,21 @@ extension RecordHeader {
     }
 
     static func append(_ stored: StoredRecord, to bytes: inout [UInt8]) {
-        let record = stored.record
-        let system = stored.system
-        let isSameUser = system.created.user == system.modified.user
+        let isSameUser = stored.system.created.user == stored.system.modified.user
         bytes.append(RecordValueKind.live.rawValue)
-        var flags: UInt8 = record.parent != nil ? Flag.parent : 0
-        if record.share != nil { flags |= Flag.share }
+        var flags: UInt8 = stored.record.parent != nil ? Flag.parent : 0
+        if stored.record.share != nil { flags |= Flag.share }
         if isSameUser { flags |= Flag.sameUser }
         bytes.append(flags)
-        ValueWriter.append(record.type.text, to: &bytes)
-        ValueWriter.append(number: system.changeSequence, to: &bytes)
-        ValueWriter.append(fixed: system.tagSalt, to: &bytes)
-        ValueWriter.append(system.created.date, to: &bytes)
-        ValueWriter.append(system.created.user.text, to: &bytes)
-        ValueWriter.append(system.modified.date, to: &bytes)
-        if !isSameUser { ValueWriter.append(system.modified.user.text, to: &bytes) }
-        if let parent = record.parent { ValueWriter.append(parent.text, to: &bytes) }
-        if let share = record.share { ValueWriter.append(share.text, to: &bytes) }
+        ValueWriter.append(stored.record.type.text, to: &bytes)
+        ValueWriter.append(number: stored.system.changeSequence, to: &bytes)
+        ValueWriter.append(fixed: stored.system.tagSalt, to: &bytes)
+        ValueWriter.append(stored.system.created.date, to: &bytes)
+        ValueWriter.append(stored.system.created.user.text, to: &bytes)
+        ValueWriter.append(stored.system.modified.date, to: &bytes)
+        if !isSameUser { ValueWriter.append(stored.system.modified.user.text, to: &bytes) }
+        if let parent = stored.record.parent { ValueWriter.append(parent.text, to: &bytes) }
+        if let share = stored.record.share { ValueWriter.append(share.text, to: &bytes) }
     }
 
     /// Reads the header of a live record; of a large one, from its first chunk as it lies in the store.

@@ -45,7 +45,7 @@ struct FinalHierarchy {
         isStanding = !drafts.values.contains { $0.isMoving }
         var smallest: [RecordName: RecordName] = [:]
         // Only who was there before can have lost children: a plain load asks for none.
-        guard drafts.values.contains(where: { $0.oldLive != nil }) else {
+        guard drafts.values.contains(where: { $0.wasLive }) else {
             smallestChildren = smallest
             return
         }
@@ -56,12 +56,23 @@ struct FinalHierarchy {
         smallestChildren = smallest
     }
 
-    /// Whether a live record of this name will exist.
-    mutating func exists(_ name: RecordName) throws -> Bool {
-        if let draft = drafts[name] { return draft.isSaved }
+    /// Whether a live record of the parent's name will exist.
+    mutating func exists(_ parent: NamedParent) throws -> Bool {
+        if let draft = parent.draft { return draft.isSaved }
+        if parent.position != nil { return true }
         // Only what exists is given a position, and who asks will want to know that next.
-        _ = try position(of: name)
-        return positions[name] != nil
+        _ = try position(of: parent.name)
+        parent.stand(at: positions[parent.name])
+        return parent.position != nil
+    }
+
+    /// Where a record of the request will stand: below its parent, where that is known already.
+    mutating func position(of draft: Draft) throws -> FinalPosition {
+        if let known = draft.position { return known }
+        guard draft.isSaved, let above = draft.parent?.position else { return try position(of: draft.name) }
+        let position = position(of: draft.name, share: draft.newShare, below: above)
+        draft.position = position
+        return position
     }
 
     /// The parent a record will have, and its share mark; nil when it will not exist.

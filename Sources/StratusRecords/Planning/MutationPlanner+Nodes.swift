@@ -16,26 +16,28 @@ struct NodeChange {
 
 extension MutationPlanner {
     func nodeChanges(_ hierarchy: FinalHierarchy) throws -> [NodeChange] {
-        let gaining = namedParents
         let losing = Set(items.lazy.filter(\.isPlacedAnew).compactMap(\.oldParent))
         var changes: [NodeChange] = []
         changes.reserveCapacity(items.count)
         for draft in items where draft.isEffective {
             let name = draft.name
-            let isGaining = gaining.contains(name)
-            guard draft.isPlacedAnew || draft.isMarkedAnew || isGaining || losing.contains(name) else { continue }
-            let old = try draft.oldLive == nil ? nil : draft.oldNode ?? zone.node(name)
-            guard old != nil || draft.oldLive == nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
-            let has = try isGaining || keepsChildren(name, old: old, losing: losing, hierarchy)
+            guard draft.isPlacedAnew || draft.isMarkedAnew || draft.isNamedParent || losing.contains(name) else {
+                continue
+            }
+            let old = try draft.wasLive ? draft.oldNode ?? zone.node(name) : nil
+            guard old != nil || !draft.wasLive else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+            let has = try draft.isNamedParent || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(
                 NodeChange(
                     name: name, old: old, new: draft.isSaved ? node(draft, old: old, hasChildren: has) : nil,
                     sequence: draft.sequence))
         }
-        for name in gaining.union(losing).sorted() where drafts[name] == nil {
+        let gaining = namedParents.values.lazy.filter { $0.draft == nil }.map(\.name)
+        let others = gaining + losing.lazy.filter { namedParents[$0] == nil && drafts[$0] == nil }
+        for name in others.sorted() {
             guard let old = try zone.node(name) else { throw RecordsError.missingParentEntry(name, in: zone.id) }
             var new = old
-            new.hasChildren = try gaining.contains(name) || keepsChildren(name, old: old, losing: losing, hierarchy)
+            new.hasChildren = try namedParents[name] != nil || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(NodeChange(name: name, old: old, new: new, sequence: nil))
         }
         return changes.filter { $0.old != $0.new }

@@ -54,7 +54,7 @@ extension MutationPlanner {
             let old = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
             TombstoneIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
         }
-        if draft.oldLive == nil { plan.header.recordCount = try plan.header.recordCount.advanced(in: "record count") }
+        if !draft.wasLive { plan.header.recordCount = try plan.header.recordCount.advanced(in: "record count") }
         plan.saved.append(stored)
     }
 
@@ -78,6 +78,12 @@ extension MutationPlanner {
     }
 
     private func appendRecordEntries(_ draft: Draft, new: RecordFacts?, to plan: inout MutationPlan) {
+        guard draft.wasLive else {
+            guard let new else { return }
+            TypeIndex.append(new, in: zone.keys, to: &plan.mutations)
+            ReferenceIndex.append(new, in: zone.keys, to: &plan.mutations)
+            return ChangeIndex.append(new, in: zone.keys, to: &plan.mutations)
+        }
         let old = draft.oldLive?.facts
         TypeIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ReferenceIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
@@ -86,19 +92,24 @@ extension MutationPlanner {
 
     /// Removes the chunks of the old value that the new one does not overwrite.
     private func appendChunkRemoval(_ draft: Draft, from first: Int, to plan: inout MutationPlan) {
-        guard let old = draft.oldLive?.chunkCount, old > max(first, 1) else { return }
+        guard draft.wasLive, let old = draft.oldLive?.chunkCount, old > max(first, 1) else { return }
         for index in max(first, 1)..<old {
             plan.mutations.delete { zone.keys.recordChunk(draft.name, index: index, into: &$0) }
         }
     }
 
     private func appendNode(_ change: NodeChange, to plan: inout MutationPlan) {
-        let old = change.old.map { HierarchyFacts(name: change.name, node: $0) }
         let new = change.new.map { HierarchyFacts(name: change.name, node: $0) }
+        plan.nodes.append((change.name, change.new))
+        guard let old = change.old.map({ HierarchyFacts(name: change.name, node: $0) }) else {
+            guard let new else { return }
+            ParentIndex.append(new, in: zone.keys, to: &plan.mutations)
+            ChildIndex.append(new, in: zone.keys, to: &plan.mutations)
+            return ShareRootIndex.append(new, in: zone.keys, to: &plan.mutations)
+        }
         ParentIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ChildIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ShareRootIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
-        plan.nodes.append((change.name, change.new))
     }
 
     /// What has ended stays known until the purge horizon, in keyspaces of its own so that today's walks stay small.
@@ -123,13 +134,16 @@ extension MutationPlanner {
     /// The date of a save is later than that of the one before, even within one tick of the clock.
     private func systemFields(_ draft: Draft) -> SystemFields {
         var modified = request.modifications[draft.name] ?? request.stamp
-        if let before = draft.oldLive?.header.system.modified.date, modified.date <= before {
-            modified.date = Date(timeIntervalSinceReferenceDate: before.timeIntervalSinceReferenceDate.nextUp)
+        var created = request.creations[draft.name] ?? modified
+        if draft.wasLive, let before = draft.oldLive?.header.system {
+            created = before.created
+            if modified.date <= before.modified.date {
+                modified.date = Date(
+                    timeIntervalSinceReferenceDate: before.modified.date.timeIntervalSinceReferenceDate.nextUp)
+            }
         }
         return SystemFields(
-            changeSequence: draft.sequence, tagSalt: request.tagSalt,
-            created: draft.oldLive?.header.system.created ?? request.creations[draft.name] ?? modified,
-            modified: modified)
+            changeSequence: draft.sequence, tagSalt: request.tagSalt, created: created, modified: modified)
     }
 }
 
@@ -137,13 +151,15 @@ extension Record {
     /// The references in the record's fields, lists included, in the byte order of the field keys.
     var references: [SourceReference] {
         var references: [SourceReference] = []
-        for (key, field) in fields {
-            switch field.value {
+        let entries = fields.entries
+        let fields = entries.span
+        for index in fields.indices {
+            switch fields[index].value.value {
             case .reference(let reference):
-                references.append(SourceReference(field: key, reference: reference))
+                references.append(SourceReference(field: fields[index].key, reference: reference))
             case .list(let elements):
                 for case .reference(let reference) in elements {
-                    references.append(SourceReference(field: key, reference: reference))
+                    references.append(SourceReference(field: fields[index].key, reference: reference))
                 }
             default:
                 continue

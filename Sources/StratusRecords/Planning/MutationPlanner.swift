@@ -22,7 +22,7 @@ struct MutationPlanner {
     var items: [Draft] = []
     var drafts: [RecordName: Draft] = [:]
     /// The parents that the saved records name.
-    var namedParents: Set<RecordName> = []
+    var namedParents: [RecordName: NamedParent] = [:]
     var header: ZoneHeader
     /// What the zone has of the types in its indexes for queries, and what it will have.
     var storedIndexes: [RecordType: QueryIndexesEntry] = [:]
@@ -69,10 +69,11 @@ struct MutationPlanner {
         for mutation in request.mutations { try mutation.checkLimits() }
         items.reserveCapacity(request.mutations.count)
         drafts.reserveCapacity(request.mutations.count)
-        for (mutation, old) in try zip(request.mutations, storedStates()) {
-            let name = mutation.name
-            let draft = Draft(name: name, old: old, new: mutation.savedRecord)
-            if draft.oldLive != nil && (draft.isPlacedAnew || draft.isMarkedAnew) {
+        let states = try storedStates()
+        for index in states.indices {
+            let draft = Draft(request.mutations[index], old: states[index])
+            let name = draft.name
+            if draft.wasLive && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)
                 guard draft.oldNode != nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
             }
@@ -82,18 +83,29 @@ struct MutationPlanner {
                     ["record": name.text])
             }
             items.append(draft)
-            if let parent = draft.newParent { namedParents.insert(parent) }
         }
+        for draft in items {
+            if let parent = draft.newParent { draft.parent = namedParent(parent) }
+        }
+    }
+
+    private mutating func namedParent(_ name: RecordName) -> NamedParent {
+        if let known = namedParents[name] { return known }
+        let parent = NamedParent(name: name, draft: drafts[name])
+        namedParents[name] = parent
+        return parent
     }
 
     /// What is stored under each name of the request, in the request's order.
     ///
     /// Looked up in the order of the names, so that what lies side by side in the store is asked for one after the other,
-    /// while it is in the processor's caches. Any order would do, hence the comparison that costs least.
+    /// while it is in the processor's caches. Any order would do: where names begin alike that of the request does.
     private func storedStates() throws -> [RecordState] {
         let names = request.mutations.map(\.name)
+        var order = names.indices.map { (beginning: names[$0].beginning, index: $0) }
+        order.sort { ($0.beginning, $0.index) < ($1.beginning, $1.index) }
         var states = [RecordState](repeating: .absent, count: names.count)
-        for index in names.indices.sorted(by: { names[$0].text < names[$1].text }) {
+        for (_, index) in order {
             states[index] = try zone.state(of: names[index], withFields: header.hasQueryIndexes)
         }
         return states
@@ -114,22 +126,22 @@ struct MutationPlanner {
     }
 
     private func deletionRefusal(_ draft: Draft, _ hierarchy: FinalHierarchy) throws -> Refusal? {
-        guard draft.oldLive != nil else { return nil }
-        guard draft.oldNode?.hasChildren == true || namedParents.contains(draft.name) else { return nil }
+        guard draft.wasLive else { return nil }
+        guard draft.oldNode?.hasChildren == true || draft.isNamedParent else { return nil }
         return try hierarchy.firstChild(of: draft.name).map { .hasChildren(child: $0) }
     }
 
     private func placementRefusal(_ draft: Draft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
-        guard let parent = draft.newParent else { return nil }
+        guard let parent = draft.parent else { return nil }
         guard draft.isPlacedAnew else {
             // The parent was there before; only this request can take it away.
-            return drafts[parent]?.isSaved == false ? .parentMissing(parent: parent) : nil
+            return parent.draft?.isSaved == false ? .parentMissing(parent: parent.name) : nil
         }
-        if parent == draft.name { return .cycle(parent: parent) }
-        guard try hierarchy.exists(parent) else { return .parentMissing(parent: parent) }
+        if parent.draft === draft { return .cycle(parent: parent.name) }
+        guard try hierarchy.exists(parent) else { return .parentMissing(parent: parent.name) }
         let depthLimit = zone.limits.hierarchyDepth
-        switch try hierarchy.position(of: draft.name) {
-        case .onCycle: return .cycle(parent: parent)
+        switch try hierarchy.position(of: draft) {
+        case .onCycle: return .cycle(parent: parent.name)
         case .tooDeep: return .tooDeep(depthLimit: depthLimit)
         case .placed(let level, _) where level > depthLimit: return .tooDeep(depthLimit: depthLimit)
         case .placed, .belowCycle: return nil
@@ -167,7 +179,7 @@ struct MutationPlanner {
         guard request.asksForMemberships else { return [:] }
         var memberships: [RecordName: ShareMembership] = [:]
         for draft in items where draft.isSaved {
-            guard case .placed(_, let membership?) = try hierarchy.position(of: draft.name) else { continue }
+            guard case .placed(_, let membership?) = try hierarchy.position(of: draft) else { continue }
             memberships[draft.name] = membership
         }
         return memberships
@@ -183,9 +195,13 @@ struct MutationPlanner {
     }
 }
 
-extension RecordMutation {
-    fileprivate var savedRecord: Record? {
-        if case .save(let record) = self { record } else { nil }
+extension RecordName {
+    /// The name's first bytes as a number, which sorts as they do.
+    fileprivate var beginning: UInt64 {
+        var number: UInt64 = 0
+        let bytes = text.utf8Span.span
+        for index in 0..<8 { number = number << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
+        return number
     }
 }
 

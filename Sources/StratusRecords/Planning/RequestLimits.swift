@@ -16,9 +16,14 @@ extension RecordMutation {
                 .invalidRequest, "The record has too many fields: split it over several records.",
                 ["record": record.name.text, "fields": "\(record.fields.count)", "limit": "\(RecordLimits.fieldCount)"])
         }
-        for (key, field) in record.fields {
-            try Self.checkSchemaName(key.text, "field", of: record)
-            for target in field.value.targets { try Self.checkName(target.text, "reference in \(key)") }
+        let entries = record.fields.entries
+        let fields = entries.span
+        for index in fields.indices {
+            try Self.checkSchemaName(fields[index].key.text, "field", of: record)
+            guard fields[index].value.value.mayRefer else { continue }
+            for target in fields[index].value.value.targets {
+                try Self.checkName(target.text, "reference in \(fields[index].key)")
+            }
         }
     }
 
@@ -59,6 +64,13 @@ extension Stamp {
 }
 
 extension FieldValue {
+    fileprivate var mayRefer: Bool {
+        switch self {
+        case .reference, .list: true
+        default: false
+        }
+    }
+
     /// The records that a reference or a list of references points at.
     fileprivate var targets: [RecordName] {
         switch self {

@@ -25,8 +25,8 @@ struct ShareCounts {
         self.zone = zone
         self.drafts = drafts
         // Counts come only from records that were there before or become roots: a plain load has none.
-        guard items.contains(where: { $0.oldLive != nil || $0.becomesRoot }) else { return }
-        for draft in items where draft.oldLive != nil { try detach(draft) }
+        guard items.contains(where: { $0.wasLive || $0.becomesRoot }) else { return }
+        for draft in items where draft.wasLive { try detach(draft) }
         for draft in items { try attach(draft) }
         for draft in items where draft.becomesRoot { try adjust(draft.name, by: 1) }
     }
@@ -138,7 +138,7 @@ struct ShareCounts {
 
     private func parent(of name: RecordName) throws -> RecordName? {
         if let parent = parents[name] { return parent }
-        if let draft = drafts[name], draft.oldLive == nil { return nil }
+        if let draft = drafts[name], !draft.wasLive { return nil }
         return try zone.node(name)?.parent
     }
 
@@ -146,7 +146,7 @@ struct ShareCounts {
     private mutating func load(_ name: RecordName) throws {
         guard tallies[name] == nil else { return }
         if let draft = drafts[name] {
-            guard draft.oldLive != nil else {
+            guard draft.wasLive else {
                 tallies[name] = Tally(old: nil, count: 0)
                 return
             }

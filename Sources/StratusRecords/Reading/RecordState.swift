@@ -3,11 +3,11 @@
 package import StratusLayout
 package import StratusModel
 
-/// What lies at a record's key.
+/// What lies at a record's key. Indirect, because most of what a load asks for is absent, and is handed on and on.
 package enum RecordState: Sendable {
     case absent
-    case deleted(Tombstone)
-    case live(LiveRecord)
+    indirect case deleted(Tombstone)
+    indirect case live(LiveRecord)
 }
 
 /// What the planner must know of a live record, without its fields.
