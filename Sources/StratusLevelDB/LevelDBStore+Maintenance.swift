@@ -69,6 +69,31 @@ extension LevelDBStore {
         CompactionSlice.slices(range, of: try tables(), byteCount: byteCount)
     }
 
+    /// So much is compacted at once: a second's work of a slow disk.
+    package static let compactionByteCount = 16 << 20
+
+    /// Compacts a range slice by slice. `progress` is told before each slice and behind the last one how many bytes of tables
+    /// were looked at, and of how many; where it throws nothing more is done, and what is done stays. Returns about how many
+    /// bytes of files the range took before, and takes after.
+    ///
+    /// Throws what compacting at once throws, and what `progress` does.
+    package func compact(
+        _ range: KeyRange, sliceByteCount: Int = compactionByteCount,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> (before: Int, after: Int) {
+        let before = try approximateByteCount(of: range)
+        let slices = try compactionSlices(of: range, byteCount: sliceByteCount)
+        let total = slices.reduce(0) { $0 + $1.byteCount }
+        var done = 0
+        for slice in slices {
+            try progress(done, total)
+            try compact(slice.range)
+            done += slice.byteCount
+        }
+        try progress(done, total)
+        return (before, try approximateByteCount(of: range))
+    }
+
     /// Reads every entry of every table and every live log against its checksum, without filling the cache, and goes on
     /// behind damage, which is told by the keys on both sides of it. `progress` is told now and then about how many bytes
     /// of tables lie before what is being read, and how many there are. Throws what is not corruption.

@@ -13,6 +13,10 @@ package typealias StoreVersion = UInt64
 
 /// Keys from `lower` up to but not including `upper`, in byte order.
 package struct KeyRange: Hashable, Sendable {
+    /// Every key: its end is longer than any, so that it is behind all of them.
+    package static let everything = KeyRange(
+        from: [], upTo: [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1))
+
     package var lower: [UInt8]
     package var upper: [UInt8]
 

@@ -103,6 +103,31 @@ import Testing
         }
     }
 
+    @Test("compacting slice by slice tells of every slice and of the end, and nothing is done behind an error")
+    func sliceProgress() async throws {
+        struct Stopped: Error {}
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            let store = try Self.make(at: directory.path(of: "store"))
+            defer { store.close() }
+            let before = try store.approximateByteCount(of: Self.everything)
+            #expect(throws: Stopped.self) {
+                _ = try store.compact(Self.everything, sliceByteCount: Self.sliceByteCount) { _, _ in throw Stopped() }
+            }
+            #expect(try store.approximateByteCount(of: Self.everything) == before)
+            let slices = try store.compactionSlices(of: Self.everything, byteCount: Self.sliceByteCount)
+            var (told, totals): ([Int], Set<Int>) = ([], [])
+            let sizes = try store.compact(Self.everything, sliceByteCount: Self.sliceByteCount) { done, total in
+                told.append(done)
+                totals.insert(total)
+            }
+            let sums = slices.reduce(into: [0]) { sums, slice in sums.append((sums.last ?? 0) + slice.byteCount) }
+            #expect(told == sums && totals == Set(sums.suffix(1)) && told.count > 3, "\(told) of \(totals)")
+            #expect(sizes.before == before)
+            #expect(try sizes.after == store.approximateByteCount(of: Self.everything) && sizes.after < before)
+        }
+    }
+
     @Test("reading everything against its checksums tells how many bytes of the tables lie behind")
     func checksumProgress() async throws {
         try await TestThreads.offPool {

@@ -37,7 +37,7 @@ struct CompactTests {
             try Self.write(250, to: session.engine.store, [UInt8](repeating: 7, count: 90_000))
             var told: [(done: Int, total: Int)] = []
             #expect(throws: Stopped.self) {
-                _ = try session.compact(sliceByteCount: 1) { done, total in
+                _ = try session.files.compact(sliceByteCount: 1) { done, total in
                     told.append((done, total))
                     if told.count == 2 { throw Stopped() }
                 }
@@ -45,7 +45,7 @@ struct CompactTests {
             #expect(told.count == 2 && told[0].done == 0 && told[1].done > 0 && told[1].done < told[1].total, "\(told)")
             try Self.write(250, to: session.engine.store, nil)
             told = []
-            let files = try session.compact(sliceByteCount: 1) { told.append(($0, $1)) }
+            let files = try session.files.compact(sliceByteCount: 1) { told.append(($0, $1)) }
             #expect(files.after > 0 && files.after < files.before, "\(files)")
             #expect(told.count > 2 && told.last.map { $0.done == $0.total } == true, "\(told)")
         }

@@ -57,11 +57,15 @@ package final class ServedStore: Sendable {
         }
     }
 
+    /// Is told of long work now and then how much is done, and of how much where the host says so.
+    package typealias Listener = (_ done: Int, _ total: Int?) -> Void
+
     private func ask<Answer: Decodable>(
-        _ call: HostCall, _ progress: (Int) -> Void, _ isStopping: () -> Bool
+        _ call: HostCall, _ progress: Listener, _ isStopping: () -> Bool
     ) throws -> Answer? {
         do {
-            return try client.ask(.host(call), telling: progress, isStopping: isStopping)
+            return try client.ask(
+                .host(call), telling: { progress($0.doneCount, $0.totalCount) }, isStopping: isStopping)
         } catch let error as LocalSocketError {
             throw error.told()
         }
@@ -149,7 +153,7 @@ package final class ServedStore: Sendable {
     /// looked at. Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host
     /// stops then.
     package func finishIndexes(
-        progress: (Int) -> Void = { _ in }, isStopping: () -> Bool = { false }
+        progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
         let done: Done? = try ask(.finishIndexes, progress, isStopping)
         return done != nil
@@ -159,7 +163,7 @@ package final class ServedStore: Sendable {
     /// Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host goes on
     /// with it to its end, because the zone takes no requests in its middle.
     package func rebuild(
-        _ zone: ZoneID, incarnation: UUID, progress: (Int) -> Void = { _ in }, isStopping: () -> Bool = { false }
+        _ zone: ZoneID, incarnation: UUID, progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
         let done: Done? = try ask(.rebuild(zone, incarnation: incarnation), progress, isStopping)
         return done != nil
@@ -168,13 +172,19 @@ package final class ServedStore: Sendable {
     /// Removes what deleted zones and accounts have left behind. `progress` is told meanwhile how many entries were
     /// removed. Nil where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops then.
     package func purgeDeletedZones(
-        progress: (Int) -> Void = { _ in }, isStopping: () -> Bool = { false }
+        progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
     ) throws -> PurgeProgress? {
         try ask(.purgeZones, progress, isStopping)
     }
 
-    /// Rewrites the store's files without what was deleted.
-    package func compact() throws -> CompactedFiles { try ask(.compact) }
+    /// Rewrites the store's files without what was deleted. `progress` is told meanwhile how many bytes of files were looked
+    /// at. Nil where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops before the
+    /// next slice of them, and what is done stays.
+    package func compact(
+        progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
+    ) throws -> CompactedFiles? {
+        try ask(.compact, progress, isStopping)
+    }
 }
 
 extension LocalSocketError {

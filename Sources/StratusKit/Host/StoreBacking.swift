@@ -94,16 +94,15 @@ final class StoreBacking: Sendable {
             unfinishedPaths: report.unfinishedPaths)
     }
 
-    /// Rewrites an open store's files without what was deleted; nil for a store that has none.
-    static func compact(_ store: any OrderedStore) throws -> CompactedFiles? {
+    /// Rewrites an open store's files without what was deleted; nil for a store that has none. `progress` is told now and
+    /// then how many bytes of files were looked at, and of how many; where it throws nothing more is done.
+    static func compact(
+        _ store: any OrderedStore, sliceByteCount: Int = LevelDBStore.compactionByteCount,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> CompactedFiles? {
         guard let store = store as? LevelDBStore else { return nil }
-        // Longer than any key, so that it is behind all of them.
-        let behindAll = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
-        let everything = KeyRange(from: [], upTo: behindAll)
-        let before = try store.approximateByteCount(of: everything)
-        try store.compact(everything)
-        return CompactedFiles(
-            byteCountBefore: before, byteCountAfter: try store.approximateByteCount(of: everything))
+        let (before, after) = try store.compact(.everything, sliceByteCount: sliceByteCount, progress: progress)
+        return CompactedFiles(byteCountBefore: before, byteCountAfter: after)
     }
 
     /// Gives back what a store in memory has on disk.

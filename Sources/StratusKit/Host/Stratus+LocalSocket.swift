@@ -45,7 +45,7 @@ extension Stratus {
     /// Whether anybody watches over the socket.
     package var isToolWatching: Bool { output.feed.isWatched }
 
-    private func carryOut(_ call: HostCall, _ tell: @escaping (Int) -> Bool) throws -> any Encodable {
+    private func carryOut(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
             return try asking { service in
@@ -80,28 +80,41 @@ extension Stratus {
 
     /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
     ///
-    /// Where nobody waits for it any more it stops, and upkeep goes on with it. A rebuild goes on to its end: in its middle
-    /// the zone takes no requests.
-    private func maintain(_ call: HostCall, _ tell: @escaping (Int) -> Bool) throws -> any Encodable {
+    /// Where nobody waits for it any more it stops, and upkeep goes on with it, or for the files whoever asks for the same
+    /// again. A rebuild goes on to its end: in its middle the zone takes no requests.
+    private func maintain(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         let pace = UpkeepPace(
             pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) })
         switch call {
         case .finishIndexes:
             var visitedCount = 0
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest, shouldContinue: { tell(visitedCount) })
+            let pace = UpkeepPace(
+                pause: pace.pause, rest: pace.rest, shouldContinue: { tell(WorkProgress(doneCount: visitedCount)) })
             _ = try upkeep.pausing {
                 try asking { try $0.buildIndexes(pace) { visitedCount = $0.recordsVisited } }
             }
         case .rebuild(let zone, let incarnation):
             try asking { service in
-                try service.engine.rebuild(zone, incarnation: incarnation) { _ = tell($0.recordsChecked) }
+                try service.engine.rebuild(zone, incarnation: incarnation) {
+                    _ = tell(WorkProgress(doneCount: $0.recordsChecked, totalCount: $0.recordCount))
+                }
             }
         case .purgeZones:
             return try upkeep.pausing {
-                try asking { try $0.purge(pace) { tell($0.entriesDeleted) } }
+                try asking { try $0.purge(pace) { tell(WorkProgress(doneCount: $0.entriesDeleted)) } }
             }
         case .compact:
-            return try asking { try StoreBacking.compact($0.engine.store) }
+            return try asking { service in
+                try StoreBacking.compact(service.engine.store) { done, total in
+                    let isWanted = tell(WorkProgress(doneCount: done, totalCount: total))
+                    // Behind the last slice nothing is left to stop.
+                    guard isWanted || done == total else {
+                        throw CloudError(
+                            .serviceUnavailable,
+                            "The host has stopped compacting; what is done stays: run the same again to go on.")
+                    }
+                }
+            }
         default:
             return try asking { $0.engine.store.statistics }
         }
@@ -113,11 +126,11 @@ extension Stratus {
 private struct HostedRequests: LocalHost {
     let server: HostedServer
     let feed: EventFeed
-    let carryOut: @Sendable (HostCall, @escaping (Int) -> Bool) throws -> any Encodable
+    let carryOut: @Sendable (HostCall, @escaping (WorkProgress) -> Bool) throws -> any Encodable
 
     func answer(_ call: CloudCall) throws -> any Encodable { try call.answer(by: server) }
 
-    func answer(_ call: HostCall, telling tell: @escaping (Int) -> Bool) throws -> any Encodable {
+    func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         try carryOut(call, tell)
     }
 

@@ -47,12 +47,12 @@ final class LocalClient: Sendable {
         return try Self.answer(frame)
     }
 
-    /// The answer to a request that takes its time: `tell` is told meanwhile how much is done. Nil where `isStopping`, which
+    /// The answer to a request that takes its time: `tell` is told meanwhile how far it has come. Nil where `isStopping`, which
     /// is asked now and then, says that nobody waits any longer: what the host makes of that is the request's.
     ///
     /// Throws as `ask`.
     func ask<Answer: Decodable>(
-        _ request: LocalRequest, telling tell: (Int) -> Void, isStopping: () -> Bool
+        _ request: LocalRequest, telling tell: (WorkProgress) -> Void, isStopping: () -> Bool
     ) throws -> Answer? {
         let channel = try take()
         try Self.send(request, over: channel)
@@ -63,7 +63,7 @@ final class LocalClient: Sendable {
                 return nil
             }
             if frame.kind == LocalFrame.Kind.progress.rawValue {
-                tell(try LocalCoding.decode(WorkProgress.self, from: frame.content).doneCount)
+                tell(try LocalCoding.decode(WorkProgress.self, from: frame.content))
                 continue
             }
             giveBack(channel)

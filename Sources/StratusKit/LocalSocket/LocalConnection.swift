@@ -9,7 +9,7 @@ protocol LocalHost: Sendable {
     /// Throws the errors of whichever floor it reaches.
     func answer(_ call: CloudCall) throws -> any Encodable
     /// `tell` takes how much of long work is done, as often as is convenient, and says whether anybody still wants it.
-    func answer(_ call: HostCall, telling tell: @escaping (Int) -> Bool) throws -> any Encodable
+    func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable
     /// Lends a snapshot of the store.
     func read(_ body: (any StoreReader) throws -> Void) throws
     var feed: EventFeed { get }
@@ -119,13 +119,13 @@ struct LocalConnection {
 
         init(_ connection: LocalConnection) { self.connection = connection }
 
-        func tell(_ count: Int) -> Bool {
+        func tell(_ progress: WorkProgress) -> Bool {
             guard failure == nil, !connection.isStopping(), !connection.channel.isHungUp else { return false }
             let now = LocalChannel.now
             if let lastTold, now - lastTold < Self.seconds { return true }
             lastTold = now
             do {
-                let content = try LocalCoding.encode(WorkProgress(doneCount: count))
+                let content = try LocalCoding.encode(progress)
                 // Nobody is waited for: the work goes on.
                 try connection.channel.send(LocalFrame(.progress, content), seconds: 0)
                 return true

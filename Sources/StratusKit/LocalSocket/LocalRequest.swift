@@ -63,8 +63,10 @@ enum HostCall: Codable, Sendable {
 
 /// How far long work has come.
 struct WorkProgress: Codable, Hashable, Sendable {
-    /// Records that were looked at, or entries that were removed.
+    /// Records that were looked at, entries that were removed, or bytes of files that were compacted.
     var doneCount: Int
+    /// Of how many, where that is known. Hosts and tools of before know nothing of it: it may be missing, and be passed over.
+    var totalCount: Int?
 }
 
 /// The answer of a request that has none.

@@ -136,18 +136,14 @@ final class StoreFiles {
     /// About how many bytes of files a range takes; what is still in memory is not counted.
     func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
 
-    /// Gives the room of deleted entries in a range back.
+    /// Gives the room of deleted entries back, slice by slice of the keys. `progress` is told before each slice and behind
+    /// the last one how many bytes of files were looked at, and of how many; where it throws nothing more is done.
     ///
     /// Throws what has failed the engine's background work: `corruption` names where damage lies.
-    func compact(_ range: KeyRange) throws {
-        try Self.namingKeys { try store.compact(range) }
-    }
-
-    /// Slices of a range of which each takes about `byteCount` bytes of files: keys, and how many bytes.
-    func compactionSlices(of range: KeyRange, byteCount: Int) throws -> [(range: KeyRange, byteCount: Int)] {
-        try Self.namingKeys {
-            try store.compactionSlices(of: range, byteCount: byteCount).map { ($0.range, $0.byteCount) }
-        }
+    func compact(
+        sliceByteCount: Int = LevelDBStore.compactionByteCount, progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> (before: Int, after: Int) {
+        try Self.namingKeys { try store.compact(.everything, sliceByteCount: sliceByteCount, progress: progress) }
     }
 
     /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage. `progress` is

@@ -1,5 +1,6 @@
 // People of an opened store: who they are, what they see, and the store as they have it.
 
+import Foundation
 import StratusCloud
 import StratusKit
 import StratusModel
@@ -128,7 +129,8 @@ extension StoreSession {
     /// Throws `interrupted` where the verb was asked to stop: the next run or host goes on with it.
     func finishIndexes(progress: (Int) -> Void = { _ in }) throws {
         if let served {
-            _ = try served.finishIndexes(progress: progress, isStopping: { Interruption.isRequested })
+            _ = try served.finishIndexes(
+                progress: { done, _ in progress(done) }, isStopping: { Interruption.isRequested })
         } else {
             let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
             try service.buildIndexes(pace) { progress($0.recordsVisited) }
@@ -147,6 +149,35 @@ extension StoreSession {
     func owner(of database: DatabaseID, in reader: RecordReader) throws -> StratusModel.Account? {
         guard let owner = database.owner else { return nil }
         return try AccountDirectory().account(userName: owner, in: reader)
+    }
+}
+
+extension StoreSession {
+    /// The database's owner with CloudKit's face, for what only clients do.
+    ///
+    /// Throws `notFound` where the database's owner has no account.
+    func owner() throws -> ShareClient {
+        guard let account, let found = try host.account(id: account.id.text) else { throw choice.noAccount }
+        return try ShareClient(host.container(try database.container.text, signedInAs: found))
+    }
+
+    /// Somebody else of the store, by the host's own identifier.
+    struct Guest {
+        let account: Stratus.Account
+        let client: ShareClient
+    }
+
+    /// Another person of the store, who is made where there is none.
+    func guest(externalID: String, email: String) throws -> Guest {
+        let account = try host.account(externalID: externalID, createIfMissing: .init(emails: [email]))
+        return Guest(
+            account: account,
+            client: try ShareClient(host.container(try database.container.text, signedInAs: account)))
+    }
+
+    /// Accepts a share as somebody who has its URL.
+    func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
+        try host.open(url, as: guest.account)
     }
 }
 

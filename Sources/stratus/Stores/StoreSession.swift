@@ -13,39 +13,6 @@ import StratusStore
 
 /// A store that is open as long as a verb runs. Clock and identifiers are drawn here.
 final class StoreSession {
-    /// How a store is opened.
-    ///
-    /// A store that another process holds is read from a copy of its own, as it was when the verb began, and written through
-    /// that process where it serves a socket. Else, and where a verb wants the store for itself, writing throws `held`.
-    enum Opening {
-        /// To be read, with the engine alone.
-        case reading
-        /// The same with the contents of assets.
-        case readingAssets
-        /// To be read, with the face above the engine where the database's owner has an account.
-        case readingAsClient
-        /// The same with the contents of assets.
-        case readingAssetsAsClient
-        /// To be written, with the engine alone; the store is there.
-        case existing
-        /// The same with the face above the engine where the database's owner has an account.
-        case existingAsClient
-        /// The same for what no host does for others.
-        case owningAsClient
-        /// With the face above the engine; store and account are made where there are none.
-        case creatingAsClient
-        /// The same for what no host does for others.
-        case creatingForItself
-
-        var isReading: Bool { [.reading, .readingAssets, .readingAsClient, .readingAssetsAsClient].contains(self) }
-        var wantsAssets: Bool { [.readingAssets, .readingAssetsAsClient].contains(self) }
-        var wantsFace: Bool {
-            [.existingAsClient, .owningAsClient, .readingAsClient, .readingAssetsAsClient].contains(self)
-        }
-        var mayCreate: Bool { [.creatingAsClient, .creatingForItself].contains(self) }
-        var mayBeServed: Bool { [.existing, .existingAsClient, .creatingAsClient].contains(self) }
-    }
-
     let path: String
     let engine: RecordEngine
     let choice: DatabaseChoice
@@ -93,6 +60,18 @@ final class StoreSession {
         opened.copy?.remove()
     }
 
+    /// LevelDB's files.
+    ///
+    /// Throws `refused` where they are another process's.
+    var files: StoreFiles {
+        get throws {
+            guard let files = opened.files else {
+                throw ToolError(.refused, "The store's files are another process's: stop it first.", ["path": path])
+            }
+            return files
+        }
+    }
+
     /// What the store has done; where another process has it, for everybody.
     var statistics: StoreStatistics { engine.store.statistics }
     /// The calls of hosts; nil where the store was opened with the engine alone.
@@ -121,7 +100,8 @@ final class StoreSession {
         var progress = PurgeProgress()
         if let served {
             return try served.purgeDeletedZones(
-                progress: { progress.entriesDeleted = $0 }, isStopping: { !shouldContinue(progress) }) ?? progress
+                progress: { done, _ in progress.entriesDeleted = done }, isStopping: { !shouldContinue(progress) })
+                ?? progress
         }
         if let host = availableHost {
             return try host.service.purge(
@@ -134,10 +114,9 @@ final class StoreSession {
     /// Makes the indexes of a zone anew.
     func rebuild(_ zone: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void) throws {
         if let served {
-            let total = Int(clamping: try read(zone) { try $0.header().recordCount })
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
-                progress: { progress(IndexProgress(zone: zone.name, recordsChecked: $0, recordCount: total)) },
+                progress: { progress(IndexProgress(zone: zone.name, recordsChecked: $0, recordCount: $1 ?? 0)) },
                 isStopping: { Interruption.isRequested })
             if isDone { return }
             throw ToolError(
@@ -200,99 +179,9 @@ final class StoreSession {
         return client
     }
 
-    // MARK: People
-
-    /// The database's owner with CloudKit's face, for what only clients do.
-    ///
-    /// Throws `notFound` where the database's owner has no account.
-    func owner() throws -> ShareClient {
-        guard let account, let found = try host.account(id: account.id.text) else { throw choice.noAccount }
-        return try ShareClient(host.container(try database.container.text, signedInAs: found))
-    }
-
-    /// Somebody else of the store, by the host's own identifier.
-    struct Guest {
-        let account: Stratus.Account
-        let client: ShareClient
-    }
-
-    /// Another person of the store, who is made where there is none.
-    func guest(externalID: String, email: String) throws -> Guest {
-        let account = try host.account(externalID: externalID, createIfMissing: .init(emails: [email]))
-        return Guest(
-            account: account,
-            client: try ShareClient(host.container(try database.container.text, signedInAs: account)))
-    }
-
-    /// Accepts a share as somebody who has its URL.
-    func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
-        try host.open(url, as: guest.account)
-    }
-
     /// The server's rules, for what hosts look up.
     var service: CloudService {
         get throws { try host.service }
-    }
-
-    // MARK: Below the face
-
-    /// What is to change, by whom and when. Drawn before a transaction, whose body may run twice.
-    func request(_ mutations: [RecordMutation], in zone: ZoneID) -> MutationRequest {
-        let stamp = Stamp(date: Date(), user: zone.database.owner ?? "_local")
-        return MutationRequest(mutations, stamp: stamp, tagSalt: .random(in: .min ... .max))
-    }
-
-    /// Writes `mutations` as one durable commit.
-    ///
-    /// Throws `RequestRefused` with nothing written when a rule stands against it, and the engine's errors.
-    @discardableResult
-    func apply(_ mutations: [RecordMutation], in zone: ZoneID) throws -> MutationPlan {
-        let request = request(mutations, in: zone)
-        return try engine.transact { try apply(request, in: zone, $0) }
-    }
-
-    /// The same inside a transaction. What the owner holds is counted where they have an account.
-    @discardableResult
-    func apply(_ request: MutationRequest, in zone: ZoneID, _ transaction: RecordTransaction) throws -> MutationPlan {
-        guard let owner = account?.userName else { return try transaction.apply(request, in: zone) }
-        let stored = try transaction.existingZone(zone)
-        var change: Int64 = 0
-        for mutation in request.mutations {
-            if let old = try stored.record(mutation.name)?.record { change -= QuotaLedger.byteCount(of: old) }
-            if case .save(let record) = mutation { change += QuotaLedger.byteCount(of: record) }
-        }
-        let plan = try transaction.apply(request, in: zone)
-        try QuotaLedger.charge(
-            byteCount: change, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
-        return plan
-    }
-
-    /// Deletes records as one durable commit: through the face where there is one, so that their assets and what refers to
-    /// them go too.
-    ///
-    /// Throws `ItemsRefused` or, below the face, `RequestRefused`, with nothing deleted, when a rule stands against it.
-    func delete(_ names: [RecordName], in zone: ZoneID) throws {
-        if let client = try client(of: zone) { return try client.delete(names) }
-        try apply(names.map { .delete($0) }, in: zone)
-    }
-
-    /// Makes the zone if it does not exist. Returns whether it was made.
-    @discardableResult
-    func createZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
-        guard try engine.read({ try $0.zone(zone) == nil }) else { return false }
-        try (acting.map { try client(of: zone, $0) } ?? existingClient(of: zone)).makeZone()
-        return true
-    }
-
-    /// Deletes a zone with all its records. Returns whether there was one; its entries are left to be purged.
-    func deleteZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
-        guard try engine.read({ try $0.zone(zone) != nil }) else { return false }
-        guard let client = try acting?.person == nil ? client(of: zone) : acting.map({ try client(of: zone, $0) })
-        else {
-            return try engine.transact { try $0.deleteZone(zone, releasingAssetsOf: zone.database.owner) }
-        }
-        try client.deleteZone()
-        return true
     }
 
     /// Reads one zone on one snapshot.
@@ -311,60 +200,5 @@ final class StoreSession {
         var fields = ["zone": zone.name.text]
         if let nearest = NearestName.of(zone.name.text, among: names) { fields["nearest"] = nearest }
         return RecordsError(.unknownZone, "No such zone: 'stratus zones' lists those there are.", fields)
-    }
-}
-
-// MARK: - The engine's files
-
-extension StoreSession {
-    private var files: StoreFiles {
-        get throws {
-            guard let files = opened.files else {
-                throw ToolError(.refused, "The store's files are another process's: stop it first.", ["path": path])
-            }
-            return files
-        }
-    }
-
-    func figures() throws -> StoreFiles.Figures { try files.figures() }
-
-    /// About how many bytes of files a range takes; what is still in memory is not counted.
-    func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
-
-    /// So much is compacted at once: a second's work of a slow disk.
-    private static let compactionByteCount = 16 << 20
-
-    /// Gives the room of deleted entries back, slice by slice of the keys. Returns about how large the files were before,
-    /// and are after. `progress` is told before each slice and behind the last one how many bytes of files were looked at,
-    /// and of how many; where it throws nothing more is done. A host that has the store does all of it at once.
-    ///
-    /// Throws what has failed the engine's background work: `corruption` names where damage lies.
-    func compact(
-        sliceByteCount: Int = StoreSession.compactionByteCount,
-        progress: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }
-    ) throws -> (before: Int, after: Int) {
-        if let served {
-            let files = try served.compact()
-            return (files.byteCountBefore, files.byteCountAfter)
-        }
-        let (files, everything) = (try files, KeyRange.everything)
-        let before = try files.approximateByteCount(of: everything)
-        let slices = try files.compactionSlices(of: everything, byteCount: sliceByteCount)
-        let total = slices.reduce(0) { $0 + $1.byteCount }
-        var done = 0
-        for slice in slices {
-            try progress(done, total)
-            try files.compact(slice.range)
-            done += slice.byteCount
-        }
-        try progress(done, total)
-        return (before, try files.approximateByteCount(of: everything))
-    }
-
-    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage.
-    func verifyChecksums(
-        progress: (_ byteCount: Int, _ total: Int) -> Void
-    ) throws -> (entryCount: Int, damages: [RecordsError]) {
-        try files.verifyChecksums(progress: progress)
     }
 }

@@ -45,9 +45,11 @@ enum Interruption {
     ///
     /// Throws `interrupted` where it was asked to.
     static func safePoint() throws(ToolError) {
-        guard isRequested else { return }
-        throw ToolError(.interrupted, "Interrupted; what is done stays: run the same again to go on.")
+        if isRequested { throw toGoOn }
     }
+
+    /// What a verb says that has stopped at such a place.
+    static let toGoOn = ToolError(.interrupted, "Interrupted; what is done stays: run the same again to go on.")
 
     /// Has `cleanUp` done before a signal ends the process, on another thread than the verb's.
     static func beforeEnd(_ cleanUp: @escaping @Sendable () -> Void) {

@@ -11,7 +11,7 @@ struct Compact: ParsableCommand {
         abstract: "Rewrites the store's files without what was deleted.",
         discussion: """
             Interrupted it stops within a second or so: what is compacted stays, and the same again goes on. A host that \
-            has the store does it as one step, to the end.
+            has the store does it, and stops likewise.
 
             --json: {"bytesBefore","bytesAfter","milliseconds"}; the sizes are LevelDB's estimates.
 
@@ -38,13 +38,9 @@ struct Compact: ParsableCommand {
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        if session.served == nil { Interruption.stopAtSafePoints() }
+        Interruption.stopAtSafePoints()
         let progress = Progress("compacting", total: nil, unit: .bytes, on: console)
         defer { progress.finish() }
-        return try session.compact { done, total in
-            progress.update(done, of: total)
-            // Behind the last slice nothing is left to go on with.
-            if done < total { try Interruption.safePoint() }
-        }
+        return try session.compact { progress.update($0, of: $1) }
     }
 }

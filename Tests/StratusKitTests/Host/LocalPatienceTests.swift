@@ -89,12 +89,13 @@ struct LocalPatienceTests {
             let listener = try self.listen(host, LocalPatience())
             defer { listener.stop() }
             let client = try #require(try LocalClient(directory: self.directory.store.path))
-            var told: [Int] = []
+            var told: [WorkProgress] = []
             let answer: PurgeProgress? = try client.ask(
                 .host(.purgeZones), telling: { told.append($0) }, isStopping: { false })
             #expect(answer?.entriesDeleted == 3)
             // The first is told at once; others may come too soon behind it.
-            #expect(told.first == 0 && told == told.sorted())
+            #expect(told.first == WorkProgress(doneCount: 0, totalCount: 3))
+            #expect(told.map(\.doneCount) == told.map(\.doneCount).sorted())
             let alone: PurgeProgress = try client.ask(.host(.purgeZones))
             #expect(alone.entriesDeleted == 3)
         }
@@ -123,6 +124,52 @@ struct LocalPatienceTests {
         }
     }
 
+    @Test("progress without a total is a host's of before, and one with a total does not trouble a tool of before")
+    func progressOfOtherVersions() throws {
+        let old: WorkProgress = try LocalCoding.decode(from: Array(#"{"doneCount":7}"#.utf8))
+        #expect(old == WorkProgress(doneCount: 7))
+        struct OldProgress: Codable { var doneCount: Int }
+        let new = try LocalCoding.encode(WorkProgress(doneCount: 7, totalCount: 9))
+        #expect(try LocalCoding.decode(OldProgress.self, from: new).doneCount == 7)
+        #expect(try LocalCoding.decode(WorkProgress.self, from: new).totalCount == 9)
+    }
+
+    @Test("a host compacts slice by slice, tells how far it has come, and stops where nobody waits any longer")
+    func compaction() async throws {
+        let store = try Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
+        defer { store.close() }
+        try await TestThreads.offPool {
+            let engine = try store.service.engine
+            // So much that LevelDB makes several tables of it as it comes.
+            for number in 0..<250 {
+                try engine.store.transact {
+                    try $0.set([0xFE, UInt8(number)], to: [UInt8](repeating: UInt8(number), count: 90_000))
+                }
+            }
+            struct Stopped: Error {}
+            var told: [(done: Int, total: Int)] = []
+            #expect(throws: Stopped.self) {
+                _ = try StoreBacking.compact(engine.store, sliceByteCount: 1) { done, total in
+                    told.append((done, total))
+                    if told.count == 2 { throw Stopped() }
+                }
+            }
+            #expect(told.count == 2 && told[1].done > 0 && told[1].done < told[1].total, "\(told)")
+            let served = try #require(try ServedStore(directory: self.directory.store.path))
+            var (first, totals): ((Int, Int?)?, Set<Int?>) = (nil, [])
+            let files = try served.compact(progress: { done, total in
+                first = first ?? (done, total)
+                totals.insert(total)
+            })
+            #expect(try #require(files).byteCountAfter > 0)
+            #expect(first?.0 == 0 && totals.count == 1 && totals.allSatisfy { ($0 ?? 0) > 1 << 20 }, "\(totals)")
+            #expect(try served.compact(isStopping: { true }) == nil)
+            // The host serves the next one, with everything there.
+            #expect(try served.compact() != nil)
+            #expect(try engine.store.read { try $0.value(forKey: [0xFE, 249])?.count } == 90_000)
+        }
+    }
+
     @Test(
         "a rebuild and a purge of a host's store tell how far they have come, and a rebuild that nobody waits for ends")
     func ofStore() async throws {
@@ -142,12 +189,12 @@ struct LocalPatienceTests {
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.directory.store.path))
             var told: [Int] = []
-            let purged = try served.purgeDeletedZones(progress: { told.append($0) })
+            let purged = try served.purgeDeletedZones(progress: { done, _ in told.append(done) })
             #expect(try #require(purged).entriesDeleted > 50 && told.first == 0)
-            told = []
+            var totals: Set<Int?> = []
             let incarnation = UUID()
-            #expect(try served.rebuild(zone, incarnation: incarnation, progress: { told.append($0) }))
-            #expect(!told.isEmpty)
+            #expect(try served.rebuild(zone, incarnation: incarnation, progress: { totals.insert($1) }))
+            #expect(totals == [50])
             func found() throws -> UUID {
                 try store.service.engine.read { try $0.existingZone(zone).header().incarnation }
             }
@@ -175,10 +222,10 @@ private final class WorkingHost: LocalHost {
 
     func answer(_ call: CloudCall) throws -> any Encodable { throw CloudError(.serviceUnavailable, "It only works.") }
 
-    func answer(_ call: HostCall, telling tell: @escaping (Int) -> Bool) throws -> any Encodable {
+    func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         var progress = PurgeProgress()
         while stepCount.map({ progress.entriesDeleted < $0 }) ?? true {
-            guard tell(progress.entriesDeleted) else {
+            guard tell(WorkProgress(doneCount: progress.entriesDeleted, totalCount: stepCount)) else {
                 stopped.withLock { $0 = true }
                 break
             }
