@@ -34,11 +34,14 @@ package struct AccountVerifier: Sendable {
     package init(engine: RecordEngine) { self.engine = engine }
 
     /// Compares accounts, identities, departures and owners in one snapshot, and counts every record when
-    /// `countsRecords` is set.
+    /// `countsRecords` is set. `progress` is told how many of accounts, identities and records were looked at.
     ///
     /// Throws what reading the store throws.
-    package func findings(countsRecords: Bool = true) throws -> [AccountFinding] {
+    package func findings(
+        countsRecords: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> [AccountFinding] {
         try engine.read { reader in
+            let meter = WorkMeter(total: try entryCount(in: reader, countsRecords: countsRecords), progress)
             var findings: [AccountFinding] = []
             var expected: [[UInt8]: AccountID] = [:]
             var owners: Set<UserName> = []
@@ -46,6 +49,7 @@ package struct AccountVerifier: Sendable {
                 let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
                 for key in AccountDirectory.identityKeys(of: account) { expected[key] = account.id }
                 owners.insert(account.userName)
+                meter.add()
                 return .next
             }
             try reader.store.scan(GlobalKeys.identities.keyRange) { key, value in
@@ -53,12 +57,14 @@ package struct AccountVerifier: Sendable {
                 if expected.removeValue(forKey: [UInt8](copying: key)) != account {
                     findings.append(.dangling(identity: KeyDescription.text(of: key), account))
                 }
+                meter.add()
                 return .next
             }
             findings += expected.map { .missing(identity: "\(KeyDescription($0))", $1) }
             owners.formUnion(try apps(in: reader))
             if countsRecords {
-                for owner in owners where try !QuotaLedger.verify(owner, in: reader).isExact {
+                for owner in owners where try !QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() }).isExact
+                {
                     findings.append(.miscounted(owner))
                 }
             }
@@ -66,6 +72,14 @@ package struct AccountVerifier: Sendable {
             findings += try owned(in: reader).subtracting(owners).map { .ownerless($0) }
             return findings.sorted { "\($0)" < "\($1)" }
         }
+    }
+
+    /// Accounts, identities, and the records that are counted: those of whoever has not departed.
+    private func entryCount(in reader: RecordReader, countsRecords: Bool) throws -> Int {
+        let count = try reader.entryCount(in: GlobalKeys.accounts) + reader.entryCount(in: GlobalKeys.identities)
+        guard countsRecords else { return count }
+        let departed = Set(try departedOwners(in: reader))
+        return try count + reader.zoneAndRecordCount { $0.owner.map { !departed.contains($0) } ?? true }.records
     }
 
     /// The owners of the public databases.

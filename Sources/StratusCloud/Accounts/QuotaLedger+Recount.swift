@@ -28,8 +28,10 @@ package struct UsageReport: Hashable, Sendable {
 }
 
 extension QuotaLedger {
-    /// Counts everything an owner's zones hold, in one snapshot, and compares.
-    package static func verify(_ owner: UserName, in reader: RecordReader) throws -> UsageReport {
+    /// Counts everything an owner's zones hold, in one snapshot, and compares. `onRecord` is called for every record.
+    package static func verify(
+        _ owner: UserName, in reader: RecordReader, onRecord: () -> Void = {}
+    ) throws -> UsageReport {
         var zones: [UUID: UsageReport.Count] = [:]
         try reader.store.scan(GlobalKeys.zoneUsages(of: owner).keyRange) { key, value in
             let zone = try GlobalKeys.readZoneUsageKey(key).zone
@@ -38,7 +40,7 @@ extension QuotaLedger {
             return .next
         }
         for (id, identity) in try zonesByIdentity(of: owner, in: reader) {
-            let found = try foundByteCount(in: reader.existingZone(id))
+            let found = try foundByteCount(in: reader.existingZone(id), onRecord)
             zones[identity, default: .init(recordedByteCount: 0, foundByteCount: 0)].foundByteCount = found
         }
         let total = UsageReport.Count(
@@ -88,11 +90,12 @@ extension QuotaLedger {
     }
 
     /// Every live record has an entry among the parents.
-    private static func foundByteCount(in zone: ZoneReader) throws -> Int64 {
+    private static func foundByteCount(in zone: ZoneReader, _ onRecord: () -> Void = {}) throws -> Int64 {
         var sum: Int64 = 0
         try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
             if let record = try zone.record(zone.keys.readParentKey(key)) {
                 sum = sum.addingCapped(byteCount(of: record.record))
+                onRecord()
             }
             return .next
         }

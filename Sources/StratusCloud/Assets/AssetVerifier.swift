@@ -48,12 +48,16 @@ package struct AssetVerifier: Sendable {
         self.comparedContentCount = comparedContentCount
     }
 
-    /// Compares the ledger with the files, owner by owner, and reads every content when `readsContents` is set.
+    /// Compares the ledger with the files, owner by owner, and reads every content when `readsContents` is set. `progress`
+    /// is told how many bytes of the contents that the ledger knows were looked at.
     ///
     /// What others change meanwhile may be told as it was before or after. Throws what reading the store throws.
-    package func findings(readsContents: Bool = true) throws -> [AssetFinding] {
+    package func findings(
+        readsContents: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> [AssetFinding] {
         var findings: [AssetFinding] = []
         var owners = try ledgerOwners()
+        let meter = WorkMeter(total: try ledgerByteCount(), progress)
         for name in try store.names(in: store.directory.content) {
             if let owner = AssetDirectory.owner(ofDirectory: name) {
                 owners.insert(owner)
@@ -61,12 +65,14 @@ package struct AssetVerifier: Sendable {
                 findings.append(.foreign(path: store.directory.content + "/" + name))
             }
         }
-        for owner in owners.sorted() { try check(owner, readsContents, &findings) }
+        for owner in owners.sorted() { try check(owner, readsContents, meter, &findings) }
         return findings.sorted { "\($0)" < "\($1)" }
     }
 
     /// Folder by folder, so that no more of the ledger is in memory than one of 256 folders holds.
-    private func check(_ owner: UserName, _ readsContents: Bool, _ findings: inout [AssetFinding]) throws {
+    private func check(
+        _ owner: UserName, _ readsContents: Bool, _ meter: WorkMeter, _ findings: inout [AssetFinding]
+    ) throws {
         let path = store.directory.owner(owner)
         var folders: Set<UInt8> = []
         for folder in try store.names(in: path) {
@@ -86,12 +92,16 @@ package struct AssetVerifier: Sendable {
                     continue
                 }
                 if !isWhole(key, entry, readsContents) { findings.append(.damaged(key)) }
+                meter.add(Int(clamping: entry.byteCount))
             }
             findings += ledger.keys.map { .missing($0) }
+            meter.add(ledger.values.reduce(0) { $0 + Int(clamping: $1.byteCount) })
         }
         try engine.read { reader in
-            try Self.visitLedger(GlobalKeys.assets(of: owner).keyRange, in: reader) { key, _ in
-                if key.digest.first.map({ !folders.contains($0) }) ?? true { findings.append(.missing(key)) }
+            try Self.visitLedger(GlobalKeys.assets(of: owner).keyRange, in: reader) { key, entry in
+                guard key.digest.first.map({ !folders.contains($0) }) ?? true else { return }
+                findings.append(.missing(key))
+                meter.add(Int(clamping: entry.byteCount))
             }
         }
     }
@@ -100,24 +110,34 @@ package struct AssetVerifier: Sendable {
     /// `owner` says whose assets a database's are; nil passes it over.
     ///
     /// Memory does not grow with the store: both sides are summed up, and where the sums differ they are compared a part
-    /// of the contents at a time.
-    package func miscounts(owner: (DatabaseID) -> UserName?) throws -> [AssetFinding] {
+    /// of the contents at a time. `progress` is told how many records, and contents of the ledger, were looked at.
+    package func miscounts(
+        owner: (DatabaseID) -> UserName?, progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> [AssetFinding] {
         try engine.read { reader in
+            let total =
+                try reader.zoneAndRecordCount { owner($0) != nil }.records
+                + reader.entryCount(in: GlobalKeys.assets)
+            let meter = WorkMeter(total: total, progress)
             var findings: [AssetFinding] = []
             var (counted, held) = (AssetTally(), AssetTally())
-            try Self.visitHeld(in: reader, owner) {
+            try Self.visitHeld(in: reader, owner, meter) {
                 held.add($0, times: $1)
             } onZone: { zone, found in
                 let key = DatabaseKeys(zone.database).zoneAssets(zone.id.name)
                 let counted = try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
                 if counted != found { findings.append(.zoneMiscounted(zone.id, counted: counted, held: found)) }
             }
-            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { counted.add($0, times: $1.count) }
+            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) {
+                counted.add($0, times: $1.count)
+                meter.add()
+            }
             if counted.sum != held.sum {
-                let partCount = 1 + max(counted.contentCount, held.contentCount) / comparedContentCount
-                for part in 0..<min(partCount, 256) {
-                    findings += try Self.miscounts(in: reader, owner) { key in
-                        Int(key.digest.first ?? 0) % min(partCount, 256) == part
+                let partCount = min(1 + max(counted.contentCount, held.contentCount) / comparedContentCount, 256)
+                meter.expect(partCount * total)
+                for part in 0..<partCount {
+                    findings += try Self.miscounts(in: reader, owner, meter) { key in
+                        Int(key.digest.first ?? 0) % partCount == part
                     }
                 }
             }
@@ -127,14 +147,16 @@ package struct AssetVerifier: Sendable {
 
     /// Compares the contents of a part of the store one by one.
     private static func miscounts(
-        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, where isIncluded: (AssetKey) -> Bool
+        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter,
+        where isIncluded: (AssetKey) -> Bool
     ) throws -> [AssetFinding] {
         var held: [AssetKey: UInt64] = [:]
         var findings: [AssetFinding] = []
-        try visitHeld(in: reader, owner) { key, times in
+        try visitHeld(in: reader, owner, meter) { key, times in
             if isIncluded(key) { held[key, default: 0] += times }
         }
         try visitLedger(GlobalKeys.assets.keyRange, in: reader) { key, entry in
+            meter.add()
             guard isIncluded(key) else { return }
             let found = held.removeValue(forKey: key) ?? 0
             if entry.count != found { findings.append(.miscounted(key, counted: entry.count, held: found)) }
@@ -145,7 +167,8 @@ package struct AssetVerifier: Sendable {
     /// Visits the contents that records hold, with how often each of them does. `onZone` is told how many a zone holds in
     /// all.
     private static func visitHeld(
-        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ visit: (AssetKey, UInt64) -> Void,
+        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter,
+        _ visit: (AssetKey, UInt64) -> Void,
         onZone: (_ zone: (id: ZoneID, database: DatabaseNumber), _ held: UInt64) throws -> Void = { _, _ in }
     ) throws {
         for database in try reader.databases() {
@@ -158,6 +181,7 @@ package struct AssetVerifier: Sendable {
                 try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
                     guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
                     sum += count(record.record, owner, visit)
+                    meter.add()
                     return .next
                 }
                 try onZone((id, listing.database), sum)
@@ -197,6 +221,15 @@ package struct AssetVerifier: Sendable {
                 }
             }
             return owners
+        }
+    }
+
+    /// How many bytes the contents of the ledger have.
+    private func ledgerByteCount() throws -> Int {
+        try engine.read { reader in
+            var count = 0
+            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { count += Int(clamping: $1.byteCount) }
+            return count
         }
     }
 

@@ -39,26 +39,35 @@ package struct SubscriptionVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
-    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox.
+    /// Everything that is gone over, once.
+    private static let ranges = [
+        GlobalKeys.accounts, GlobalKeys.departures, GlobalKeys.subscriptions, GlobalKeys.notifications,
+        GlobalKeys.devices, GlobalKeys.outbox,
+    ]
+
+    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. `progress` is told how
+    /// many of their entries were looked at.
     ///
     /// Throws what reading the store throws.
-    package func findings() throws -> [SubscriptionFinding] {
+    package func findings(progress: @escaping WorkMeter.Listener = { _, _ in }) throws -> [SubscriptionFinding] {
         try engine.read { reader in
             var findings: [SubscriptionFinding] = []
-            let (accounts, users) = try people(in: reader)
-            try visit(GlobalKeys.subscriptions, in: reader, &findings) { key, value in
+            let meter = WorkMeter(
+                total: try Self.ranges.reduce(0) { try $0 + reader.entryCount(in: $1) }, progress)
+            let (accounts, users) = try people(in: reader, meter)
+            try visit(GlobalKeys.subscriptions, in: reader, meter, &findings) { key, value in
                 let parts = try GlobalKeys.readSubscriptionKey(key)
                 _ = try KnownSubscription(parts, SubscriptionEntry(decoding: value))
                 return users.contains(parts.user) ? nil : .ownerless(KeyDescription.text(of: key))
             }
             var counts: [[UInt8]: UInt64] = [:]
-            try visit(GlobalKeys.notifications, in: reader, &findings) { key, value in
+            try visit(GlobalKeys.notifications, in: reader, meter, &findings) { key, value in
                 let parts = try GlobalKeys.readNotificationKey(key)
                 counts[GlobalKeys.device(of: parts.account, parts.device), default: 0] += 1
                 _ = try ClientNotification(NotificationEntry(decoding: value))
                 return nil
             }
-            try visit(GlobalKeys.devices, in: reader, &findings) { key, value in
+            try visit(GlobalKeys.devices, in: reader, meter, &findings) { key, value in
                 let (account, line) = (try GlobalKeys.readDeviceKey(key).account, KeyDescription.text(of: key))
                 let found = counts.removeValue(forKey: [UInt8](copying: key)) ?? 0
                 guard accounts.contains(account) else { return .ownerless(line) }
@@ -66,7 +75,7 @@ package struct SubscriptionVerifier: Sendable {
                 return counted == found ? nil : .miscounted(line, counted: counted, found: found)
             }
             findings += counts.keys.map { .dangling("\(KeyDescription($0))") }
-            try visit(GlobalKeys.outbox, in: reader, &findings) { key, value in
+            try visit(GlobalKeys.outbox, in: reader, meter, &findings) { key, value in
                 _ = try GlobalKeys.readOutboxKey(key)
                 _ = try OutboxEntry(decoding: value)
                 return nil
@@ -76,27 +85,32 @@ package struct SubscriptionVerifier: Sendable {
     }
 
     /// Everybody who has an account, and whoever is being removed.
-    private func people(in reader: RecordReader) throws -> (accounts: Set<AccountID>, users: Set<UserName>) {
+    private func people(
+        in reader: RecordReader, _ meter: WorkMeter
+    ) throws -> (accounts: Set<AccountID>, users: Set<UserName>) {
         var accounts: Set<AccountID> = []
         var users: Set<UserName> = []
         try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
             accounts.insert(try GlobalKeys.readAccountKey(key))
             users.insert(try AccountEntry(decoding: value).userName)
+            meter.add()
             return .next
         }
         try reader.store.scan(GlobalKeys.departures.keyRange) { key, value in
             users.insert(try GlobalKeys.readDepartureKey(key))
             accounts.insert(try DepartureEntry(decoding: value).account)
+            meter.add()
             return .next
         }
         return (accounts, users)
     }
 
     private func visit(
-        _ range: LayoutRange, in reader: RecordReader, _ findings: inout [SubscriptionFinding],
+        _ range: LayoutRange, in reader: RecordReader, _ meter: WorkMeter, _ findings: inout [SubscriptionFinding],
         _ finding: (Span<UInt8>, Span<UInt8>) throws -> SubscriptionFinding?
     ) throws {
         try reader.store.scan(range.keyRange) { key, value in
+            meter.add()
             do {
                 if let found = try finding(key, value) { findings.append(found) }
             } catch let error as LayoutError {

@@ -10,6 +10,7 @@ import StratusStore
 
 struct ShareCheck {
     private let reader: RecordReader
+    private let meter: WorkMeter
     /// Deleted zones that have not let go of their shares yet.
     private let released: Set<UUID>
     private(set) var findings: [ShareFinding] = []
@@ -29,8 +30,8 @@ struct ShareCheck {
         var sequence: UInt64
     }
 
-    init(_ reader: RecordReader) throws {
-        self.reader = reader
+    init(_ reader: RecordReader, _ meter: WorkMeter) throws {
+        (self.reader, self.meter) = (reader, meter)
         released = Set(try reader.releases().map(\.identity))
     }
 
@@ -77,6 +78,7 @@ struct ShareCheck {
         }
         var shares: [SharePlace: ShareContent] = [:]
         for name in names {
+            meter.add()
             guard let record = try zone.record(name)?.record else { continue }
             guard let place = SharePlace(zone.id, identity: identity, share: name),
                 place.zone.text != ZoneAddress.defaultZoneName
@@ -166,6 +168,7 @@ struct ShareCheck {
                         part: part, place: place, lastEnded: lastEnded[key] ?? 0, sequence: header.sequence))
             }
             for entry in ShareEntries.urlEntries(of: content, at: place) { try verify(url: entry) }
+            meter.add()
         }
     }
 
@@ -219,11 +222,13 @@ struct ShareCheck {
         var (acceptances, urls) = (0, 0)
         try reader.store.scan(GlobalKeys.acceptances.keyRange) { key, _ in
             if try !released.contains(GlobalKeys.readAcceptanceKey(key).zone) { acceptances += 1 }
+            meter.add()
             return .next
         }
         try reader.store.scan(GlobalKeys.shareURLs.keyRange) { key, value in
             let entry = try? ShareURLEntry(decoding: value)
             if entry.map({ !released.contains($0.zoneIdentity) }) ?? true { urls += 1 }
+            meter.add()
             return .next
         }
         if acceptances != acceptanceCount { try verifyAcceptances() }
@@ -231,7 +236,9 @@ struct ShareCheck {
     }
 
     private mutating func verifyAcceptances() throws {
+        meter.expect(try reader.entryCount(in: GlobalKeys.acceptances))
         try reader.store.scan(GlobalKeys.acceptances.keyRange) { key, value in
+            meter.add()
             let parts = try GlobalKeys.readAcceptanceKey(key)
             let bytes = [UInt8](copying: key)
             guard !released.contains(parts.zone), !noted.contains(bytes) else { return .next }
@@ -250,7 +257,9 @@ struct ShareCheck {
     }
 
     private mutating func verifyURLs() throws {
+        meter.expect(try reader.entryCount(in: GlobalKeys.shareURLs))
         try reader.store.scan(GlobalKeys.shareURLs.keyRange) { key, value in
+            meter.add()
             let bytes = [UInt8](copying: key)
             guard !noted.contains(bytes) else { return .next }
             guard let entry = try? ShareURLEntry(decoding: value) else {

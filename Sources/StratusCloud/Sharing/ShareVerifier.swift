@@ -53,12 +53,13 @@ package struct ShareVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
-    /// Compares all shares with what exists because of them, in one snapshot.
+    /// Compares all shares with what exists because of them, in one snapshot. `progress` is told how many shares and
+    /// entries were looked at: a share is when it is read, and when it is held against its entries.
     ///
     /// Throws what reading the store throws; damage of single shares and entries is among the findings.
-    package func findings() throws -> [ShareFinding] {
+    package func findings(progress: @escaping WorkMeter.Listener = { _, _ in }) throws -> [ShareFinding] {
         try engine.read { reader in
-            var check = try ShareCheck(reader)
+            var check = try ShareCheck(reader, WorkMeter(total: Self.lookCount(in: reader), progress))
             for database in try reader.databases() {
                 for listing in try reader.zones(in: database.id) {
                     let id = ZoneID(database: database.id, name: listing.name)
@@ -68,6 +69,16 @@ package struct ShareVerifier: Sendable {
             try check.verifyDangling()
             return check.findings.sorted { "\($0)" < "\($1)" }
         }
+    }
+
+    private static func lookCount(in reader: RecordReader) throws -> Int {
+        var count = try reader.entryCount(in: GlobalKeys.acceptances) + reader.entryCount(in: GlobalKeys.shareURLs)
+        for database in try reader.databases() {
+            for listing in try reader.zones(in: database.id) {
+                count += try 2 * reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
+            }
+        }
+        return count
     }
 }
 

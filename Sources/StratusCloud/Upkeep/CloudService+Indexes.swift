@@ -10,6 +10,20 @@ package import StratusRecords
 import StratusStore
 
 extension CloudService {
+    /// Fills and clears indexes for whoever waits for it. `progress` is told between commits how many records were looked at,
+    /// and of how many.
+    package func finishIndexes(_ pace: UpkeepPace, progress: (_ done: Int, _ total: Int) -> Void) throws {
+        try putUpOldTypes()
+        try reviewIndexes(pace)
+        let total = try engine.read { try $0.unbuiltRecordCount() }
+        try engine.buildIndexes(
+            pause: pace.pause, rest: pace.restShortly,
+            shouldContinue: {
+                progress($0.recordsVisited, total)
+                return pace.shouldContinue()
+            })
+    }
+
     /// Fills and clears indexes until all are what their schemas want. `progress` is told between commits what is done.
     @discardableResult
     package func buildIndexes(

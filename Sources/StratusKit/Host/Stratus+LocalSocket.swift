@@ -87,21 +87,27 @@ extension Stratus {
             pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) })
         switch call {
         case .finishIndexes:
-            var visitedCount = 0
-            let pace = UpkeepPace(
-                pause: pace.pause, rest: pace.rest, shouldContinue: { tell(WorkProgress(doneCount: visitedCount)) })
-            _ = try upkeep.pausing {
-                try asking { try $0.buildIndexes(pace) { visitedCount = $0.recordsVisited } }
+            var progress = WorkProgress(doneCount: 0)
+            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest, shouldContinue: { tell(progress) })
+            try upkeep.pausing {
+                try asking {
+                    try $0.finishIndexes(pace) { progress = WorkProgress(doneCount: $0, totalCount: $1) }
+                }
             }
         case .rebuild(let zone, let incarnation):
             try asking { service in
                 try service.engine.rebuild(zone, incarnation: incarnation) {
-                    _ = tell(WorkProgress(doneCount: $0.recordsChecked, totalCount: $0.recordCount))
+                    _ = tell(WorkProgress(doneCount: $0.doneCount, totalCount: $0.totalCount))
                 }
             }
         case .purgeZones:
             return try upkeep.pausing {
-                try asking { try $0.purge(pace) { tell(WorkProgress(doneCount: $0.entriesDeleted)) } }
+                try asking { service in
+                    let total = try service.engine.read { try $0.purgeableEntryCount() }
+                    return try service.purge(pace) {
+                        tell(WorkProgress(doneCount: $0.entriesDeleted, totalCount: total))
+                    }
+                }
             }
         case .compact:
             return try asking { service in

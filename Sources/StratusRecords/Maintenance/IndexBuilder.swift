@@ -68,10 +68,41 @@ extension RecordEngine {
     }
 }
 
+extension RecordReader {
+    /// How many records `buildIndexes` will look at, as the store is. It goes over their keys.
+    package func unbuiltRecordCount() throws -> Int {
+        var builds: [IndexBuild] = []
+        try store.scan(GlobalKeys.indexBuilds.keyRange) { key, value in
+            let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
+            let entry = try IndexBuildEntry(decoding: value)
+            builds.append(IndexBuild(keys: ZoneKeys(database: database, zone: zone), entry: entry))
+            return .next
+        }
+        var count = 0
+        for build in builds {
+            let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
+            guard header?.identity == build.entry.identity else { continue }
+            var rest: [LayoutRange] = []
+            try store.scan(build.keys.queryIndexes.keyRange) { key, value in
+                let entry = try QueryIndexesEntry(decoding: value)
+                if entry.isUnfinished { rest.append(build.rest(of: try build.keys.readQueryIndexesKey(key), entry)) }
+                return .next
+            }
+            count += try rest.reduce(0) { try $0 + entryCount(in: $1) }
+        }
+        return count
+    }
+}
+
 private struct IndexBuild {
     var keys: ZoneKeys
     var entry: IndexBuildEntry
     var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
+
+    /// The records of a type that are to be looked at still, in the index of types.
+    func rest(of type: RecordType, _ entry: QueryIndexesEntry) -> LayoutRange {
+        entry.position.map { keys.types(of: type, after: $0) } ?? keys.types(of: type)
+    }
 }
 
 extension RecordTransaction {
@@ -115,7 +146,7 @@ extension RecordTransaction {
         let type = unfinished.type
         var entry = unfinished.indexes
         let whole = build.keys.types(of: type)
-        let range = entry.position.map { build.keys.types(of: type, after: $0) } ?? whole
+        let range = build.rest(of: type, entry)
         var names: [RecordName] = []
         try store.scan(range.keyRange, .forward, limit: recordLimit) { key, _ in
             names.append(try ZoneKeys.readName(key, prefixByteCount: whole.lower.count))

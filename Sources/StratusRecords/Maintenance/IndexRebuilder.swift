@@ -39,9 +39,9 @@ extension RecordEngine {
             return identity
         }
         let rebuilder = ZoneRebuilder(engine: self, id: id, identity: identity)
-        try rebuilder.deleteDangling()
+        try rebuilder.deleteDangling(progress)
         try rebuilder.writeEntries(progress)
-        try rebuilder.setFlags()
+        try rebuilder.setFlags(progress)
         try rebuilder.countShares()
         try rebuilder.finish(incarnation: incarnation)
     }
@@ -62,14 +62,28 @@ private struct ZoneRebuilder {
 
     // MARK: 2. Dangling entries
 
-    func deleteDangling() throws {
-        for keyspace in [.records] + ZoneVerifier.indexKeyspaces where keyspace != .shareCounts {
-            try inBatches({ $0.keys.keyspace(keyspace) }) { transaction, zone, key, value in
+    func deleteDangling(_ progress: (IndexProgress) -> Void) throws {
+        let keyspaces = [.records] + ZoneVerifier.indexKeyspaces.filter { $0 != .shareCounts }
+        let counts = try engine.read { reader in
+            let keys = try reader.existingZone(id, identity: identity).keys
+            let ranges = keyspaces.map { keys.keyspace($0) } + [keys.endedChildren]
+            return try ranges.map { try reader.entryCount(in: $0) }
+        }
+        let total = counts.reduce(0, +)
+        for (index, keyspace) in keyspaces.enumerated() {
+            let before = counts[..<index].reduce(0, +)
+            try inBatches(
+                { $0.keys.keyspace(keyspace) },
+                reporting: { tell(progress, .entries, before + $0, of: total) }
+            ) { transaction, zone, key, value in
                 guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
                 try transaction.delete(key)
             }
         }
-        try inBatches({ $0.keys.endedChildren }) { transaction, zone, key, _ in
+        let before = counts.dropLast().reduce(0, +)
+        try inBatches(
+            { $0.keys.endedChildren }, reporting: { tell(progress, .entries, before + $0, of: total) }
+        ) { transaction, zone, key, _ in
             let parts = try zone.keys.readEndedChildKey(key.span)
             let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
             let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
@@ -77,14 +91,21 @@ private struct ZoneRebuilder {
         }
     }
 
+    private func tell(_ progress: (IndexProgress) -> Void, _ step: IndexProgress.Step, _ done: Int, of total: Int) {
+        progress(IndexProgress(zone: id.name, step: step, doneCount: done, totalCount: total))
+    }
+
+    private func entryCount(in range: (ZoneKeys) -> LayoutRange) throws -> Int {
+        try engine.read { try $0.entryCount(in: range($0.existingZone(id, identity: identity).keys)) }
+    }
+
     // MARK: 3. Entries
 
     func writeEntries(_ progress: (IndexProgress) -> Void) throws {
-        let total = try engine.read { Int(clamping: try $0.existingZone(id, identity: identity).header().recordCount) }
-        func report(_ done: Int) {
-            progress(IndexProgress(zone: id.name, recordsChecked: done, recordCount: total))
-        }
-        try inBatches({ $0.keys.records }, reporting: report) { transaction, zone, key, value in
+        let total = try entryCount { $0.records }
+        try inBatches(
+            { $0.keys.records }, reporting: { tell(progress, .records, $0, of: total) }
+        ) { transaction, zone, key, value in
             let parts = try zone.keys.readRecordKey(key.span)
             guard parts.chunkIndex == nil else { return }
             switch try RecordState(decoding: value.span, name: parts.name) {
@@ -147,8 +168,11 @@ private struct ZoneRebuilder {
 
     // MARK: 4. Flags
 
-    func setFlags() throws {
-        try inBatches({ $0.keys.parents }) { transaction, zone, key, value in
+    func setFlags(_ progress: (IndexProgress) -> Void) throws {
+        let total = try entryCount { $0.parents }
+        try inBatches(
+            { $0.keys.parents }, reporting: { tell(progress, .places, $0, of: total) }
+        ) { transaction, zone, key, value in
             var node = try ParentEntry(decoding: value.span).node
             let name = try zone.keys.readParentKey(key.span)
             node.hasChildren = try !zone.children(of: name, limit: 1).isEmpty
@@ -211,7 +235,7 @@ private struct ZoneRebuilder {
         var done = 0
         repeat {
             let start = position
-            position = try engine.transact { transaction in
+            let (next, count) = try engine.transact { transaction in
                 let zone = try transaction.existingZone(id, identity: identity)
                 var rest = range(zone).keyRange
                 if let start { rest.lower = start + [0] }
@@ -224,9 +248,11 @@ private struct ZoneRebuilder {
                 }
                 for entry in batch { try body(transaction, zone, entry.key, entry.value) }
                 if !batch.isEmpty { transaction.forgetAncestors(of: zone) }
-                return batch.count == batchCount || byteCount >= Self.batchByteCount ? batch.last?.key : nil
+                let isFull = batch.count == batchCount || byteCount >= Self.batchByteCount
+                return (isFull ? batch.last?.key : nil, batch.count)
             }
-            done += batchCount
+            position = next
+            done += count
             progress(done)
         } while position != nil
     }

@@ -14,15 +14,20 @@ import StratusStore
 
 /// How far a verification or rebuild has come in one zone.
 package struct IndexProgress: Hashable, Sendable {
-    package var zone: ZoneName
-    package var recordsChecked: Int
-    package var recordCount: Int
-
-    package init(zone: ZoneName, recordsChecked: Int, recordCount: Int) {
-        self.zone = zone
-        self.recordsChecked = recordsChecked
-        self.recordCount = recordCount
+    /// What is gone over; one comes after the other.
+    package enum Step: Hashable, Sendable {
+        /// Every record, for its entries.
+        case records
+        /// Every record, for its place in the hierarchy.
+        case places
+        /// Every entry, for its record.
+        case entries
     }
+
+    package var zone: ZoneName
+    package var step: Step
+    package var doneCount: Int
+    package var totalCount: Int
 }
 
 extension RecordEngine {
@@ -61,8 +66,8 @@ extension RecordEngine {
         defer { report = verifier.report }
         try verifier.verifyQueryIndexes()
         try verifier.verifyRecords(progress)
-        try verifier.verifyReachability()
-        try verifier.verifyCounts()
+        try verifier.verifyReachability(progress)
+        try verifier.verifyCounts(progress)
         try verifier.verifyHistory()
         try verifier.verifySharing()
         if verifier.header.identity != listing.entry.identity {
@@ -74,6 +79,9 @@ extension RecordEngine {
 
 /// Verifies one zone.
 struct ZoneVerifier {
+    /// Progress is told behind so many.
+    static let toldCount = 10_000
+
     let zone: ZoneReader
     let header: ZoneHeader
     var report: IndexReport
@@ -98,6 +106,9 @@ struct ZoneVerifier {
 
     mutating func verifyRecords(_ progress: (IndexProgress) -> Void) throws {
         let total = Int(clamping: header.recordCount)
+        func tell() {
+            progress(IndexProgress(zone: zone.id.name, step: .records, doneCount: liveCount, totalCount: total))
+        }
         try zone.store.scan(zone.keys.records.keyRange) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if let chunk = parts.chunkIndex {
@@ -111,12 +122,10 @@ struct ZoneVerifier {
             } catch let error as LayoutError {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
-            if liveCount.isMultiple(of: 10_000) {
-                progress(IndexProgress(zone: zone.id.name, recordsChecked: liveCount, recordCount: total))
-            }
+            if liveCount.isMultiple(of: Self.toldCount) { tell() }
             return .next
         }
-        progress(IndexProgress(zone: zone.id.name, recordsChecked: liveCount, recordCount: total))
+        tell()
     }
 
     private mutating func verify(_ state: RecordState, _ name: RecordName, _ value: Span<UInt8>) throws {
@@ -247,18 +256,26 @@ struct ZoneVerifier {
     }
 
     /// Every record must be found by going down from the records without a parent: what is not is on a cycle or below.
-    mutating func verifyReachability() throws {
+    mutating func verifyReachability(_ progress: (IndexProgress) -> Void) throws {
         var reached = 0
+        func tell() {
+            progress(IndexProgress(zone: zone.id.name, step: .places, doneCount: reached, totalCount: liveCount))
+        }
+        func reach() {
+            reached += 1
+            if reached.isMultiple(of: Self.toldCount) { tell() }
+        }
         try zone.store.scan(zone.keys.parents.keyRange) { key, value in
             guard try ParentEntry(decoding: value).parent == nil else { return .next }
-            reached += 1
+            reach()
             // A subtree that was moved may lie deeper than a record may be saved; the count of records ends the visit.
             try zone.visitSubtree(below: zone.keys.readParentKey(key), depthLimit: .max) { _, _ in
-                reached += 1
+                reach()
                 return reached > liveCount ? .stop : .next
             }
             return .next
         }
+        tell()
         guard reached != liveCount, !isHierarchyDamaged else { return }
         report.note(
             .wrong, "zone \(zone.id.name), hierarchy",

@@ -22,14 +22,21 @@ extension ZoneVerifier {
     /// Those whose entries are not looked up one by one unless their tallies differ.
     private static let talliedKeyspaces: Set<ZoneKeyspace> = [.fields, .tokens]
 
-    mutating func verifyCounts() throws {
+    mutating func verifyCounts(_ progress: (IndexProgress) -> Void) throws {
+        let total = expected.values.reduce(0) { $0 + Int(clamping: $1.count) }
+        let name = zone.id.name
+        var done = 0
+        func tell() { progress(IndexProgress(zone: name, step: .entries, doneCount: done, totalCount: total)) }
         if header.recordCount != UInt64(liveCount) {
             report.note(
                 .wrong, key: zone.keys.header(), "counts \(header.recordCount) records, there are \(liveCount)")
         }
         for keyspace in Self.indexKeyspaces {
             let isTallied = Self.talliedKeyspaces.contains(keyspace)
-            let found = try tally(keyspace, looksAtEntries: isTallied)
+            let found = try tally(keyspace, looksAtEntries: isTallied) {
+                done += 1
+                if done.isMultiple(of: Self.toldCount) { tell() }
+            }
             let wanted = expected[keyspace] ?? EntryTally()
             if isTallied, found != wanted { try lookUpQueryEntries(keyspace) }
             if found.count != wanted.count || !report.isClean {
@@ -38,13 +45,17 @@ extension ZoneVerifier {
                 try findDangling(keyspace, unfinishedOnly: true)
             }
         }
+        tell()
     }
 
     /// What a keyspace holds, but for unfinished indexes.
-    private mutating func tally(_ keyspace: ZoneKeyspace, looksAtEntries: Bool) throws -> EntryTally {
+    private mutating func tally(
+        _ keyspace: ZoneKeyspace, looksAtEntries: Bool, onEntry: () -> Void
+    ) throws -> EntryTally {
         var tally = EntryTally()
         try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
             report.entriesChecked += 1
+            onEntry()
             if !looksAtEntries {
                 tally.addUnseen()
             } else if try !isUnfinished(key, keyspace) {

@@ -66,7 +66,7 @@ final class Demonstration {
             _ = try session.deleteZone(zone)
         }
         let purged = try step("purge its entries", { _ in 0 }) {
-            try session.purge(shouldContinue: { _ in true })
+            try session.purge(console)
         }
         try console.line(
             "forgot the zone of an earlier demonstration, removed \(Quantities.count(purged.entriesDeleted)) entries")
@@ -75,12 +75,10 @@ final class Demonstration {
     private func importTree(_ title: String, mustWrite: Bool) throws {
         try heading(title)
         let before = session.statistics.transactionsCommitted
-        let total = console.drawsProgress ? try TreeImporter.count(options) : nil
+        let total = try TreeImporter.count(options, console)
         let report = try step(title, { $0.savedCount }) {
-            let progress = Progress("importing", total: total, on: console)
-            defer { progress.finish() }
             var importer = try TreeImporter(session, zone: zone, options: options)
-            try importer.run(progress: progress.update)
+            try importer.run(total: total, console)
             return importer.report
         }
         for line in report.lines { try console.line(line) }

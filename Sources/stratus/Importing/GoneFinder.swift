@@ -22,6 +22,7 @@ struct GoneFinder {
     /// The name that the next page ends before.
     private var upper: RecordName?
     private var gone: [RecordName] = []
+    private var lookCount = 0
     private var putOff: [RecordName] = []
 
     init(_ session: StoreSession, zone: ZoneID, naming: TreeNaming, directory: [UInt8]) {
@@ -33,10 +34,12 @@ struct GoneFinder {
         upper = RecordName(naming.top.text + "0")
     }
 
-    /// The next gone records, or nil when there are no more.
-    mutating func next(limit: Int) throws -> [RecordName]? {
+    /// The next gone records, or nil when there are no more. `progress` is told how many records were looked at so far.
+    mutating func next(limit: Int, progress: (Int) -> Void = { _ in }) throws -> [RecordName]? {
         while gone.count < limit, let page = try nextPage() {
             for (name, path) in page where isGone(path) { gone.append(name) }
+            lookCount += page.count
+            progress(lookCount)
         }
         if gone.isEmpty { return nil }
         defer { gone.removeFirst(min(limit, gone.count)) }

@@ -13,6 +13,7 @@
 
 import FoundationEssentials
 import StratusKit
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -39,12 +40,26 @@ struct TreeImporter {
         naming = TreeNaming(top: options.topName)
     }
 
-    /// Imports the tree. `progress` is called with the number of files that are done, `indexing` with the
-    /// number of records whose indexes were looked at then.
+    /// The same where people see how far it has come; `total` is how many files there are.
+    mutating func run(total: Int, _ console: Console) throws {
+        let progress = Progress("importing", total: total, on: console)
+        defer { progress.finish() }
+        let lookingForGone = Progress("looking for what is gone", total: nil, on: console)
+        let indexing = Progress("filling indexes", total: nil, on: console)
+        try run(
+            progress: progress.update, lookingForGone: { lookingForGone.update($0, of: $1) },
+            indexing: { indexing.update($0, of: $1) })
+    }
+
+    /// Imports the tree. `progress` is called with the number of files that are done, `lookingForGone` with how many of the
+    /// zone's records were held against the disk, `indexing` with the number of records whose indexes were looked at then.
     ///
     /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
     /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
-    mutating func run(progress: (Int) -> Void = { _ in }, indexing: (Int) -> Void = { _ in }) throws {
+    mutating func run(
+        progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ total: Int) -> Void = { _, _ in },
+        indexing: (_ done: Int, _ total: Int?) -> Void = { _, _ in }
+    ) throws {
         var walker = try Self.walker(options)
         try session.createZone(zone)
         try checkOrigin()
@@ -67,17 +82,22 @@ struct TreeImporter {
         try client.finish()
         report.createdCount += tally.counts.created
         report.changedCount += tally.counts.changed
-        try lookForGone()
+        try lookForGone(lookingForGone)
         try session.finishIndexes(progress: indexing)
     }
 
-    /// How much there is in the directory, for a bar. Looking costs a small part of importing.
+    /// How much there is in the directory. Looking costs a small part of importing.
     ///
     /// Throws `notFound` when it is not there.
-    static func count(_ options: ImportOptions) throws -> Int {
+    static func count(_ options: ImportOptions, _ console: Console) throws -> Int {
+        let progress = Progress("counting files", total: nil, on: console)
+        defer { progress.finish() }
         var walker = try Self.walker(options)
         var count = 0
-        while walker.next() != nil { count += 1 }
+        while walker.next() != nil {
+            count += 1
+            progress.update(count)
+        }
         return count
     }
 
@@ -258,9 +278,10 @@ struct TreeImporter {
 
     // MARK: 4. What is gone
 
-    private mutating func lookForGone() throws {
+    private mutating func lookForGone(_ progress: (_ done: Int, _ total: Int) -> Void) throws {
+        let total = Int(clamping: try session.read(zone) { try $0.header().recordCount })
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
-        while let names = try finder.next(limit: options.commitRecordCount) {
+        while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, total) }) {
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }

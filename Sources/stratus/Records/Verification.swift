@@ -25,13 +25,13 @@ struct Verification {
     private var assetFaults: [AssetFinding] { assets.filter(\.isFault) }
     private var strayFiles: [AssetFinding] { assets.filter { !$0.isFault } }
 
-    /// What is being looked at, how much of it, of how much where that is known, and what is counted.
-    typealias Listener = (_ what: String, _ done: Int, _ total: Int?, _ unit: ProgressUnit) -> Void
+    /// What is being looked at, how much of it, of how much, and what is counted.
+    typealias Listener = (_ what: String, _ done: Int, _ total: Int, _ unit: ProgressUnit) -> Void
 
     /// Reads everything.
     ///
     /// Throws the store's errors but for corruption, which is part of the result.
-    init(of session: StoreSession, progress: Listener = { _, _, _, _ in }) throws {
+    init(of session: StoreSession, progress: @escaping Listener = { _, _, _, _ in }) throws {
         let checksums = try session.verifyChecksums { progress("entries", $0, $1, .bytes) }
         entryCount = checksums.entryCount
         guard checksums.damages.isEmpty else {
@@ -45,17 +45,17 @@ struct Verification {
         }
         damages = []
         indexes = try session.engine.verify {
-            progress("records of \($0.zone.text)", $0.recordsChecked, $0.recordCount, .items)
+            progress($0.part, $0.doneCount, $0.totalCount, .items)
         }
-        progress("accounts", 0, nil, .items)
-        accounts = try AccountVerifier(engine: session.engine).findings()
-        progress("shares", 0, nil, .items)
-        shares = try ShareVerifier(engine: session.engine).findings()
-        progress("subscriptions", 0, nil, .items)
-        subscriptions = try SubscriptionVerifier(engine: session.engine).findings()
-        progress("assets", 0, nil, .items)
+        accounts = try AccountVerifier(engine: session.engine).findings { progress("accounts", $0, $1, .items) }
+        shares = try ShareVerifier(engine: session.engine).findings { progress("shares", $0, $1, .items) }
+        subscriptions = try SubscriptionVerifier(engine: session.engine).findings {
+            progress("subscriptions", $0, $1, .items)
+        }
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
-        assets = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
+        assets =
+            try verifier.findings { progress("assets", $0, $1, .bytes) }
+            + verifier.miscounts(owner: CloudService.assetOwner) { progress("who holds assets", $0, $1, .items) }
     }
 
     /// Lines for people; the last one sums up.
@@ -114,6 +114,17 @@ struct Verification {
 
     private static func finding(_ kind: String, _ place: String, _ detail: String) -> JSONValue {
         .object(["kind": .string(kind), "place": .string(place), "detail": .string(detail)])
+    }
+}
+
+extension IndexProgress {
+    /// What is gone over, in words that follow a verb.
+    var part: String {
+        switch step {
+        case .records: "records of \(zone.text)"
+        case .places: "the hierarchy of \(zone.text)"
+        case .entries: "index entries of \(zone.text)"
+        }
     }
 }
 

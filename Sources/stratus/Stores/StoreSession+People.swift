@@ -124,16 +124,17 @@ extension StoreSession {
         (zone.database.owner?.text ?? "", zone.name.text)
     }
 
-    /// Fills and clears indexes until all are what their schemas want. `progress` is told how many records were looked at.
+    /// Fills and clears indexes until all are what their schemas want. `progress` is told how many records were looked at,
+    /// and of how many where the host says so.
     ///
     /// Throws `interrupted` where the verb was asked to stop: the next run or host goes on with it.
-    func finishIndexes(progress: (Int) -> Void = { _ in }) throws {
+    func finishIndexes(progress: (_ done: Int, _ total: Int?) -> Void = { _, _ in }) throws {
         if let served {
             _ = try served.finishIndexes(
-                progress: { done, _ in progress(done) }, isStopping: { Interruption.isRequested })
+                progress: progress, isStopping: { Interruption.isRequested })
         } else {
             let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
-            try service.buildIndexes(pace) { progress($0.recordsVisited) }
+            try service.finishIndexes(pace) { progress($0, $1) }
         }
         try Interruption.safePoint()
     }
@@ -142,7 +143,7 @@ extension StoreSession {
     func finishIndexes(_ console: Console) throws {
         let progress = Progress("filling indexes", total: nil, on: console)
         defer { progress.finish() }
-        try finishIndexes(progress: progress.update)
+        try finishIndexes { progress.update($0, of: $1) }
     }
 
     /// The account of a database's owner; nil for the public one, and where they have none.

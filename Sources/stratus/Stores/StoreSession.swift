@@ -95,13 +95,22 @@ final class StoreSession {
     }
 
     /// Removes what deleted zones and accounts have left behind. Without the face that is what zones have left, whose
-    /// assets' files are left to the host.
-    func purge(shouldContinue: @escaping (PurgeProgress) -> Bool) throws -> PurgeProgress {
-        var progress = PurgeProgress()
+    /// assets' files are left to the host. `progress` is told how many entries were removed, and of how many as far as that
+    /// is known: accounts that are being deleted leave more. It stops where the verb was asked to.
+    func purge(progress: @escaping (_ done: Int, _ total: Int?) -> Void = { _, _ in }) throws -> PurgeProgress {
+        func tell(_ done: Int, _ total: Int?) { progress(done, total.flatMap { done <= $0 ? $0 : nil }) }
         if let served {
+            var purged = PurgeProgress()
             return try served.purgeDeletedZones(
-                progress: { done, _ in progress.entriesDeleted = done }, isStopping: { !shouldContinue(progress) })
-                ?? progress
+                progress: {
+                    purged.entriesDeleted = $0
+                    tell($0, $1)
+                }, isStopping: { Interruption.isRequested }) ?? purged
+        }
+        let total = try engine.read { try $0.purgeableEntryCount() }
+        func shouldContinue(_ purged: PurgeProgress) -> Bool {
+            tell(purged.entriesDeleted, total)
+            return !Interruption.isRequested
         }
         if let host = availableHost {
             return try host.service.purge(
@@ -111,12 +120,21 @@ final class StoreSession {
         return try engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: shouldContinue)
     }
 
-    /// Makes the indexes of a zone anew.
-    func rebuild(_ zone: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void) throws {
+    /// The same where people see how far it has come.
+    func purge(_ console: Console) throws -> PurgeProgress {
+        let progress = Progress("removing entries", total: nil, on: console)
+        defer { progress.finish() }
+        return try purge { progress.update($0, of: $1) }
+    }
+
+    /// Makes the indexes of a zone anew. `progress` is told what of it is gone over, how much, and of how much.
+    func rebuild(
+        _ zone: ZoneID, incarnation: UUID, progress: (_ part: String, _ done: Int, _ total: Int) -> Void
+    ) throws {
         if let served {
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
-                progress: { progress(IndexProgress(zone: zone.name, recordsChecked: $0, recordCount: $1 ?? 0)) },
+                progress: { progress("zone \(zone.name.text)", $0, $1 ?? 0) },
                 isStopping: { Interruption.isRequested })
             if isDone { return }
             throw ToolError(
@@ -124,23 +142,12 @@ final class StoreSession {
                 "Interrupted; the process that has the store finishes it, because the zone takes no requests meanwhile.",
                 ["zone": zone.name.text])
         }
-        try engine.rebuild(zone, incarnation: incarnation, progress: progress)
+        try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount) }
     }
 
     /// How many zones and records there are, in all databases, as zones count them.
     var zoneAndRecordCount: (zones: Int, records: Int) {
-        get throws {
-            try engine.read { reader in
-                var (zones, records) = (0, 0)
-                for (id, _) in try reader.databases() {
-                    for listing in try reader.zones(in: id) {
-                        let header = try reader.existingZone(.init(database: id, name: listing.name)).header()
-                        (zones, records) = (zones + 1, records + Int(clamping: header.recordCount))
-                    }
-                }
-                return (zones, records)
-            }
-        }
+        get throws { try engine.read { try $0.zoneAndRecordCount() } }
     }
 
     /// The database that the verb works in.

@@ -13,6 +13,7 @@ final class Progress {
     private let clock = ContinuousClock()
     private var started: ContinuousClock.Instant
     private var lastTold: ContinuousClock.Instant
+    private var lastDone = 0
 
     /// `verb` says what is being done ("importing"); without a total there is no bar and no time remaining.
     init(_ verb: String, total: Int?, unit: ProgressUnit = .items, on console: Console) {
@@ -23,9 +24,10 @@ final class Progress {
         lastTold = started
     }
 
-    /// The same of one part of the work, with a total of its own: of nil nobody knows how much it will be.
-    func update(_ part: String, _ done: Int, of total: Int?, _ unit: ProgressUnit) {
-        if part != self.part || total != text.total {
+    /// The same of one part of the work, with a total of its own.
+    func update(_ part: String, _ done: Int, of total: Int, _ unit: ProgressUnit) {
+        // A part that comes again begins anew.
+        if part != self.part || total != text.total || done < lastDone {
             self.part = part
             text = ProgressText(verb: "\(verb) \(part)", unit: unit, total: total, doneBefore: done)
             started = clock.now
@@ -34,7 +36,7 @@ final class Progress {
     }
 
     /// The same of a part of which single things are counted.
-    func update(_ part: String, _ done: Int, of total: Int?) { update(part, done, of: total, .items) }
+    func update(_ part: String, _ done: Int, of total: Int) { update(part, done, of: total, .items) }
 
     /// The same of work whose total turns out as it begins.
     func update(_ done: Int, of total: Int?) {
@@ -44,6 +46,7 @@ final class Progress {
 
     /// Tells that `done` of the total are done, if it is time to tell.
     func update(_ done: Int) {
+        lastDone = done
         let now = clock.now
         guard now - lastTold >= (console.drawsProgress ? Self.redrawInterval : Self.lineInterval) else { return }
         lastTold = now

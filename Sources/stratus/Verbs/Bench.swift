@@ -53,6 +53,7 @@ struct Bench: ParsableCommand {
         try step("save, 400 a request", records, session, console) {
             let tally = SaveTally()
             for start in stride(from: 0, to: records, by: ZoneClient.requestItemCount) {
+                $0.update(start)
                 let batch = (start..<min(start + ZoneClient.requestItemCount, records)).map { number in
                     let record = CKRecord(recordType: "Item", recordID: client.recordID(names[number]))
                     record["number"] = Int64(number)
@@ -63,19 +64,24 @@ struct Bench: ParsableCommand {
             }
             try client.finish()
         }
-        try session.finishIndexes()
+        try session.finishIndexes(console)
         try step("save, one a request", some.count, session, console) {
-            for name in some {
+            for (index, name) in some.enumerated() {
+                $0.update(index)
                 let record = CKRecord(recordType: "Item", recordID: client.recordID(RecordName("\(name.text)-more")))
                 record["number"] = Int64(-1)
                 try client.put(record)
             }
         }
         try step("fetch, one a request", some.count, session, console) {
-            for name in some { _ = try client.fetch(name) }
+            for (index, name) in some.enumerated() {
+                $0.update(index)
+                _ = try client.fetch(name)
+            }
         }
         try step("query by a number", some.count, session, console) {
-            for number in stride(from: 0, to: records, by: max(1, records / 1_000)) {
+            for (index, number) in stride(from: 0, to: records, by: max(1, records / 1_000)).enumerated() {
+                $0.update(index)
                 let predicate = NSPredicate(format: "number == \(number)", argumentArray: [])
                 let query = CKQuery(recordType: "Item", predicate: predicate)
                 try client.visitResults(of: query, limit: 1) { _ in }
@@ -83,15 +89,20 @@ struct Bench: ParsableCommand {
         }
         try step("delete, 400 a request", records, session, console) {
             for start in stride(from: 0, to: records, by: ZoneClient.requestItemCount) {
+                $0.update(start)
                 try client.delete(Array(names[start..<min(start + ZoneClient.requestItemCount, records)]))
             }
         }
     }
 
     private func step(
-        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: () throws -> Void
+        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: (Progress) throws -> Void
     ) throws {
-        let (_, cost) = try StepCost.measuring(session, body)
+        let progress = Progress(title, total: count, on: console)
+        let (_, cost) = try StepCost.measuring(session) {
+            defer { progress.finish() }
+            try body(progress)
+        }
         let rate = Double(count) / max(0.000_001, Quantities.seconds(cost.duration))
         try console.line(
             "\(title): \(Quantities.count(Int(rate)))/s  (\(Quantities.count(count)) in "

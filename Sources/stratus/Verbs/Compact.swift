@@ -24,6 +24,7 @@ struct Compact: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        Interruption.stopAtSafePoints()
         try StoreSession.with(store, .existing) { session in
             let ((before, after), cost) = try StepCost.measuring(session) { try compact(session, console) }
             try console.line(
@@ -38,7 +39,6 @@ struct Compact: ParsableCommand {
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        Interruption.stopAtSafePoints()
         let progress = Progress("compacting", total: nil, unit: .bytes, on: console)
         defer { progress.finish() }
         return try session.compact { progress.update($0, of: $1) }

@@ -70,16 +70,11 @@ struct ImportTree: ParsableCommand {
         options.acceptsNewOrigin = moved
         // Before a store is made.
         _ = try TreeImporter.walker(options)
-        let total = console.drawsProgress ? try TreeImporter.count(options) : nil
+        let total = try TreeImporter.count(options, console)
         try StoreSession.with(store, .creatingAsClient) { session in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
             Interruption.stopAtSafePoints()
-            let progress = Progress("importing", total: total, on: console)
-            let indexing = Progress("filling indexes", total: nil, on: console)
-            let (_, cost) = try StepCost.measuring(session) {
-                try importer.run(progress: progress.update, indexing: indexing.update)
-            }
-            progress.finish()
+            let (_, cost) = try StepCost.measuring(session) { try importer.run(total: total, console) }
             try tell(importer.report, cost, console)
         }
         try console.flush()

@@ -35,14 +35,12 @@ struct Rebuild: ParsableCommand {
             let progress = Progress("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {
-                try session.rebuild(id, incarnation: incarnation) {
-                    progress.update("zone \($0.zone.text)", $0.recordsChecked, of: $0.recordCount)
-                }
+                try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
             }.cost
             Self.isAtIt.withLock { $0 = false }
             Interruption.stopAtOnce()
             let report = try session.engine.verify {
-                progress.update("and verifying zone \($0.zone.text)", $0.recordsChecked, of: $0.recordCount)
+                progress.update("and verifying \($0.part)", $0.doneCount, of: $0.totalCount)
             }
             return (id.name.text, report, cost)
         }

@@ -36,12 +36,12 @@ struct Remove: ParsableCommand {
             let name = try session.read(zone) { try $0.resolve(record) }
             try session.requireMayDelete(name, in: zone, acting)
             try requireLeaf(name, in: zone, session)
-            let count = deed.force && !deed.dryRun ? 0 : try recordCount(name, zone, session)
+            let count = try recordCount(name, zone, session)
             let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
             let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
             guard try deed.mayDo("delete \(what)", details, console) else { return }
             Interruption.stopAtSafePoints()
-            let progress = Progress("deleting", total: count > 0 ? count : nil, on: console)
+            let progress = Progress("deleting", total: count, on: console)
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
                 func delete(_ names: [RecordName]) throws {

@@ -37,7 +37,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         let progress = Progress("repairing", total: nil, on: console)
         defer { progress.finish() }
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) {
-            progress.update("zone \($0.zone.text)", $0.recordsChecked, of: $0.recordCount)
+            progress.update($0.part, $0.doneCount, of: $0.totalCount)
         }
         for (zone, error) in unmended {
             let text = "not rebuilt: zone \(zone.name.text): \(error)"

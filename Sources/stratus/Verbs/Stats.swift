@@ -34,7 +34,9 @@ struct Stats: ParsableCommand {
             try console.line(
                 "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
-            let zones = try session.engine.read { reader in try self.zones(of: reader, session, console) }
+            let counter = count ? try EntryCounter(session, console) : nil
+            let zones = try session.engine.read { reader in try self.zones(of: reader, session, counter, console) }
+            counter?.finish()
             try console.object([
                 "path": .string(session.path),
                 "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
@@ -45,19 +47,21 @@ struct Stats: ParsableCommand {
     }
 
     private func zones(
-        of reader: RecordReader, _ session: StoreSession, _ console: Console
+        of reader: RecordReader, _ session: StoreSession, _ counter: EntryCounter?, _ console: Console
     ) throws -> [JSONObject] {
         var objects: [JSONObject] = []
         for (database, _) in try reader.databases() {
             for listing in try reader.zones(in: database) {
                 let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
-                objects.append(try object(of: zone, session, console))
+                objects.append(try object(of: zone, session, counter, console))
             }
         }
         return objects
     }
 
-    private func object(of zone: ZoneReader, _ session: StoreSession, _ console: Console) throws -> JSONObject {
+    private func object(
+        of zone: ZoneReader, _ session: StoreSession, _ counter: EntryCounter?, _ console: Console
+    ) throws -> JSONObject {
         let header = try zone.header()
         let database = zone.id.database
         let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
@@ -66,7 +70,7 @@ struct Stats: ParsableCommand {
         for keyspace in ZoneKeyspace.allCases {
             let range = zone.keys.keyspace(keyspace).keyRange
             let bytes = try session.approximateByteCount(of: range)
-            let entries = count ? try Self.entryCount(zone.store, range) : nil
+            let entries = try counter?.entryCount(in: range, byteCount: bytes, zone.store)
             if bytes > 0 || (entries ?? 0) > 0 {
                 table.addRow(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
             }
@@ -90,13 +94,44 @@ struct Stats: ParsableCommand {
             "horizon": JSONValue(header.horizon), "bytes": JSONValue(byteCount), "keyspaces": .array(keyspaces),
         ]
     }
+}
 
-    private static func entryCount(_ reader: any StoreReader, _ range: KeyRange) throws -> Int {
+/// Counts the entries of keyspaces, and shows how far it has come by the bytes of files that they take.
+private final class EntryCounter {
+    /// Where a large keyspace is asked for its bytes so far.
+    private static let toldEntryCount = 1 << 16
+
+    private let session: StoreSession
+    private let progress: Progress
+    private var doneByteCount = 0
+
+    init(_ session: StoreSession, _ console: Console) throws {
+        self.session = session
+        let total = try session.engine.read { reader in
+            try reader.databases().reduce(0) { sum, database in
+                try reader.zones(in: database.id).reduce(sum) {
+                    try $0 + session.approximateByteCount(of: $1.keys.all.keyRange)
+                }
+            }
+        }
+        progress = Progress("counting", total: total, unit: .bytes, on: console)
+    }
+
+    /// Of a keyspace that takes about `byteCount` bytes.
+    func entryCount(in range: KeyRange, byteCount: Int, _ reader: any StoreReader) throws -> Int {
         var count = 0
-        try reader.scan(range) { _, _ in
+        try reader.scan(range) { key, _ in
             count += 1
+            if count.isMultiple(of: Self.toldEntryCount) {
+                let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
+                progress.update(doneByteCount + (try session.approximateByteCount(of: behind)))
+            }
             return .next
         }
+        doneByteCount += byteCount
+        progress.update(doneByteCount)
         return count
     }
+
+    func finish() { progress.finish() }
 }

