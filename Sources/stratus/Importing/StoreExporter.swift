@@ -14,6 +14,9 @@ struct TransferCounts: Hashable {
     var records = 0
     var contents = 0
 
+    /// Of what the head of an export foretells.
+    var foretoldCount: Int { accounts + zones + records }
+
     var object: JSONObject {
         [
             "accounts": JSONValue(accounts), "zones": JSONValue(zones), "records": JSONValue(records),
@@ -30,19 +33,24 @@ struct TransferCounts: Hashable {
 }
 
 struct StoreExporter {
+    /// Is told how many records and parts of contents were written, and of how many.
+    typealias Listener = (_ done: Int, _ total: Int) -> Void
+
     /// Bytes of a content in one line.
     private static let partByteCount = 48 << 10
 
     private let service: CloudService
     private let secrets: Bool
     private let write: (JSONObject) throws -> Void
-    private let progress: (Int) -> Void
+    private let progress: Listener
     private(set) var counts = TransferCounts()
+    private var partCount = 0
+    private var total = 0
     /// Contents that were written and that further records hold.
     private var written: Set<[UInt8]> = []
 
     init(
-        _ service: CloudService, secrets: Bool, progress: @escaping (Int) -> Void,
+        _ service: CloudService, secrets: Bool, progress: @escaping Listener,
         _ write: @escaping (JSONObject) throws -> Void
     ) {
         (self.service, self.secrets, self.progress, self.write) = (service, secrets, progress, write)
@@ -53,7 +61,9 @@ struct StoreExporter {
     }
 
     private mutating func export(_ reader: RecordReader) throws {
-        try write(TransferLine.head(secrets: secrets))
+        let foretold = try Self.foretold(reader)
+        total = try foretold.records + Self.partCount(reader)
+        try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
         try exportSchemas(reader)
         for (database, _) in try reader.databases() {
@@ -63,6 +73,27 @@ struct StoreExporter {
         }
         try exportSubscriptions(reader)
         try write(["end": .object(counts.object)])
+    }
+
+    private mutating func tell() { progress(counts.records + partCount, total) }
+
+    // MARK: Beforehand
+
+    private static func foretold(_ reader: RecordReader) throws -> TransferCounts {
+        var counts = TransferCounts()
+        counts.accounts = try reader.entryCount(in: GlobalKeys.accounts)
+        (counts.zones, counts.records) = try reader.zoneAndRecordCount()
+        return counts
+    }
+
+    /// Parts of the contents that somebody holds. Deleted zones may hold some still, which are not written.
+    private static func partCount(_ reader: RecordReader) throws -> Int {
+        var count = 0
+        try reader.store.scan(GlobalKeys.assets.keyRange) { _, value in
+            count += max(1, Int(clamping: try AssetEntry(decoding: value).byteCount) / partByteCount)
+            return .next
+        }
+        return count
     }
 
     // MARK: People and containers
@@ -148,7 +179,7 @@ struct StoreExporter {
         }
         try write(["record": .object(try TransferLine.object(of: stored, secrets: secrets))])
         counts.records += 1
-        progress(counts.records)
+        tell()
     }
 
     /// A content, unless it was written before for the same owner.
@@ -174,6 +205,8 @@ struct StoreExporter {
                 ])
             ])
             part += 1
+            partCount += 1
+            tell()
         } while rest > 0
         counts.contents += 1
     }

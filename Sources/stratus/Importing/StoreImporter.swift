@@ -10,6 +10,10 @@ import StratusModel
 import StratusRecords
 
 struct StoreImporter {
+    /// Is told how many of the things were taken in that the head of an export foretells, and how many bytes of lines were
+    /// read.
+    typealias Listener = (_ count: Int, _ bytes: Int) -> Void
+
     private static let commitRecordCount = 200
     /// Bytes of lines that one commit takes at most, but for a single record.
     private static let commitByteCount = 2 << 20
@@ -18,7 +22,7 @@ struct StoreImporter {
     private let service: CloudService
     /// Where contents are put together.
     private let directory: URL
-    private let progress: (_ records: Int, _ bytes: Int) -> Void
+    private let progress: Listener
     private(set) var counts = TransferCounts()
     /// What was there already.
     private(set) var knownRecordCount = 0
@@ -30,11 +34,11 @@ struct StoreImporter {
     private var arrived: [UserName: [AssetDescriptor]] = [:]
     private var content: ArrivingContent?
 
-    /// `progress` is told behind every line how many records were written, and how many bytes of lines were read.
+    /// `progress` is told behind every line.
     ///
     /// Throws `refused` where the store holds anything, unless an import is taken up again.
     init(
-        _ session: StoreSession, resumes: Bool, progress: @escaping (_ records: Int, _ bytes: Int) -> Void
+        _ session: StoreSession, resumes: Bool, progress: @escaping Listener
     ) throws {
         self.session = session
         self.progress = progress
@@ -52,13 +56,15 @@ struct StoreImporter {
         }
     }
 
-    /// Reads the first line, before anything is made.
+    /// Reads the first line, before anything is made. Returns how many things it says there are to come; nil where it does
+    /// not say.
     ///
     /// Throws `damaged` where it is no export's.
-    static func readHead(_ reader: inout LineReader) throws {
+    static func readHead(_ reader: inout LineReader) throws -> Int? {
         guard let line = try reader.next() else { throw cut(reader) }
         let (kind, object) = try parsed(line, reader.lineNumber)
         guard kind == "stratusExport" else { throw object.wrong("stratusExport") }
+        return TransferLine.foretoldCount(object)
     }
 
     private static func cut(_ reader: LineReader) -> ToolError {
@@ -86,7 +92,7 @@ struct StoreImporter {
             } else {
                 try take(kind, object, byteCount: line.count)
             }
-            progress(counts.records, reader.readByteCount)
+            progress(counts.foretoldCount, reader.readByteCount)
         }
         guard isEnded else { throw Self.cut(reader) }
     }

@@ -1,6 +1,7 @@
 // The lines of an exported store, one JSON object each:
 //
-//   {"stratusExport":1,"secrets":BOOL}                                    first
+//   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" says how many there are to come,
+//    "holds":{"accounts","zones","records"}}                              for whoever waits; exports of before have none
 //   {"account":{…}}  {"device":{…}}  {"schema":{"container","text"}}      people, then containers
 //   {"zone":{…}}                                                          then what lies in it, parents before children:
 //     {"asset":{"owner","digest","byteCount","part","data"}}                a content, in parts, before the first record
@@ -19,8 +20,24 @@ import StratusModel
 enum TransferLine {
     static let version = 1
 
-    static func head(secrets: Bool) -> JSONObject {
-        ["stratusExport": JSONValue(version), "secrets": .boolean(secrets)]
+    /// What is counted beforehand, from the heads of zones: it is the same for every store that holds the same.
+    private static let foretoldKeys = ["accounts", "zones", "records"]
+    /// More are none that anybody has.
+    private static let foretoldLimit: Int64 = 1 << 48
+
+    static func head(secrets: Bool, foretelling counts: TransferCounts) -> JSONObject {
+        let all = counts.object.members.filter { foretoldKeys.contains($0.0) }
+        var holds: JSONObject = [:]
+        for (key, value) in all { holds.add(key, value) }
+        return ["stratusExport": JSONValue(version), "secrets": .boolean(secrets), "holds": .object(holds)]
+    }
+
+    /// How many things the head of an export says there are to come; nil where it does not say.
+    static func foretoldCount(_ head: TransferObject) -> Int? {
+        guard let holds = head.optionalObject("holds") else { return nil }
+        return foretoldKeys.reduce(0) { sum, key in
+            sum + Int(min(max(0, holds.optionalInteger(key) ?? 0), foretoldLimit))
+        }
     }
 
     // MARK: Accounts

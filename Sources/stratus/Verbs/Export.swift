@@ -41,11 +41,11 @@ struct Export: ParsableCommand {
         let counts: TransferCounts
         do {
             counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = Progress("exporting", total: try session.zoneAndRecordCount.records, on: console)
+                let progress = Progress("exporting records and parts of contents", total: nil, on: console)
                 defer { progress.finish() }
-                var exporter = StoreExporter(try session.service, secrets: secrets, progress: progress.update) {
-                    try output.write(JSONValue.object($0).text)
-                }
+                var exporter = StoreExporter(
+                    try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
+                    { try output.write(JSONValue.object($0).text) })
                 try exporter.run()
                 try output.finish()
                 return exporter.counts

@@ -32,13 +32,16 @@ struct Import: ParsableCommand {
         let clock = ContinuousClock()
         let started = clock.now
         var reader = try LineReader(path: file)
-        try StoreImporter.readHead(&reader)
+        let count = try StoreImporter.readHead(&reader)
         Interruption.stopAtSafePoints()
         _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
         try StoreSession.with(store, .owningAsClient) { session in
-            let total = reader.byteCount
-            let progress = Progress("importing", total: total, unit: total == nil ? .items : .bytes, on: console)
-            var importer = try StoreImporter(session, resumes: resume) { progress.update(total == nil ? $0 : $1) }
+            // A pipe has no end that could be known: there it is what its head says.
+            let progress =
+                reader.byteCount.map { Progress("importing", total: $0, unit: .bytes, on: console) }
+                ?? Progress("importing", total: count, on: console)
+            let countsBytes = reader.byteCount != nil
+            var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
             do {
                 try importer.run(&reader)
                 progress.finish()
