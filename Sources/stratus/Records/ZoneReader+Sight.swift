@@ -16,10 +16,15 @@ extension ZoneReader {
     }
 
     /// Visits what is seen directly below an address. Below '/' that is what lies under nothing that is seen: records
-    /// without parent, and the roots of what others share.
-    func visitSeen(below address: RecordAddress, _ sight: Sight, _ visit: (Child) throws -> ScanStep) throws {
+    /// without parent, and the roots of what others share. `looking` is called for each record there, seen or not.
+    func visitSeen(
+        below address: RecordAddress, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
+    ) throws {
         let parent = address.isTop ? nil : try resolve(address, sight)
-        try visitChildrenOrTops(of: parent) { try sight.sees($0.name) ? try visit($0) : .next }
+        try visitChildrenOrTops(of: parent) {
+            looking()
+            return try sight.sees($0.name) ? try visit($0) : .next
+        }
         guard parent == nil, !sight.isWhole else { return }
         try store.scan(keys.shareRoots.keyRange) { key, _ in
             let root = try keys.readShareRootKey(key)

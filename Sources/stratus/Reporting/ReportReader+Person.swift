@@ -16,7 +16,9 @@ extension ReportReader {
     mutating func read(seenBy person: StratusModel.Account, called title: String) throws -> StoreReport {
         report.person = DisplayText.of(title)
         try session.engine.read { reader in
-            for (id, isOwn) in try session.visibleZones(of: person, in: reader) {
+            let zones = try session.visibleZones(of: person, in: reader)
+            try expect(zones.map(\.zone), in: reader)
+            for (id, isOwn) in zones {
                 let sight = Sight(service: try session.service, zone: id, user: person.userName)
                 try read(reader.existingZone(id), sight, isOwn ? person : nil, reader)
             }
@@ -33,7 +35,9 @@ extension ReportReader {
             address: DisplayText.of(address), recordCount: 0, fileByteCount: 0, sequence: 0, horizon: 0)
         try readRecords(of: zone, sight, &counts)
         // A public database of which nothing is seen is none of the person's.
-        guard counts.recordCount > 0 || zone.id.database.scope != .public else { return }
+        guard counts.recordCount > 0 || zone.id.database.scope != .public else {
+            return meter.add(Int(clamping: try zone.header().recordCount))
+        }
         try readHierarchy(of: zone, sight)
         try readShares(of: zone, sight, reader, &counts)
         report.add(counts)
@@ -75,5 +79,6 @@ extension ReportReader {
             note(head.header.system.modified.date, isDeletion: false)
             note(head.header.type, head.byteCount)
         }
+        meter.add(page.count)
     }
 }

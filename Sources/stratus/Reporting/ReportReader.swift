@@ -14,14 +14,16 @@ struct ReportReader {
 
     let session: StoreSession
     private let secret: URLArguments
-    private let progress: (Int) -> Void
+    private let progress: WorkMeter.Listener
+    /// Counts each record of the zones twice: as one that is read, and in its place among the others.
+    private(set) var meter: WorkMeter
     var report: StoreReport
     private var types: [RecordType: StoreReport.TypeCount] = [:]
-    private var readCount = 0
 
-    /// `progress` is told how many records were read.
-    init(_ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping (Int) -> Void) {
+    /// `progress` is told how many records were looked at, and of how many.
+    init(_ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping WorkMeter.Listener) {
         (self.session, self.secret, self.progress) = (session, secret, progress)
+        meter = WorkMeter(total: 0, progress)
         report = StoreReport(path: session.path, date: session.copyDate ?? now, isCopy: session.copyDate != nil)
     }
 
@@ -45,7 +47,17 @@ struct ReportReader {
         report.shape.finish()
     }
 
+    /// To be called before zones are read.
+    mutating func expect(_ zones: [ZoneID], in reader: RecordReader) throws {
+        let count = try zones.reduce(0) { try $0 + Int(clamping: reader.existingZone($1).header().recordCount) }
+        meter = WorkMeter(total: 2 * count, progress)
+    }
+
     private mutating func read(_ reader: RecordReader) throws {
+        let zones = try reader.databases().flatMap { database in
+            try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
+        }
+        try expect(zones, in: reader)
         var last: AccountID?
         repeat {
             let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
@@ -129,19 +141,19 @@ struct ReportReader {
             let deleted = try Tombstone(decoding: value).deleted.date
             counts.deletedCount += 1
             note(deleted, isDeletion: true)
+            // Zones count what is there, and not what is gone.
+            meter.add(0)
         case .live, .firstChunk:
             let header = try RecordHeader(decoding: value)
             note(header.system.modified.date, isDeletion: false)
             note(header.type, value.count)
+            meter.add()
         }
     }
 
     mutating func note(_ date: Date, isDeletion: Bool) {
         report.changes.note(date, isDeletion: isDeletion)
         report.ages.note(date, now: report.date)
-        // Zones count what is there, and not what is gone.
-        if !isDeletion { readCount += 1 }
-        progress(readCount)
     }
 
     mutating func note(_ type: RecordType, _ byteCount: Int) {
@@ -152,15 +164,24 @@ struct ReportReader {
 
     /// The records that are seen, by how deep they lie below what is seen.
     mutating func readHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
+        let end = meter.done + Int(clamping: try zone.header().recordCount)
+        try noteHierarchy(of: zone, sight)
+        // What lies below something that is not seen is passed over.
+        meter.add(max(0, end - meter.done))
+    }
+
+    private mutating func noteHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
         // In a public database it is types and creators that decide: what is seen may lie below what is not.
         guard zone.id.database.scope == .public else {
-            return try zone.visitSeen(below: RecordAddress(path: "/"), sight) { top in
+            let meter = meter
+            return try zone.visitSeen(below: RecordAddress(path: "/"), sight, looking: { meter.add() }) { top in
                 report.shape.note(depth: 0)
                 try noteChildren(of: top, zone) { try sight.sees($0) ? true : nil }
                 return .next
             }
         }
         try zone.visitChildrenOrTops(of: nil) { top in
+            meter.add()
             report.shape.note(depth: 0, counts: try sight.sees(top.name))
             try noteChildren(of: top, zone) { try sight.sees($0) }
             return .next
@@ -173,6 +194,7 @@ struct ReportReader {
     ) throws {
         guard top.hasChildren else { return }
         try zone.visitSubtree(below: top.name) { child, level in
+            meter.add()
             guard let counts = try counts(child.name) else { return .skipChildren }
             report.shape.note(depth: level, counts: counts)
             return .next

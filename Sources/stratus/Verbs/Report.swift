@@ -49,11 +49,9 @@ struct Report: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
-            // How much somebody sees is known when it was looked at.
-            let total = person == nil ? try session.zoneAndRecordCount.records : nil
-            let progress = Progress("reading", total: total, on: console)
+            let progress = Progress("reading records and their places", total: nil, on: console)
             defer { progress.finish() }
-            var reader = ReportReader(session, secret, now: Date(), progress: progress.update)
+            var reader = ReportReader(session, secret, now: Date()) { progress.update($0, of: $1) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
             var report = try reader.read()
             report.verification = verification
