@@ -33,7 +33,8 @@ extension LevelDBStore {
     /// `begin` is given that directory before anything is copied. It may put there what is no file of an engine's, and
     /// whoever did removes it where the backup fails.
     /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
-    /// `progress` is told now and then about how many bytes of the copy's tables have been verified, and of how many.
+    /// `copying` is told how many files have been dealt with, and of how many; then `progress` now and then about how many
+    /// bytes of the copy's tables have been verified, and of how many.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
     /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
@@ -41,6 +42,7 @@ extension LevelDBStore {
     package static func backup(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
         begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in },
+        copying: (_ done: Int, _ total: Int) -> Void = { _, _ in },
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: options.formatVersion)
@@ -49,7 +51,8 @@ extension LevelDBStore {
             let report: LevelDBBackupReport
             do {
                 try begin(target.path)
-                report = try fill(target, from: source, marker, options, prepare, progress)
+                let copy = try BackupCopy.make(of: source, in: target.path, progress: copying)
+                report = try fill(target, copy, marker, options, prepare, progress)
             } catch {
                 target.remove()
                 throw error
@@ -73,12 +76,11 @@ extension LevelDBStore {
         return marker
     }
 
-    /// Makes the copy in `target` and gives it its name.
+    /// Makes a store of the copy in `target`, and gives it its name.
     private static func fill(
-        _ target: BackupDirectory, from source: String, _ marker: StoreMarker, _ options: LevelDBOptions,
+        _ target: BackupDirectory, _ copy: BackupCopy, _ marker: StoreMarker, _ options: LevelDBOptions,
         _ prepare: (LevelDBStore) throws -> Void, _ progress: (Int, Int) -> Void
     ) throws -> LevelDBBackupReport {
-        let copy = try BackupCopy.make(of: source, in: target.path)
         try marker.write(in: target.path)
         var report = LevelDBBackupReport(copy)
         report.unfinishedPaths = target.unfinishedPaths

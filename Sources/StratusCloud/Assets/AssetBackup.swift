@@ -33,31 +33,47 @@ package struct AssetBackup {
         self.target = target
     }
 
-    /// Takes every content that is there now.
+    /// Takes every content that is there now. `progress` is told how many were taken, and of how many.
     ///
     /// Throws `serviceUnavailable` where files cannot be read or written.
-    package mutating func takeAll() throws {
-        try Self.visit(source) { try take($0) }
+    package mutating func takeAll(progress: @escaping WorkMeter.Listener = { _, _ in }) throws {
+        var count = 0
+        try Self.visit(source) { _ in count += 1 }
+        let meter = WorkMeter(total: count, progress)
+        try Self.visit(source) {
+            try take($0)
+            meter.add()
+        }
     }
 
-    /// Takes what the copied ledger names and the copy does not have. Returns what the source has no more.
-    package mutating func takeNamed(in copy: RecordEngine) throws -> Set<AssetKey> {
+    /// Takes what the copied ledger names and the copy does not have. Returns what the source has no more. `progress` is
+    /// told how many contents were looked for, and of how many.
+    package mutating func takeNamed(
+        in copy: RecordEngine, progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> Set<AssetKey> {
         var lost: Set<AssetKey> = []
         try copy.read { reader in
+            let meter = WorkMeter(total: try reader.entryCount(in: GlobalKeys.assets), progress)
             try reader.store.scan(GlobalKeys.assets.keyRange) { key, _ in
                 let (owner, digest) = try GlobalKeys.readAssetKey(key)
                 let key = AssetKey(owner: owner, digest: digest)
                 if !has(key), try !take(key) { lost.insert(key) }
+                meter.add()
                 return .next
             }
         }
         return lost
     }
 
-    /// Removes what the copied ledger does not name, and makes the rest durable.
-    package mutating func finish(with copy: RecordEngine) throws {
+    /// Removes what the copied ledger does not name, and makes the rest durable. `progress` is told how many contents were
+    /// looked at and folders made durable, and of how many.
+    package mutating func finish(
+        with copy: RecordEngine, progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws {
+        let meter = WorkMeter(total: contentCount + madeDirectories.count, progress)
         try copy.read { reader in
             try Self.visit(target) { key in
+                meter.add()
                 let name = GlobalKeys.asset(owner: key.owner, digest: key.digest)
                 guard try reader.store.value(forKey: name) == nil else { return }
                 try explaining { () throws(FileFailure) in
@@ -67,7 +83,10 @@ package struct AssetBackup {
             }
         }
         try explaining { () throws(FileFailure) in
-            for directory in madeDirectories { try target.files.syncDirectory(directory) }
+            for directory in madeDirectories {
+                try target.files.syncDirectory(directory)
+                meter.add()
+            }
         }
     }
 

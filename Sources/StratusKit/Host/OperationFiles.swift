@@ -158,16 +158,22 @@ final class OperationFiles: LongLivedStore {
 extension OperationFiles {
     /// Copies the operations of a store that may be open. Returns how many there are.
     ///
-    /// An operation's files are there before it is, and go after it: so they are taken before it.
-    static func copy(_ source: String, to target: String, files: any AssetFiles = SystemAssetFiles()) throws -> Int {
+    /// An operation's files are there before it is, and go after it: so they are taken before it. `progress` is told how
+    /// many were looked at, and of how many.
+    static func copy(
+        _ source: String, to target: String, files: any AssetFiles = SystemAssetFiles(),
+        progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> Int {
         do {
-            guard let names = try existingNames(in: source, files) else { return 0 }
+            guard let all = try existingNames(in: source, files) else { return 0 }
+            let names = all.filter { $0.hasSuffix(suffix) }
             try files.createDirectory(target)
             var count = 0
-            for name in names where name.hasSuffix(suffix) {
+            for (index, name) in names.enumerated() {
                 let kept = "\(name.dropLast(suffix.count))\(filesSuffix)"
                 try copyFiles("\(source)/\(kept)", to: "\(target)/\(kept)", files)
                 if try take("\(source)/\(name)", to: "\(target)/\(name)", files) { count += 1 }
+                progress(index + 1, names.count)
             }
             try files.syncDirectory(target)
             return count

@@ -76,10 +76,10 @@ final class StoreBacking: Sendable {
     }
 
     /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` is given its directory
-    /// before, `prepare` the verified copy before it has its name, `progress` how many bytes were verified, of how many.
+    /// before, `prepare` the verified copy before it has its name; `progress` is told of the tables and of their entries.
     static func copyEngine(
-        from source: String, to destination: String, progress: (Int, Int) -> Void, begin: (String) throws -> Void,
-        prepare: (any OrderedStore) throws -> Void
+        from source: String, to destination: String, progress: (BackupProgress) -> Void,
+        begin: (String) throws -> Void, prepare: (any OrderedStore) throws -> Void
     ) throws -> EngineFigures {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         // The copy is read from its beginning to its end, and most of it once.
@@ -87,7 +87,8 @@ final class StoreBacking: Sendable {
         options.blockCacheByteCount = verifyingCacheByteCount
         let report = try LevelDBStore.backup(
             ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare,
-            progress: progress)
+            copying: { progress(BackupProgress(part: .tables, doneCount: $0, totalCount: $1)) },
+            progress: { progress(BackupProgress(part: .entries, doneCount: $0, totalCount: $1)) })
         return EngineFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount,

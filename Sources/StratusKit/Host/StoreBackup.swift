@@ -15,6 +15,34 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
+/// How far a backup has come, part by part.
+package struct BackupProgress: Hashable, Sendable {
+    /// What is being done; one part comes after the other.
+    package enum Part: Hashable, Sendable, CaseIterable {
+        /// Long-lived operations are copied.
+        case operations
+        /// Contents that are there are copied.
+        case contents
+        /// The engine's files are copied.
+        case tables
+        /// Bytes of the copied tables are verified.
+        case entries
+        /// Contents that the copied records name are looked for, and the others removed.
+        case namedContents
+        /// Bytes of the copied contents are verified.
+        case contentBytes
+        /// Those who hold contents are counted.
+        case holders
+    }
+
+    package var part: Part
+    package var doneCount: Int
+    package var totalCount: Int
+
+    /// Whether bytes are counted, and not single things.
+    package var countsBytes: Bool { [.entries, .contentBytes].contains(part) }
+}
+
 /// One backup.
 struct StoreBackup: Sendable {
     /// When others may change the store.
@@ -36,8 +64,8 @@ struct StoreBackup: Sendable {
     /// Called at moments at which others may change the store, with the number of the attempt. For tests.
     var onMoment: @Sendable (Moment, Int) throws -> Void = { _, _ in }
 
-    /// `progress` is told now and then about how many bytes of the copy's tables have been verified, and of how many.
-    func make(progress: (Int, Int) -> Void = { _, _ in }) throws -> Stratus.BackupReport {
+    /// `progress` is told now and then how far it has come. Where the store changes too fast it begins anew.
+    func make(progress: @escaping (BackupProgress) -> Void = { _ in }) throws -> Stratus.BackupReport {
         var overtaken: Set<AssetKey> = []
         for number in 1...Self.attemptLimit {
             do {
@@ -52,7 +80,9 @@ struct StoreBackup: Sendable {
             ["path": source, "attempts": "\(Self.attemptLimit)"])
     }
 
-    private func attempt(_ number: Int, _ progress: (Int, Int) -> Void) throws -> Stratus.BackupReport {
+    private func attempt(
+        _ number: Int, _ progress: @escaping (BackupProgress) -> Void
+    ) throws -> Stratus.BackupReport {
         var directory: String?
         do {
             var report = Stratus.BackupReport()
@@ -61,16 +91,18 @@ struct StoreBackup: Sendable {
                 from: source, to: destination, progress: progress,
                 begin: { path in
                     directory = path
-                    report.operationCount = try OperationFiles.copy(source + "/operations", to: path + "/operations")
+                    report.operationCount = try OperationFiles.copy(
+                        source + "/operations", to: path + "/operations",
+                        progress: Self.listener(progress, .operations))
                     var taken = AssetBackup(from: Self.assets(in: source), to: Self.assets(in: path))
-                    try taken.takeAll()
+                    try taken.takeAll(progress: Self.listener(progress, .contents))
                     contents = taken
                     try onMoment(.contentsTaken, number)
                 },
                 prepare: { store in
                     try onMoment(.engineCopied, number)
                     guard let directory else { return }
-                    report.findings = try finish(store, in: directory, &contents)
+                    report.findings = try finish(store, in: directory, &contents, progress)
                 })
             report.entryCount = figures.entryCount
             report.linkedTableCount = figures.linkedTableCount
@@ -88,16 +120,19 @@ struct StoreBackup: Sendable {
 
     /// Completes a copy whose engine has been verified, and checks it. Returns what is wrong without anything being lost.
     private func finish(
-        _ store: any OrderedStore, in directory: String, _ contents: inout AssetBackup?
+        _ store: any OrderedStore, in directory: String, _ contents: inout AssetBackup?,
+        _ progress: @escaping (BackupProgress) -> Void
     ) throws -> [String] {
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = 0
         let engine = try RecordEngine(store: store, options: options, incarnation: UUID())
-        let lost = try contents?.takeNamed(in: engine) ?? []
+        let lost = try contents?.takeNamed(in: engine, progress: Self.listener(progress, .namedContents)) ?? []
         guard lost.isEmpty else { throw Overtaken(contents: lost) }
-        try contents?.finish(with: engine)
+        try contents?.finish(with: engine, progress: Self.listener(progress, .namedContents))
         let verifier = AssetVerifier(engine: engine, store: Self.assets(in: directory))
-        let findings = try verifier.findings() + verifier.miscounts { CloudService.assetOwner(of: $0) }
+        let findings =
+            try verifier.findings(progress: Self.listener(progress, .contentBytes))
+            + verifier.miscounts(owner: CloudService.assetOwner, progress: Self.listener(progress, .holders))
         for finding in findings {
             switch finding {
             case .missing, .damaged:
@@ -110,6 +145,12 @@ struct StoreBackup: Sendable {
         // Positions in the feeds of the one must not be taken for positions in the other.
         try engine.renewIncarnations { UUID() }
         return findings.map(\.description)
+    }
+
+    private static func listener(
+        _ progress: @escaping (BackupProgress) -> Void, _ part: BackupProgress.Part
+    ) -> WorkMeter.Listener {
+        { progress(BackupProgress(part: part, doneCount: $0, totalCount: $1)) }
     }
 
     private func missing(_ key: AssetKey) -> StratusError {

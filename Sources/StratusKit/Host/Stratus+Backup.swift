@@ -65,10 +65,9 @@ extension Stratus {
         }
     }
 
-    /// The same, telling `progress` now and then about how many bytes of the copy's tables have been verified, and of how
-    /// many.
+    /// The same, telling `progress` now and then how far it has come.
     package static func backup(
-        ofStoreAt source: URL, to destination: URL, progress: (_ byteCount: Int, _ total: Int) -> Void
+        ofStoreAt source: URL, to destination: URL, progress: @escaping (BackupProgress) -> Void
     ) throws -> BackupReport {
         try StratusError.wrapping {
             try StoreBackup(source: source.path, destination: destination.path).make(progress: progress)

@@ -35,11 +35,15 @@ struct BackupCopy {
     private var known: (current: [UInt8], name: String, identity: FileIdentity, manifest: Manifest)?
     private var unchangedAttemptCount = 0
 
-    /// Copies the store in `source` into the empty directory `target`, durably where `syncs`.
-    static func make(of source: String, in target: String, syncs: Bool = true) throws -> BackupCopy {
+    /// Copies the store in `source` into the empty directory `target`, durably where `syncs`. `progress` is told how many
+    /// files were dealt with, and of how many: each counts when it is there, and when it is durable.
+    static func make(
+        of source: String, in target: String, syncs: Bool = true,
+        progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> BackupCopy {
         var copy = BackupCopy(source: source, target: target)
         do {
-            while try copy.attempt() == false {
+            while try copy.attempt(progress) == false {
                 if copy.attemptCount == maximumAttemptCount {
                     throw StoreError(
                         .unavailable, "The store changed faster than it could be copied: try again when it is calmer.",
@@ -47,7 +51,11 @@ struct BackupCopy {
                 }
             }
             guard syncs else { return copy }
-            for name in try FileSystem.names(in: target) { try FileSystem.sync("\(target)/\(name)") }
+            let names = try FileSystem.names(in: target)
+            for (index, name) in names.enumerated() {
+                try FileSystem.sync("\(target)/\(name)")
+                progress(names.count + index + 1, 2 * names.count)
+            }
             try FileSystem.syncDirectory(target)
             return copy
         } catch let error as SystemError {
@@ -61,7 +69,7 @@ struct BackupCopy {
     }
 
     /// Returns whether the copy is consistent.
-    private mutating func attempt() throws -> Bool {
+    private mutating func attempt(_ progress: (Int, Int) -> Void) throws -> Bool {
         attemptCount += 1
         guard let (current, name, _, manifest) = try readOn() else { return false }
         guard manifest.end == .whole else {
@@ -72,7 +80,9 @@ struct BackupCopy {
             return false
         }
         let names = try FileSystem.names(in: source)
-        guard try takeTables(manifest, names), try takeLogs(manifest, names), try isUnchanged() else { return false }
+        guard try takeTables(manifest, names, progress), try takeLogs(manifest, names), try isUnchanged() else {
+            return false
+        }
         try FileSystem.create("\(target)/\(name)", manifest.bytes)
         try FileSystem.create("\(target)/\(StoreFileName.currentName)", current)
         return true
@@ -121,7 +131,9 @@ struct BackupCopy {
     }
 
     /// Returns false when a table has gone.
-    private mutating func takeTables(_ manifest: Manifest, _ names: [String]) throws -> Bool {
+    private mutating func takeTables(
+        _ manifest: Manifest, _ names: [String], _ progress: (Int, Int) -> Void
+    ) throws -> Bool {
         var tableNames: [UInt64: String] = [:]
         for name in names {
             if case .table(let number) = StoreFileName(name) { tableNames[number] = name }
@@ -138,8 +150,9 @@ struct BackupCopy {
         for name in present where !wanted.contains(name) {
             if case .table = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
         }
-        for name in wanted.subtracting(present).sorted() {
+        for (index, name) in wanted.subtracting(present).sorted().enumerated() {
             do {
+                progress(index, 2 * wanted.count)
                 try take(name)
             } catch {
                 if error.number == ENOENT { return false }

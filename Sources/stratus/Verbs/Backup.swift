@@ -29,10 +29,9 @@ struct Backup: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StorePath.require(store.store)
         try StorePath.requireOutside(destination)
-        UnfinishedWork.removeCopiesAtEnd(of: destination)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try copy(console)
+        let figures = try StoreCopy.make(of: store.store, at: destination, "copying", console)
         let duration = clock.now - started
         try console.line(
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
@@ -52,13 +51,5 @@ struct Backup: ParsableCommand {
             "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
-    }
-
-    private func copy(_ console: Console) throws -> Stratus.BackupReport {
-        let progress = Progress("copying", total: nil, unit: .bytes, on: console)
-        defer { progress.finish() }
-        return try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: store.store), to: URL(fileURLWithPath: destination),
-            progress: { progress.update($0, of: $1) })
     }
 }

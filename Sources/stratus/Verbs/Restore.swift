@@ -33,10 +33,9 @@ struct Restore: ParsableCommand {
                 ["store": store.store])
         }
         try StorePath.requireOutside(store.store)
-        UnfinishedWork.removeCopiesAtEnd(of: store.store)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try copy(console)
+        let figures = try StoreCopy.make(of: backup, at: store.store, "restoring", console)
         let duration = clock.now - started
         try console.line(
             "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount)) entries and "
@@ -49,13 +48,5 @@ struct Restore: ParsableCommand {
             "milliseconds": Quantities.milliseconds(duration),
         ])
         try console.flush()
-    }
-
-    private func copy(_ console: Console) throws -> Stratus.BackupReport {
-        let progress = Progress("restoring", total: nil, unit: .bytes, on: console)
-        defer { progress.finish() }
-        return try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: backup), to: URL(fileURLWithPath: store.store),
-            progress: { progress.update($0, of: $1) })
     }
 }

@@ -1,0 +1,38 @@
+// A verified copy of a whole store, and how far it has come: a backup, or a store that is made of one.
+
+import Foundation
+import StratusKit
+
+enum StoreCopy {
+    /// Copies the store at `source`. `verb` says what that is ("restoring"). What is not finished is removed where a signal
+    /// ends the process.
+    ///
+    /// Throws the errors of a backup.
+    static func make(
+        of source: String, at destination: String, _ verb: String, _ console: Console
+    ) throws -> Stratus.BackupReport {
+        UnfinishedWork.removeCopiesAtEnd(of: destination)
+        let progress = Progress(verb, total: nil, on: console)
+        defer { progress.finish() }
+        return try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination)
+        ) {
+            progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
+        }
+    }
+}
+
+extension BackupProgress.Part {
+    /// As they follow the verb.
+    fileprivate var words: String {
+        switch self {
+        case .operations: "long-lived operations"
+        case .contents: "assets"
+        case .tables: "tables"
+        case .entries: "and verifying entries"
+        case .namedContents: "and comparing assets"
+        case .contentBytes: "and verifying assets"
+        case .holders: "and counting who holds assets"
+        }
+    }
+}

@@ -1,0 +1,255 @@
+// Long verbs foretell how much they have to do: what is done ends where it was foretold to.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@testable import stratus
+
+@Suite("the totals of long work")
+struct TotalsTests {
+    private static let photoCount = 3
+    private let directory: TestDirectory
+
+    /// A store of two people, each with a zone, in it a shared album of photos that hold contents; two photos hold the same.
+    init() async throws {
+        let directory = try TestDirectory()
+        self.directory = directory
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        let guest = try store.account(externalID: "carol", createIfMissing: .init(emails: ["carol@example.com"]))
+        for person in ["local", "bob"] {
+            let account = try store.account(externalID: person, createIfMissing: .init())
+            let container = store.container("iCloud.default", signedInAs: account)
+            let database = container.privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "photos")).zoneID
+            let album = CKRecord(recordType: "Album", recordID: CKRecord.ID(recordName: "album", zoneID: zone))
+            let share = CKShare(rootRecord: album)
+            share.publicPermission = .readOnly
+            var records: [CKRecord] = [album, share]
+            for number in 0..<Self.photoCount {
+                let id = CKRecord.ID(recordName: "photo-\(number)", zoneID: zone)
+                let photo = CKRecord(recordType: "Photo", recordID: id)
+                photo.setParent(album)
+                let file = URL(fileURLWithPath: "\(directory.path)/\(person)-\(number)")
+                try Data(repeating: UInt8(min(number, 1)), count: 1_000 + min(number, 1)).write(to: file)
+                photo["file"] = CKAsset(fileURL: file)
+                records.append(photo)
+            }
+            let saved = try await database.modifyRecords(saving: records, deleting: [])
+            for result in saved.saveResults.values { _ = try result.get() }
+            let url = try #require(share.url)
+            let metadata = try store.open(url, as: guest)
+            _ = try await store.container("iCloud.default", signedInAs: guest).accept(metadata)
+        }
+        await store.settle()
+        store.close()
+    }
+
+    private func session(_ name: String, _ opening: StoreSession.Opening) throws -> StoreSession {
+        let choice = DatabaseChoice(
+            container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+        return try StoreSession(at: "\(directory.path)/\(name)", choice, opening)
+    }
+
+    /// What was told of work in parts.
+    private final class Told {
+        private(set) var totals: [String: Int] = [:]
+        private var dones: [String: Int] = [:]
+
+        func take(_ part: String, _ done: Int, _ total: Int) {
+            // Parts may come again, as zones of one name do, when they have come to their end.
+            let isFirst = dones[part] == totals[part]
+            #expect(isFirst || (done >= dones[part] ?? 0 && totals[part] == total), "\(part)")
+            (dones[part], totals[part]) = (done, total)
+        }
+
+        /// The totals, each of which was reached.
+        func ends() -> [String: Int] {
+            #expect(dones == totals)
+            return totals
+        }
+    }
+
+    @Test(
+        "each part of a verification ends at its total, which is what there is of accounts, shares, contents and records"
+    )
+    func verification() throws {
+        let session = try session("store", .readingAssets)
+        defer { session.close() }
+        let told = Told()
+        let verification = try Verification(of: session) { part, done, total, _ in told.take(part, done, total) }
+        #expect(verification.isClean)
+        let ends = told.ends()
+        func count(_ ranges: LayoutRange...) throws -> Int {
+            try session.engine.read { reader in
+                var count = 0
+                for range in ranges {
+                    try reader.store.scan(range.keyRange) { _, _ in
+                        count += 1
+                        return .next
+                    }
+                }
+                return count
+            }
+        }
+        // Two times an album, its share and the photos.
+        let recordCount = 2 * (2 + Self.photoCount)
+        #expect(try ends["accounts"] == count(GlobalKeys.accounts, GlobalKeys.identities) + recordCount)
+        #expect(try count(GlobalKeys.accounts) == 3 && count(GlobalKeys.acceptances) == 2)
+        #expect(try ends["shares"] == 2 * 2 + count(GlobalKeys.acceptances, GlobalKeys.shareURLs))
+        #expect(try ends["subscriptions"] == count(GlobalKeys.accounts, GlobalKeys.devices, GlobalKeys.outbox))
+        #expect(ends["assets"] == 2 * 2_001)
+        #expect(ends["who holds assets"] == recordCount + 4)
+        #expect(ends["records of photos"] == recordCount / 2 && ends["the hierarchy of photos"] == recordCount / 2)
+        #expect(try #require(ends["index entries of photos"]) > 3 * recordCount / 2)
+    }
+
+    @Test("a part that finds a fault looks again at what it is in, and ends at a larger total")
+    func faults() throws {
+        let session = try session("store", .existing)
+        defer { session.close() }
+        let key = GlobalKeys.acceptance(user: "_nobody", zone: UUID(), share: "s")
+        try session.engine.transact { try $0.set(key, to: [1]) }
+        var told: [(done: Int, total: Int)] = []
+        let findings = try ShareVerifier(engine: session.engine).findings { told.append(($0, $1)) }
+        #expect(findings.count == 1)
+        #expect(try #require(told.last).done == told.last?.total && told.last?.total ?? 0 > told[0].total, "\(told)")
+    }
+
+    @Test(
+        "an export says in its first line what it holds, ends at its total, and so does an import that reads the line")
+    func transfer() async throws {
+        var lines: [String] = []
+        let told = Told()
+        do {
+            let session = try session("store", .readingAssetsAsClient)
+            defer { session.close() }
+            var exporter = StoreExporter(
+                try session.service, secrets: true, progress: { told.take("export", $0, $1) },
+                { lines.append(JSONValue.object($0).text) })
+            try exporter.run()
+            #expect(exporter.counts.foretoldCount == 3 + 2 + 10)
+        }
+        #expect(lines.first == #"{"stratusExport":1,"secrets":true,"holds":{"accounts":3,"zones":2,"records":10}}"#)
+        try (lines.joined(separator: "\n") + "\n").write(
+            toFile: "\(directory.path)/all", atomically: false, encoding: .utf8)
+        var reader = try LineReader(path: "\(directory.path)/all")
+        let total = try #require(try StoreImporter.readHead(&reader))
+        let made = try session("two", .creatingForItself)
+        made.close()
+        // The database's owner was made with the store; the export has the same person.
+        let empty = try await ToolRun.stratus("reset", "--force", "--store", "two", in: directory)
+        #expect(empty.status == 0)
+        do {
+            let session = try session("two", .owningAsClient)
+            defer { session.close() }
+            var importer = try StoreImporter(session, resumes: false) { done, _ in told.take("import", done, total) }
+            try importer.run(&reader)
+        }
+        // Ten records, and four contents of one part each.
+        #expect(told.ends() == ["export": 14, "import": 15])
+    }
+
+    @Test("an export from before says nothing of what it holds, and is imported all the same, also from a pipe")
+    func oldExports() async throws {
+        let run = try await ToolRun.shell(
+            """
+            "$TOOL" export all --secrets --store store
+            sed '1s/,"holds":{[^}]*}//' all > old
+            head -1 old
+            cat old | "$TOOL" import - --store two > /dev/null; echo $?
+            "$TOOL" export - --secrets --store two 2> /dev/null | cmp - all; echo $?
+            "$TOOL" export - --secrets --store store 2> /dev/null | "$TOOL" import - --store three > /dev/null; echo $?
+            "$TOOL" export - --secrets --store three 2> /dev/null | cmp - all; echo $?
+            """, in: directory)
+        #expect(
+            Array(run.lines.suffix(5)) == [#"{"stratusExport":1,"secrets":true}"#, "0", "0", "0", "0"],
+            "\(run.output) \(run.errors)")
+    }
+
+    @Test("numbers in the head of an export that nobody can have neither end the tool nor are believed")
+    func hostileHeads() throws {
+        func count(_ holds: Any?) -> Int? {
+            TransferLine.foretoldCount(
+                TransferObject(members: holds.map { ["holds": $0] } ?? [:], line: 1, kind: "stratusExport"))
+        }
+        #expect(count(nil) == nil && count("many") == nil)
+        #expect(count(["accounts": 1, "records": 2]) == 3)
+        #expect(count(["accounts": -5, "records": "x"]) == 0)
+        #expect(try #require(count(["accounts": Int64.max, "zones": Int64.max, "records": Int64.max])) < Int.max / 2)
+    }
+
+    @Test("a report ends at its total, of everybody's and of what one person sees")
+    func reports() throws {
+        let session = try session("store", .readingAsClient)
+        defer { session.close() }
+        for person in [nil, "local", "carol"] {
+            let told = Told()
+            var last: (done: Int, total: Int) = (0, 0)
+            var reader = ReportReader(session, .silent, now: Date()) { done, total in
+                last = (done, total)
+                if total > 0 { told.take("report", done, total) }
+            }
+            if let person {
+                let account = try session.person(#require(PersonAddress(argument: person)))
+                _ = try reader.read(seenBy: account, called: person)
+            } else {
+                _ = try reader.read()
+            }
+            // Each record of the zones is looked at twice: everybody's, one's own, and those of whom one is a guest.
+            #expect(told.ends() == ["report": person == "local" ? 10 : 20], "\(person ?? "everybody") \(last)")
+        }
+    }
+
+    @Test("a copy of a store tells of every part to its end")
+    func copies() throws {
+        let told = Told()
+        let source = URL(fileURLWithPath: "\(directory.path)/store")
+        _ = try Stratus.backup(ofStoreAt: source, to: URL(fileURLWithPath: "\(directory.path)/copy")) {
+            // The folders that are made durable are a second round of the same part.
+            if $0.part != .namedContents { told.take("\($0.part)", $0.doneCount, $0.totalCount) }
+        }
+        let ends = told.ends()
+        #expect(ends["contents"] == 4 && ends["contentBytes"] == 2 * 2_001 && ends["holders"] == 14)
+        #expect(try #require(ends["tables"]) > 0 && ends["operations"] == nil)
+    }
+
+    @Test("a rebuild tells of every step to its end")
+    func rebuild() throws {
+        let session = try session("store", .existing)
+        defer { session.close() }
+        let told = Told()
+        try session.rebuild(session.zone(ZoneName("photos")), incarnation: UUID()) { told.take($0, $1, $2) }
+        let ends = told.ends()
+        #expect(
+            ends["records of photos"] == 2 + Self.photoCount && ends["the hierarchy of photos"] == 2 + Self.photoCount)
+        #expect(try #require(ends["index entries of photos"]) > 4 * (2 + Self.photoCount))
+    }
+
+    @Test("what a purge and the filling of indexes have to do is counted beforehand")
+    func upkeep() async throws {
+        let schema = "DEFINE SCHEMA RECORD TYPE Photo (name STRING QUERYABLE, GRANT READ TO \"_world\");"
+        try schema.write(toFile: "\(directory.path)/schema", atomically: false, encoding: .utf8)
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"))
+        try store.importSchema(schema, intoContainer: "iCloud.default")
+        store.close()
+        let session = try session("store", .existingAsClient)
+        defer { session.close() }
+        let told = Told()
+        try session.finishIndexes { told.take("indexes", $0, $1 ?? -1) }
+        let zone = try session.zone(ZoneName("photos"))
+        #expect(try session.deleteZone(zone))
+        let purged = try session.purge { told.take("purge", $0, $1 ?? -1) }
+        let ends = told.ends()
+        #expect(ends["indexes"] == 2 * Self.photoCount)
+        #expect(ends["purge"] == purged.entriesDeleted && purged.entriesDeleted > 5 * 5)
+    }
+}
