@@ -44,7 +44,7 @@ extension CloudService {
             for departure in departures {
                 guard shouldContinue(progress) else { break }
                 if try runner(departure).finish() { finishedCount += 1 }
-                rest(UpkeepPace.shortRestSeconds)
+                rest(BackgroundRest.shortSeconds)
             }
             return departures.count - finishedCount
         }

@@ -25,10 +25,8 @@ package struct UpkeepPace {
         self.shouldContinue = shouldContinue
     }
 
-    /// About as long as a batch takes of work that somebody may wait for: clients get every other turn at least.
-    static let shortRestSeconds = 0.004
-
-    func restShortly() { rest(Self.shortRestSeconds) }
+    /// The rest of work that somebody may wait for.
+    func restShortly() { rest(BackgroundRest.shortSeconds) }
 }
 
 extension CloudService {

@@ -22,11 +22,6 @@ package struct PurgeProgress: Hashable, Codable, Sendable {
 }
 
 extension RecordEngine {
-    /// The purge takes one part in so many of the time.
-    private static let purgeTurnCount = 8.0
-    /// A batch that took long, because others stood in front of it, is no reason to rest for ever.
-    private static let longestRestSeconds = 0.25
-
     /// Purges every deleted zone.
     ///
     /// `pause` is called while the store is under write pressure and should sleep a little; after so many pauses in a row
@@ -59,8 +54,7 @@ extension RecordEngine {
                 progress.commits += 1
                 // Going on from there spares each batch a walk over everything deleted before it.
                 range.lower = last
-                let workedSeconds = (clock.now - began) / .seconds(1)
-                rest(min(workedSeconds * (Self.purgeTurnCount - 1), Self.longestRestSeconds))
+                rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
             }
             try transact { transaction in
                 try transaction.removePurge(purge)
