@@ -1,6 +1,7 @@
 // stratus tree: everything below a record, indented or drawn.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -89,7 +90,7 @@ struct Tree: ParsableCommand {
         let picture = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            let progress = Progress("counting", total: nil, on: console)
+            let progress = Progress("counting", total: try countedCount(id, session), on: console)
             defer { progress.finish() }
             let painter = TreePainter(session: session, zone: id, limits: limits)
             return try painter.picture(of: record, sight, progress: progress.update)
@@ -105,6 +106,12 @@ struct Tree: ParsableCommand {
             "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
             "drawn": JSONValue(picture.nodes.count), "shares": JSONValue(picture.shares.count + picture.moreShareCount),
         ])
+    }
+
+    /// How many records will be counted, where that is known before: of a whole zone with everything in it.
+    private func countedCount(_ id: ZoneID, _ session: StoreSession) throws -> Int? {
+        guard record.isTop, acting.person == nil else { return nil }
+        return try session.read(id) { Int(clamping: try $0.header().recordCount) }
     }
 
     private var limits: PictureLimits {
