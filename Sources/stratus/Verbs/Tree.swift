@@ -1,7 +1,6 @@
 // stratus tree: everything below a record, indented or drawn.
 
 import ArgumentParser
-import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -90,10 +89,10 @@ struct Tree: ParsableCommand {
         let picture = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            let progress = Progress("counting", total: try countedCount(id, session), on: console)
+            let progress = Progress("counting", total: nil, on: console)
             defer { progress.finish() }
             let painter = TreePainter(session: session, zone: id, limits: limits)
-            return try painter.picture(of: record, sight, progress: progress.update)
+            return try painter.picture(of: record, sight) { progress.update($0, of: $1) }
         }
         let text = self.text(of: picture)
         guard let file = target.output else {
@@ -106,12 +105,6 @@ struct Tree: ParsableCommand {
             "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
             "drawn": JSONValue(picture.nodes.count), "shares": JSONValue(picture.shares.count + picture.moreShareCount),
         ])
-    }
-
-    /// How many records will be counted, where that is known before: of a whole zone with everything in it.
-    private func countedCount(_ id: ZoneID, _ session: StoreSession) throws -> Int? {
-        guard record.isTop, acting.person == nil else { return nil }
-        return try session.read(id) { Int(clamping: try $0.header().recordCount) }
     }
 
     private var limits: PictureLimits {
