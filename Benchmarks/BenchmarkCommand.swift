@@ -60,15 +60,19 @@ struct RunCommand: ParsableCommand {
         let run = try BenchmarkRun(scale: scale, folder: folder, options: options, pageByteCount: pageSize)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now
-        for workload in Workloads.all {
-            guard workload.name == LoadWorkload.name || chosen?.contains(workload.name) ?? true else { continue }
+        let workloads = Workloads.all.filter { $0.name == LoadWorkload.name || chosen?.contains($0.name) ?? true }
+        var report = Report(run, minutes: 0, notRun: [])
+        for (index, workload) in workloads.enumerated() {
             Progress.say("\(workload.name): \(workload.title)")
             try workload.run(run)
+            report = Report(
+                run, minutes: start.duration(to: .now).inSeconds / 60,
+                notRun: workloads[(index + 1)...].map { $0.name })
+            // A run of hours that is cut off leaves what it has found.
+            if let results { try report.write(to: results) }
         }
         run.stratus.close()
-        let report = Report(run, minutes: start.duration(to: .now).inSeconds / 60)
         print(report.table)
-        if let results { try report.write(to: results) }
         guard report.missed.isEmpty else {
             Progress.say("\(report.missed.count) bars missed")
             throw ExitCode(1)

@@ -10,8 +10,10 @@ struct Report: Codable {
     let date: String
     let machine: String
     let minutes: Double
+    /// The workloads that were still to come when this was written.
+    let notRun: [String]
 
-    init(_ run: BenchmarkRun, minutes: Double) {
+    init(_ run: BenchmarkRun, minutes: Double, notRun: [String]) {
         figures = run.figures
         plots = run.plots
         recordCount = run.scale.recordCount
@@ -19,6 +21,7 @@ struct Report: Codable {
         machine =
             "\(ProcessInfo.processInfo.activeProcessorCount) cores, \(ProcessInfo.processInfo.operatingSystemVersionString)"
         self.minutes = minutes
+        self.notRun = notRun
     }
 
     var missed: [Figure] { figures.filter { $0.isMet == false } }
@@ -52,6 +55,7 @@ struct Report: Codable {
             "Times are beside the point; ratios are medians of rounds in alternation, in one process. What the workloads",
             "are is in [PERFORMANCE.md](../../Docs/PERFORMANCE.md).", "",
         ]
+        if !notRun.isEmpty { lines += ["Not run: \(notRun.joined(separator: ", ")).", ""] }
         for line in [Self.header, Self.header.map { _ in "---" }] + rows {
             lines.append("| " + line.joined(separator: " | ") + " |")
         }

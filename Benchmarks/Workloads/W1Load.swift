@@ -12,7 +12,9 @@ import StratusWorkloads
 enum LoadWorkload: Workload {
     static let name = "W1"
     static let title = "load with parents, 400 a durable commit"
-    private static let roundCount = 10
+    private static let leastRoundCount = 10
+    /// The records of a round, and what the contestants make of them, are in memory at once.
+    private static let mostRecordsPerRound = 200_000
     /// LevelDB begins to compact level 0 at four files.
     private static let idleFileCount = 3
 
@@ -21,6 +23,8 @@ enum LoadWorkload: Workload {
         var rates: [[Double]] = [[], [], []]
         var processors: [[Double]] = [[], []]
         var points: [[(x: Double, y: Double)]] = [[], [], []]
+        let roundCount = max(
+            leastRoundCount, (run.main.zone.count + mostRecordsPerRound - 1) / mostRecordsPerRound)
         let perRound = (run.main.zone.count + roundCount - 1) / roundCount
         for round in 0..<roundCount {
             let range = round * perRound..<min((round + 1) * perRound, run.main.zone.count)
