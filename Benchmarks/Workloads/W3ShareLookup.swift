@@ -27,6 +27,7 @@ enum ShareLookupWorkload: Workload {
             addFigures(run, depth, medians.map { $0 * 1e6 })
             try addCounts(run, depth, targets)
         }
+        try addFullCache(run)
         run.add(
             Plot(
                 workload: name, title: title, xLabel: "depth of the record, plus one", yLabel: "µs a question",
@@ -71,6 +72,31 @@ enum ShareLookupWorkload: Workload {
             Figure(
                 name, subject + ", no cache", times[1], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs,
                 .atLeast(0.6)))
+    }
+
+    /// A cache that is full of other records, share roots among them, while others are asked for that it must take in: it must
+    /// not cost more than it saves.
+    private static func addFullCache(_ run: BenchmarkRun) throws {
+        let full = try run.stratus.reader(ancestorCacheByteCount: 1 << 20)
+        let names = run.main.zone.names
+        var random = SeededNumbers(seed: 5)
+        func someTargets() -> [RecordName] { (0..<500).map { _ in names[random.below(names.count)] } }
+        for _ in 0..<40 { try StratusSide.askShares(full, someTargets()) }
+        var rounds: [[Double]] = [[], []]
+        for _ in 0..<7 {
+            let targets = someTargets()
+            // Warm for both.
+            try StratusSide.askShares(run.stratus.uncached, targets)
+            for (index, engine) in [full, run.stratus.uncached].enumerated() {
+                let seconds = try Stopwatch.seconds { try StratusSide.askShares(engine, targets) }
+                rounds[index].append(seconds / Double(targets.count))
+            }
+        }
+        let medians = rounds.map { Stopwatch.median($0) * 1e6 }
+        run.add(
+            Figure(
+                name, "any record, a full cache of 1 MiB", medians[0], "µs", against: "no cache", medians[1],
+                ratio: .theirsOverOurs, .atLeast(0.5)))
     }
 
     /// Without the cache a question costs one read a level, and no more.

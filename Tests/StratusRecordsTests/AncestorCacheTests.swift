@@ -169,7 +169,8 @@ struct AncestorCacheTests {
             if index % 1_000 == 0 { #expect(cache.statistics.byteCount <= 4_000_000) }
         }
         let statistics = cache.statistics
-        #expect(statistics.byteCount > 3_900_000)
+        // A sixteenth is for zones and share roots.
+        #expect(statistics.byteCount > 3_700_000)
         #expect(statistics.byteCount / statistics.entryCount <= 130)
     }
 
@@ -201,6 +202,63 @@ struct AncestorCacheTests {
                     == .found(root: "0", share: "s", levels: 19))
         }
         #expect(cache.node(zone: zone, name: "flood 3", at: 1) == nil)
+    }
+
+    @Test(
+        "a full cache takes in share roots and other zones, forgets few values for them, and looks at few places",
+        arguments: [60_000, 1_000_000])
+    func roomForRareOnes(capacityByteCount: Int) {
+        let cache = AncestorCache(capacityByteCount: capacityByteCount)
+        var count = 0
+        func flood(_ more: Int) {
+            for index in count..<count + more {
+                cache.fill(
+                    zone: zone, name: RecordName("flood \(index)"), node: node(under: RecordName("flood \(index / 8)")),
+                    at: 1)
+            }
+            count += more
+        }
+        // About twice as many as there is room for.
+        flood(capacityByteCount / 40)
+        let full = cache.statistics
+        #expect(full.entryCount > capacityByteCount / 120 && full.entryCount < count)
+        for number in 0..<200 {
+            let root = RecordName("root \(number)")
+            cache.fill(zone: zone, name: root, node: node(under: nil, share: "share"), at: 1)
+            #expect(
+                cache.nearestShareRoot(zone: zone, of: root, at: 1, limit: 9)
+                    == .found(root: root, share: "share", levels: 0))
+            let other = CacheZone(database: 2, zone: UInt64(number))
+            cache.fill(zone: other, name: "a", node: node(under: nil), at: 1)
+            // The small one has room for some zones only.
+            #expect(capacityByteCount < 100_000 || cache.node(zone: other, name: "a", at: 1) != nil)
+            flood(10)
+        }
+        let now = cache.statistics
+        #expect(now.entryCount > full.entryCount * 9 / 10)
+        #expect(now.byteCount <= capacityByteCount)
+        #expect(now.evictionStepCount - full.evictionStepCount < 12 * 200 * 100)
+    }
+
+    @Test("where nearly all places are free and there is no room, an insertion looks at few of them")
+    func sparseTable() {
+        let cache = AncestorCache(capacityByteCount: 16_000_000)
+        let names = (0..<200_000).map { RecordName("\($0)") }
+        for name in names { cache.fill(zone: zone, name: name, node: node(under: nil), at: 1) }
+        cache.publish(names.map { HierarchyChange(zone: zone, name: $0, node: nil) }, version: 2)
+        #expect(cache.statistics.entryCount == 0 && cache.statistics.byteCount > 14_000_000)
+        // More zones than have room beside the places; the hand passes all of those.
+        var (mostSteps, mostEntries) = (0, 0)
+        for number in 0..<20_000 {
+            let before = cache.statistics.evictionStepCount
+            cache.fill(zone: CacheZone(database: 2, zone: UInt64(number)), name: "a", node: node(under: nil), at: 2)
+            let now = cache.statistics
+            mostSteps = max(mostSteps, now.evictionStepCount - before)
+            mostEntries = max(mostEntries, now.entryCount)
+        }
+        #expect(mostSteps == 8_192, "else nothing was tested")
+        #expect(mostEntries > 5_000 && cache.statistics.entryCount > mostEntries - 100)
+        #expect(cache.statistics.byteCount <= 16_000_000)
     }
 
     @Test("the room of a forgotten zone is used again")

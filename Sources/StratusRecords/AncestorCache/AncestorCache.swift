@@ -118,6 +118,7 @@ package final class AncestorCache: Sendable {
                 guard index == 0 else { return }
                 statistics.entryCount = unsafe table.entryCount
                 statistics.byteCount = unsafe table.byteCount
+                statistics.evictionStepCount = unsafe table.evictionStepCount
             }
         }
         return statistics

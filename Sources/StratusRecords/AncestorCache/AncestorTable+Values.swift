@@ -23,6 +23,8 @@ extension AncestorTable {
     /// Values the clock's hand passes over before it takes one that was asked for or that has children: it bounds the
     /// time one insertion takes.
     private static let evictionLookLimit = 128
+    /// Slots the hand passes for one insertion, those without a value included, which may be nearly all there are.
+    private static let evictionStepLimit = 8_192
 
     mutating func fill(
         _ name: RecordName, in zone: CacheZone, hash: UInt64, with node: HierarchyNode, at version: StoreVersion
@@ -58,11 +60,15 @@ extension AncestorTable {
 
     mutating func markRecent(_ slot: UInt32) { recent[Int(slot)] = true }
 
-    /// Takes one value away, or returns false when there is none.
-    mutating func evictOne() -> Bool {
+    /// Takes one value away. Returns false when there is none, or none was found in the steps of an insertion, which `steps`
+    /// counts; the next insertion looks where this one has stopped.
+    mutating func evictOne(_ steps: inout Int) -> Bool {
         guard entryCount > 0 else { return false }
         var looked = 0
         while true {
+            guard steps < AncestorTable.evictionStepLimit else { return false }
+            steps += 1
+            evictionStepCount += 1
             hand = hand + 1 < links.count ? hand + 1 : 0
             guard links[hand].validSince != AncestorTable.noValue else { continue }
             looked += 1

@@ -7,6 +7,8 @@
 //   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
 //   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
 //   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
+//   5. Memory that was taken for slots and names stays theirs. So they leave `reservedByteCount` to zones and marks: else no
+//      eviction, of however many values, would make room for the first of those that comes when the cache is full.
 //
 // The arrays are reserved at their largest size when the table is made, so growing never copies what is there; the
 // system hands out the pages as they are first written. What a walk reads of a level, `Link`, is apart from the rest:
@@ -52,6 +54,8 @@ struct AncestorTable: ~Copyable {
     let capacityByteCount: Int
     let hashMask: UInt64
     private let fixedByteCount: Int
+    /// What zones and marks may take even where slots and names take all they can get.
+    private let reservedByteCount: Int
 
     var links: [Link] = []
     var details: [Detail] = []
@@ -66,6 +70,8 @@ struct AncestorTable: ~Copyable {
     private var firstFree = AncestorTable.none
     var hand = 0
     private(set) var entryCount = 0
+    /// Slots the hand has passed, ever.
+    var evictionStepCount = 0
 
     /// The newest version published to each stripe of names, and to all of them.
     var lastPublished: [StoreVersion]
@@ -79,6 +85,7 @@ struct AncestorTable: ~Copyable {
         self.capacityByteCount = capacityByteCount
         self.hashMask = hashMask
         self.fixedByteCount = fixedByteCount + stripeCount * MemoryLayout<StoreVersion>.stride
+        reservedByteCount = capacityByteCount / 16
         names = NameArena(maximumByteCount: capacityByteCount)
         lastPublished = Array(repeating: 0, count: stripeCount)
         links.reserveCapacity(slotLimit)
@@ -114,10 +121,8 @@ struct AncestorTable: ~Copyable {
             details[Int(slot)].references += 1
             return slot
         }
-        guard bytes.count <= Int(UInt16.max) else { return nil }
-        let segmentCount = NameArena.segmentCount(forByteCount: bytes.count)
-        while byteCount + growthByteCount(for: zone, segmentCount: segmentCount) > capacityByteCount {
-            guard evictOne() else { return nil }
+        guard bytes.count <= Int(UInt16.max), makeRoom(for: zone), makeRoom(forNameOf: bytes.count, in: zone) else {
+            return nil
         }
         let detail = Detail(
             parentSince: 0, shareSince: 0, nameFirst: names.insert(bytes), zone: zones.retain(zone),
@@ -140,9 +145,30 @@ struct AncestorTable: ~Copyable {
         firstFree = slot
     }
 
-    private func growthByteCount(for zone: CacheZone, segmentCount: Int) -> Int {
-        (firstFree == AncestorTable.none ? AncestorTable.byteCountPerSlot : 0)
-            + names.growthByteCount(forSegmentCount: segmentCount) + zones.growthByteCount(for: zone)
+    /// Whether another slot can carry the zone. A full cache has a number for it again when some zone has lost its last slot,
+    /// which one eviction for each slot that is refused brings about in time.
+    private mutating func makeRoom(for zone: CacheZone) -> Bool {
+        if hasRoom(for: zone) { return true }
+        var steps = 0
+        return evictOne(&steps) && hasRoom(for: zone)
+    }
+
+    private func hasRoom(for zone: CacheZone) -> Bool {
+        byteCount + zones.growthByteCount(for: zone) <= capacityByteCount
+    }
+
+    private mutating func makeRoom(forNameOf nameByteCount: Int, in zone: CacheZone) -> Bool {
+        let segmentCount = NameArena.segmentCount(forByteCount: nameByteCount)
+        var steps = 0
+        while true {
+            let growth =
+                (firstFree == AncestorTable.none ? AncestorTable.byteCountPerSlot : 0)
+                + names.growthByteCount(forSegmentCount: segmentCount)
+            let reserved = max(
+                reservedByteCount - zones.byteCount - marks.byteCount, zones.growthByteCount(for: zone), 0)
+            if growth == 0 || byteCount + reserved + growth <= capacityByteCount { return true }
+            guard evictOne(&steps) else { return false }
+        }
     }
 
     private mutating func place(_ detail: Detail) -> UInt32 {
@@ -191,14 +217,16 @@ struct AncestorTable: ~Copyable {
     private mutating func insertMark(of slot: UInt32, share: RecordName) -> UInt32? {
         let rootByteCount = Int(details[Int(slot)].nameByteCount)
         let shareByteCount = share.text.utf8.count
+        // Only other marks give room back that a mark can take.
         while byteCount + marks.growthByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
             > capacityByteCount
         {
-            guard evictOne() else { return nil }
+            guard let oldest = marks.oldest() else { return nil }
+            dropValue(of: oldest)
         }
         // A copy, because the caller's text may be part of a larger one.
         let copy = RecordName(String(decoding: Array(share.text.utf8), as: UTF8.self))
-        return marks.insert(ShareMarks.Mark(root: name(of: slot), share: copy))
+        return marks.insert(ShareMarks.Mark(root: name(of: slot), share: copy), of: slot)
     }
 
     /// Takes a slot's value away, if it has one, and frees the slot when nothing else needs its name.

@@ -86,6 +86,8 @@ package struct AncestorCacheStatistics: Hashable, Sendable {
     package var entryCount = 0
     /// Bytes the cache has taken; it never gives any back and never takes more than its capacity.
     package var byteCount = 0
+    /// Places that were looked at to make room, ever.
+    package var evictionStepCount = 0
 
     package init() {}
 }

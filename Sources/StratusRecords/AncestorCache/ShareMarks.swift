@@ -1,7 +1,7 @@
 // The names a share root answers with: its own and its share's. Share roots are few, and every question about a share
 // ends at one, so their names are kept ready as text, where all other names are bytes in the arena.
 //
-// Invariant: a mark belongs to exactly one value of the table.
+// Invariant: a mark belongs to exactly one value of the table, that of the slot in `slots`.
 
 import StratusModel
 
@@ -12,10 +12,17 @@ struct ShareMarks {
         var share: RecordName
     }
 
-    /// The most one mark takes beside its texts: its places in `marks` and `free` while those arrays are being doubled.
-    private static let byteCountPerMark = 3 * (MemoryLayout<Mark>.stride + MemoryLayout<UInt32>.stride)
+    /// The most one mark takes beside its texts: its places in `marks`, `slots` and `free` while those arrays are being
+    /// doubled.
+    private static let byteCountPerMark = 3 * (MemoryLayout<Mark>.stride + 2 * MemoryLayout<UInt32>.stride)
+
+    /// Places looked at for one mark, of which many may be free where many marks have gone.
+    private static let stepLimit = 1_024
 
     private var marks: [Mark] = []
+    /// The slot that each mark belongs to, or `AncestorTable.none`.
+    private var slots: [UInt32] = []
+    private var hand = 0
     private var free: [UInt32] = []
     private var textByteCount = 0
 
@@ -29,19 +36,32 @@ struct ShareMarks {
             + ShareMarks.heapByteCount(forTextOf: rootByteCount) + ShareMarks.heapByteCount(forTextOf: shareByteCount)
     }
 
-    mutating func insert(_ mark: Mark) -> UInt32 {
+    mutating func insert(_ mark: Mark, of slot: UInt32) -> UInt32 {
         textByteCount += ShareMarks.heapByteCount(of: mark)
         guard let number = free.popLast() else {
             marks.append(mark)
+            slots.append(slot)
             return UInt32(marks.count - 1)
         }
         marks[Int(number)] = mark
+        slots[Int(number)] = slot
         return number
+    }
+
+    /// The slot of the mark whose turn it is to go: marks take turns. Nil when there is none near; the next call goes on
+    /// looking.
+    mutating func oldest() -> UInt32? {
+        for _ in 0..<min(marks.count, ShareMarks.stepLimit) {
+            hand = hand + 1 < marks.count ? hand + 1 : 0
+            if slots[hand] != AncestorTable.none { return slots[hand] }
+        }
+        return nil
     }
 
     mutating func remove(_ number: UInt32) {
         textByteCount -= ShareMarks.heapByteCount(of: marks[Int(number)])
         marks[Int(number)] = Mark(root: "", share: "")
+        slots[Int(number)] = AncestorTable.none
         free.append(number)
     }
 

@@ -24,9 +24,20 @@ package final class StratusSide: Sendable {
     ) throws {
         store = try LevelDBStore.open(at: path, options: options)
         engine = try RecordEngine(store: store, options: engineOptions, incarnation: Self.identity(1))
-        var withoutCache = engineOptions
-        withoutCache.ancestorCacheByteCount = 0
-        uncached = try RecordEngine(store: store, options: withoutCache, incarnation: Self.identity(1))
+        uncached = try Self.reader(of: store, engineOptions, ancestorCacheByteCount: 0)
+    }
+
+    /// An engine on the same store with another ancestor cache. It reads as long as nobody writes.
+    package func reader(ancestorCacheByteCount: Int) throws -> RecordEngine {
+        try Self.reader(of: store, RecordEngineOptions(), ancestorCacheByteCount: ancestorCacheByteCount)
+    }
+
+    private static func reader(
+        of store: LevelDBStore, _ options: RecordEngineOptions, ancestorCacheByteCount: Int
+    ) throws -> RecordEngine {
+        var options = options
+        options.ancestorCacheByteCount = ancestorCacheByteCount
+        return try RecordEngine(store: store, options: options, incarnation: identity(1))
     }
 
     package static func zone(_ name: ZoneName) -> ZoneID { ZoneID(database: database, name: name) }
