@@ -23,15 +23,17 @@ extension LevelDBStore {
 
     /// Copies the store in `source`, which may be open in another process and written meanwhile, into the empty directory
     /// `target`: every commit that had returned when this was called, and a prefix of all commits. Tables are linked where
-    /// the file system allows it. Nothing in `source` is locked or changed, and the copy is not durable.
+    /// the file system allows it. Nothing in `source` is locked or changed, and the copy is not durable. `progress` is told how
+    /// many files are there, and of how many, anew with each attempt.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption`, `.unavailable` when the store changes too fast, `.notPermitted`
     /// and `.diskFull`.
     package static func copyToRead(
-        _ source: String, into target: String, formatVersion: Int
+        _ source: String, into target: String, formatVersion: Int,
+        progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: formatVersion)
-        let copy = try BackupCopy.make(of: source, in: target, syncs: false)
+        let copy = try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
         do {
             try FileSystem.create("\(target)/\(StoreMarker.fileName)", Array(marker.contents.utf8))
         } catch { throw error.storeError }

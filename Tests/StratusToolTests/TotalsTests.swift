@@ -247,9 +247,56 @@ struct TotalsTests {
         try session.finishIndexes { told.take("indexes", $0, $1 ?? -1) }
         let zone = try session.zone(ZoneName("photos"))
         #expect(try session.deleteZone(zone))
-        let purged = try session.purge { told.take("purge", $0, $1 ?? -1) }
+        let purged = try session.purge { told.take($0, $1, $2) }
         let ends = told.ends()
         #expect(ends["indexes"] == 2 * Self.photoCount)
-        #expect(ends["purge"] == purged.entriesDeleted && purged.entriesDeleted > 5 * 5)
+        // The album, the photos, and the share as a record and as a share.
+        #expect(ends["holders of assets"] == 1 + Self.photoCount + 2)
+        #expect(ends["entries"] == purged.entriesDeleted && purged.entriesDeleted > 5 * 5)
+    }
+
+    @Test("deleting an account, and removing what it left, end at their totals")
+    func departure() throws {
+        let session = try session("store", .existingAsClient)
+        defer { session.close() }
+        let host = try session.host
+        let id = try #require(session.account).id.text
+        let account = try #require(try host.account(id: id))
+        let told = Told()
+        try host.deleteAccountWithAllData(account) { told.take("deletion", $0, $1) }
+        let purged = try session.purge { told.take($0, $1, $2) }
+        let ends = told.ends()
+        // A zone with its share, what it uses, and two contents in the ledger.
+        #expect(ends["deletion"] == 5)
+        // Their files.
+        #expect(ends["what deleted accounts left"] == 2)
+        #expect(ends["entries"] == purged.entriesDeleted && purged.entriesDeleted > 5 * 5)
+    }
+
+    @Test("emptying a store tells of every file, and removes what an interrupted one has left, and nothing else")
+    func emptying() async throws {
+        let files = FileManager.default
+        let left = ".store.emptied-\(UUID().uuidString)"
+        let others = [".store.emptied-by-hand", ".stores.emptied-\(UUID().uuidString)", "outside"]
+        for name in [left] + others {
+            try files.createDirectory(
+                atPath: "\(directory.path)/\(name)/assets", withIntermediateDirectories: true)
+            try Data([1]).write(to: URL(fileURLWithPath: "\(directory.path)/\(name)/assets/file"))
+        }
+        try files.createSymbolicLink(
+            atPath: "\(directory.path)/\(left)/link", withDestinationPath: "\(directory.path)/outside")
+        let told = Told()
+        do {
+            let session = try session("store", .owningAsClient)
+            defer { session.close() }
+            try session.ownHost.reset { told.take("files", $0, $1) }
+            let left = try session.service.engine.read { try $0.zoneAndRecordCount() }
+            #expect(left.zones == 0 && left.records == 0)
+        }
+        // Four of what was left, and more than the engine's files of the store.
+        #expect(try #require(told.ends()["files"]) > 4 + 5)
+        let names = try files.contentsOfDirectory(atPath: directory.path).filter { $0.contains("emptied") }
+        #expect(Set(names) == Set(others.prefix(2)))
+        #expect(files.fileExists(atPath: "\(directory.path)/outside/assets/file"))
     }
 }

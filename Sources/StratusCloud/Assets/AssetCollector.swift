@@ -148,8 +148,8 @@ package struct AssetCollector: Sendable {
     package func removeCopies() { removeCopies(of: store.directory.sessionCopies) }
 
     /// Removes every content of an owner who is gone, with its ledger. The owner's records must be out of reach before,
-    /// and no new ones may come. An interrupted call is made again.
-    package func forgetOwner(_ owner: UserName) throws {
+    /// and no new ones may come. An interrupted call is made again. `didLook` is told for how many files that is done.
+    package func forgetOwner(_ owner: UserName, didLook: (_ fileCount: Int) -> Void = { _ in }) throws {
         let limit = engine.options.limits.purgeBatchCount
         while true {
             let keys = try engine.read { reader in
@@ -165,14 +165,24 @@ package struct AssetCollector: Sendable {
                 for key in keys { try transaction.delete(key) }
             }
         }
-        var report = AssetSweepReport()
         for folder in try store.names(in: store.directory.owner(owner)) {
+            var report = AssetSweepReport()
             try sweep(owner, folder, &report)
+            didLook(report.filesSeen)
             // Fails where something is left, which is in use then.
             try? store.files.removeDirectory(store.directory.owner(owner) + "/" + folder)
         }
         try? store.files.removeDirectory(store.directory.owner(owner))
         store.forgetDirectories(below: store.directory.owner(owner))
+    }
+
+    /// How many contents of an owner there are files of.
+    func fileCount(of owner: UserName) throws -> Int {
+        let directory = store.directory.owner(owner)
+        return try store.names(in: directory).reduce(0) { sum, folder in
+            let names = try store.names(in: "\(directory)/\(folder)")
+            return sum + names.count { AssetDirectory.digest(ofFile: $0, in: folder) != nil }
+        }
     }
 
     private func sweep(_ owner: UserName, _ folder: String, _ report: inout AssetSweepReport) throws {

@@ -11,6 +11,7 @@ package struct FileFailure: Error, Hashable, Sendable {
     package static let inputOutput: Int32 = 5
     package static let exists: Int32 = 17
     package static let notADirectory: Int32 = 20
+    package static let isADirectory: Int32 = 21
     package static let invalid: Int32 = 22
     package static let noSpace: Int32 = 28
     package static let nameTooLong: Int32 = 36
@@ -32,7 +33,7 @@ package struct FileFailure: Error, Hashable, Sendable {
         case 13: "permission denied"
         case Self.exists: "it exists already"
         case Self.notADirectory: "not a directory"
-        case 21: "is a directory"
+        case Self.isADirectory: "is a directory"
         case 24: "too many open files"
         case Self.noSpace: "no space left on the disk"
         case Self.nameTooLong: "the path is too long"

@@ -35,12 +35,45 @@ struct DepartureRunner {
     let deliver: () throws -> Void
     /// Removes the files of the person's assets; nil where there are none.
     let collector: AssetCollector?
+    /// Is told of everything that `workCount` and `fileCount` count.
+    let meter: WorkMeter?
 
-    /// Step 2: makes everything unreachable.
-    func removeContent() throws {
+    /// How many entries, zones, shares and records step 2 has to look at, as far as is known before it. Some go with others
+    /// of them.
+    func workCount(in reader: RecordReader) throws -> Int {
+        var count = try ownRanges.reduce(0) { try $0 + reader.entryCount(in: $1) }
+        count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName))
+        for container in try reader.containers() {
+            let database = privateDatabase(container)
+            for zone in try reader.zones(in: database) {
+                count += try 1 + reader.entryCount(in: zone.keys.types(of: ShareContent.recordType))
+            }
+            if let number = try reader.databaseEntry(database)?.number {
+                count += try reader.releases(in: number).reduce(0) {
+                    try $0 + ShareReleaser.shareCount(of: $1, in: reader)
+                }
+            }
+            if let entry = try reader.databaseEntry(publicDatabase(container)) {
+                count += try reader.entryCount(in: DatabaseKeys(entry.number).subscriptions(of: departure.userName))
+                count += try publicDeparture(container).workCount(in: reader)
+            }
+        }
+        for container in try reader.subscribedContainers() {
+            count += try reader.entryCount(in: GlobalKeys.subscriptions(of: departure.userName, in: container))
+        }
+        return count
+    }
+
+    /// How many files of assets the last step has to look at.
+    func fileCount() throws -> Int { try collector?.fileCount(of: departure.userName) ?? 0 }
+
+    /// Step 2: makes everything unreachable. `workCount` is what was counted of it before.
+    func removeContent(workCount: Int = 0) throws {
+        let doneBefore = meter?.done ?? 0
+        defer { meter.map { $0.add(max(0, doneBefore + workCount - $0.done)) } }
         try ShareDeparture(
             engine: engine, acceptances: acceptances, journal: journal, user: departure.userName, stamp: stamp,
-            tagSalt: tagSalt
+            tagSalt: tagSalt, meter: meter
         ).run()
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
@@ -50,11 +83,8 @@ struct DepartureRunner {
             try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
         }
-        try removeEntries(GlobalKeys.zoneUsages(of: departure.userName))
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
-        try removeEntries(GlobalKeys.assets(of: departure.userName))
-        try removeEntries(GlobalKeys.notifications(for: departure.account))
-        try removeEntries(GlobalKeys.devices(of: departure.account))
+        for range in ownRanges { try removeEntries(range) }
         for container in try engine.read({ try $0.subscribedContainers() }) { try removeSubscriptions(in: container) }
     }
 
@@ -68,21 +98,35 @@ struct DepartureRunner {
             guard !isPurging else { return false }
             while try !engine.transact({ try $0.removeDatabase(database, limit: Self.entryBatchCount) }) {}
         }
-        try collector?.forgetOwner(departure.userName)
+        try collector?.forgetOwner(departure.userName) { meter?.add($0) }
         try engine.transact { try $0.delete(GlobalKeys.departure(of: departure.userName)) }
         return true
+    }
+
+    /// What is the person's alone: what their zones use, their assets, what waits for their devices, and those.
+    private var ownRanges: [LayoutRange] {
+        [
+            GlobalKeys.zoneUsages(of: departure.userName), GlobalKeys.assets(of: departure.userName),
+            GlobalKeys.notifications(for: departure.account), GlobalKeys.devices(of: departure.account),
+        ]
     }
 
     private func privateDatabase(_ container: ContainerName) -> DatabaseID {
         DatabaseID(container: container, owner: departure.userName, scope: .private)
     }
 
+    private func publicDatabase(_ container: ContainerName) -> DatabaseID {
+        DatabaseID(container: container, owner: nil, scope: .public)
+    }
+
     private func removeZones(of database: DatabaseID) throws {
         var hasMore = true
         while hasMore {
-            hasMore = try engine.transact { transaction in
+            let count: Int
+            (count, hasMore) = try engine.transact { transaction in
                 let zones = try transaction.zones(in: database)
-                for zone in zones.prefix(Self.zoneBatchCount) {
+                let batch = zones.prefix(Self.zoneBatchCount)
+                for zone in batch {
                     try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)
                     let id = ZoneID(database: database, name: zone.name)
                     let holdsShares = try ShareReleaser.holdsShares(transaction.existingZone(id))
@@ -90,8 +134,9 @@ struct DepartureRunner {
                         id, holdsShares: holdsShares, releasingAssetsOf: holdsShares ? departure.userName : nil,
                         in: transaction)
                 }
-                return zones.count > Self.zoneBatchCount
+                return (batch.count, zones.count > batch.count)
             }
+            meter?.add(count)
         }
     }
 
@@ -103,7 +148,7 @@ struct DepartureRunner {
         while true {
             let releases = try engine.read { try $0.releases(in: number, limit: Self.zoneBatchCount) }
             guard !releases.isEmpty else { return }
-            for release in releases { try releaser.releaseShares(of: release) }
+            for release in releases { try releaser.releaseShares(of: release, didLook: { meter?.add($0) }) }
             try engine.transact { transaction in
                 for release in releases where try transaction.isPending(release) {
                     try transaction.advance(release, to: nil)
@@ -115,14 +160,17 @@ struct DepartureRunner {
     /// The person's user record with what is deleted with it, and what they subscribed to, in a container's public
     /// database.
     private func removePublic(in container: ContainerName) throws {
-        let database = DatabaseID(container: container, owner: nil, scope: .public)
-        guard let entry = try engine.read({ try $0.databaseEntry(database) }) else { return }
+        guard let entry = try engine.read({ try $0.databaseEntry(publicDatabase(container)) }) else { return }
         try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
-        let zone = ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
-        try PublicDeparture(
-            engine: engine, zone: zone, userRecord: RecordName(departure.userName.text), stamp: stamp,
-            tagSalt: tagSalt, assetLedger: assetLedger, journal: journal
-        ).run()
+        try publicDeparture(container).run()
+    }
+
+    private func publicDeparture(_ container: ContainerName) -> PublicDeparture {
+        PublicDeparture(
+            engine: engine,
+            zone: ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName)),
+            userRecord: RecordName(departure.userName.text), stamp: stamp, tagSalt: tagSalt, assetLedger: assetLedger,
+            journal: journal, meter: meter)
     }
 
     private func removeSubscriptions(in container: ContainerName) throws {
@@ -136,9 +184,9 @@ struct DepartureRunner {
     private func removeEntries(
         _ range: LayoutRange, _ didRemove: ([[UInt8]], RecordTransaction) throws -> Void = { _, _ in }
     ) throws {
-        var hasMore = true
-        while hasMore {
-            hasMore = try engine.transact { transaction in
+        var count = Self.entryBatchCount
+        while count == Self.entryBatchCount {
+            count = try engine.transact { transaction in
                 var keys: [[UInt8]] = []
                 try transaction.store.scan(range.keyRange, .forward, limit: Self.entryBatchCount) { key, _ in
                     keys.append([UInt8](copying: key))
@@ -146,8 +194,9 @@ struct DepartureRunner {
                 }
                 for key in keys { try transaction.delete(key) }
                 try didRemove(keys, transaction)
-                return keys.count == Self.entryBatchCount
+                return keys.count
             }
+            meter?.add(count)
         }
     }
 }

@@ -14,6 +14,8 @@ import StratusStore
 struct PublicDeparture {
     /// Records removed in one commit; fewer where they are too large for one.
     static let batchCount = 200
+    /// Records that are counted beforehand at most, because their names are in memory while they are.
+    private static let countedCount = 200_000
 
     let engine: RecordEngine
     let zone: ZoneID
@@ -22,6 +24,13 @@ struct PublicDeparture {
     let tagSalt: UInt32
     let assetLedger: AssetLedger
     let journal: CommitJournal
+    let meter: WorkMeter?
+
+    /// How many records there are to be removed or emptied: no more than are counted.
+    func workCount(in reader: RecordReader) throws -> Int {
+        guard let zone = try reader.zone(zone), try zone.record(userRecord, fields: .none) != nil else { return 0 }
+        return try OwnedRecordWalk(zone: zone, root: userRecord).names(limit: Self.countedCount, passing: []).count
+    }
 
     func run() throws {
         var deferred: Set<RecordName> = []
@@ -33,6 +42,7 @@ struct PublicDeparture {
                     try remove(in: transaction, limit: limit, deferring: isLastRound ? nil : deferred)
                 }
                 deferred.formUnion(batch.refused)
+                meter?.add(batch.count)
                 if batch.isEmpty {
                     guard !isLastRound, !deferred.isEmpty else { return }
                     isLastRound = true
@@ -47,6 +57,8 @@ struct PublicDeparture {
     private struct Batch {
         /// Records that others have as their parent; left alone as yet.
         var refused: Set<RecordName> = []
+        /// Records that were removed or emptied.
+        var count = 0
         /// Whether nothing was left to be done.
         var isEmpty = true
     }
@@ -85,6 +97,7 @@ struct PublicDeparture {
             try letGo(of: changed, in: reader, transaction)
             try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
             try journal.carryOut(plan, in: zone, transaction)
+            batch.count = changed.count
             break
         }
         return batch

@@ -18,25 +18,31 @@ struct ShareDeparture {
     /// When the person leaves. The change of each share is theirs.
     let stamp: Stamp
     let tagSalt: UInt32
+    let meter: WorkMeter?
 
     /// Acceptances looked at in one commit. Most of them, or all but one, are dead.
     private static let batchCount = 1_000
 
     /// Throws the store's errors, and `corruption` where an acceptance or its share cannot be read.
     func run() throws {
-        while try engine.transact({ try leaveSome(in: $0) }) {}
+        var hasMore = true
+        while hasMore {
+            let count: Int
+            (count, hasMore) = try engine.transact { try leaveSome(in: $0) }
+            meter?.add(count)
+        }
     }
 
-    /// Removes acceptances up to the first share that is left. Returns whether there may be others.
-    private func leaveSome(in transaction: RecordTransaction) throws -> Bool {
+    /// Removes acceptances up to the first share that is left. Returns how many, and whether there may be others.
+    private func leaveSome(in transaction: RecordTransaction) throws -> (count: Int, hasMore: Bool) {
         var keys: [[UInt8]] = []
         let range = GlobalKeys.acceptances(of: user).keyRange
         try transaction.store.scan(range, .forward, limit: Self.batchCount) { key, _ in
             keys.append([UInt8](copying: key))
             return .next
         }
-        for key in keys where try leave(key, in: transaction) { return true }
-        return keys.count == Self.batchCount
+        for (index, key) in keys.enumerated() where try leave(key, in: transaction) { return (index + 1, true) }
+        return (keys.count, keys.count == Self.batchCount)
     }
 
     /// Removes one acceptance. Returns whether a share was left with it.

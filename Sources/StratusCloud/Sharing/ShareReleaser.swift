@@ -24,14 +24,22 @@ struct ShareReleaser {
         return holdsShares
     }
 
+    /// How many shares of a zone `releaseShares` will look at.
+    static func shareCount(of release: ReleaseEntry, in reader: RecordReader) throws -> Int {
+        guard release.last == nil else { return 0 }
+        return try reader.entryCount(in: reader.zone(of: release).keys.types(of: ShareContent.recordType))
+    }
+
     /// Takes back all that lies outside the zone because of its shares. `mayCommit` is asked before each transaction: when
-    /// it says no, the rest is left to another call. `didCommit` is told how many entries went.
+    /// it says no, the rest is left to another call. `didCommit` is told how many entries went, `didLook` for how many
+    /// shares all is done.
     ///
     /// Returns false when it was told to stop. Throws the store's errors, and `corruption` where a share cannot be read:
     /// what exists because of it is then not known.
     @discardableResult
     func releaseShares(
-        of release: ReleaseEntry, mayCommit: () -> Bool = { true }, didCommit: (_ entryCount: Int) -> Void = { _ in }
+        of release: ReleaseEntry, mayCommit: () -> Bool = { true }, didCommit: (_ entryCount: Int) -> Void = { _ in },
+        didLook: (_ shareCount: Int) -> Void = { _ in }
     ) throws -> Bool {
         // The assets of a zone are released after its shares.
         guard release.last == nil else { return true }
@@ -45,6 +53,7 @@ struct ShareReleaser {
                 }
                 didCommit(batch.keys.count)
             }
+            if batch.shareCount > 0 { didLook(batch.shareCount) }
             position = batch.last
         } while position != nil
         return true
@@ -52,6 +61,7 @@ struct ShareReleaser {
 
     private struct Batch {
         var keys: [[UInt8]] = []
+        var shareCount = 0
         /// The last share looked at; nil when there are no more.
         var last: RecordName?
     }
@@ -66,6 +76,7 @@ struct ShareReleaser {
         var batch = Batch()
         try zone.store.scan(range.keyRange) { key, _ in
             let name = try zone.keys.readTypeKey(key).name
+            batch.shareCount += 1
             guard let record = try zone.record(name)?.record else { return .next }
             let place = SharePlace(release, share: name)
             for key in ShareEntries.keys(of: try ShareContentEntry(of: record).content, at: place)

@@ -49,30 +49,37 @@ extension CloudService {
 
     /// Lets go of the assets of deleted zones. Until it has, their files and their keys stay.
     @discardableResult
-    package func releaseAssets(_ pace: UpkeepPace) throws -> AssetReleaseProgress {
+    package func releaseAssets(
+        _ pace: UpkeepPace, progress: WorkMeter.Listener? = nil
+    ) throws -> AssetReleaseProgress {
         try AssetReleaser(engine: engine, ledger: assetLedger, deliver: { try self.deliverBetween() })
-            .releaseAll(pause: pace.pause, rest: pace.restShortly, shouldContinue: pace.shouldContinue)
+            .releaseAll(
+                pause: pace.pause, rest: pace.restShortly, shouldContinue: pace.shouldContinue, progress: progress)
     }
 
     /// Removes what deleted zones and accounts have left behind. What is left undone is done the next time.
     ///
-    /// `shouldContinue` is asked between commits, with what is done. Throws the store's errors, and `corruption` where the
-    /// assets of a deleted zone are counted wrongly.
+    /// `progress` is told between commits how far each part has come. Throws the store's errors, and `corruption` where the assets
+    /// of a deleted zone are counted wrongly.
     package func purge(
-        _ pace: UpkeepPace, shouldContinue: @escaping (PurgeProgress) -> Bool
+        _ pace: UpkeepPace, progress tell: @escaping FreeingProgress.Listener = { _ in }
     ) throws -> PurgeProgress {
-        var pace = pace
-        pace.shouldContinue = { shouldContinue(PurgeProgress()) }
-        try releaseAssets(pace)
-        let zones = try engine.purgeDeletedZones(pause: pace.pause, rest: pace.rest, shouldContinue: shouldContinue)
-        var all = zones
-        guard shouldContinue(all) else { return all }
-        try finishDepartures(pause: pace.pause, rest: pace.rest) { progress in
-            all.zonesFinished = zones.zonesFinished + progress.zonesFinished
-            all.entriesDeleted = zones.entriesDeleted + progress.entriesDeleted
-            all.commits = zones.commits + progress.commits
-            return shouldContinue(all)
+        try releaseAssets(pace, progress: FreeingProgress.Part.holders.telling(tell))
+        let total = try engine.read { try $0.purgeableEntryCount() }
+        let zones = try engine.purgeDeletedZones(pause: pace.pause, rest: pace.rest) {
+            tell(FreeingProgress(part: .entries, doneCount: $0.entriesDeleted, totalCount: total))
+            return pace.shouldContinue()
         }
+        var all = zones
+        guard pace.shouldContinue() else { return all }
+        try finishDepartures(
+            pause: pace.pause, rest: pace.rest,
+            shouldContinue: { progress in
+                all.zonesFinished = zones.zonesFinished + progress.zonesFinished
+                all.entriesDeleted = zones.entriesDeleted + progress.entriesDeleted
+                all.commits = zones.commits + progress.commits
+                return pace.shouldContinue()
+            }, progress: tell, purgedCount: zones.entriesDeleted)
         return all
     }
 

@@ -43,20 +43,23 @@ package struct AssetReleaser: Sendable {
     }
 
     /// Releases the assets of every deleted zone; the zones' keys may be purged then. `pause`, `rest` and
-    /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`; what is left is done by another call.
+    /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`; what is left is done by another call. `progress` is
+    /// told how many records and shares were looked at, and of how many, which it takes a walk over the zones to know.
     ///
     /// Throws the store's errors, and `RecordsError` with `corruption` where the ledger counts less than a zone's records
     /// hold: that zone stays as it is, and the others are released all the same.
     @discardableResult
     package func releaseAll(
-        pause: () -> Void, rest: () -> Void = {}, shouldContinue: () -> Bool = { true }
+        pause: () -> Void, rest: () -> Void = {}, shouldContinue: () -> Bool = { true },
+        progress tell: WorkMeter.Listener? = nil
     ) throws -> AssetReleaseProgress {
+        let meter = try tell.map { WorkMeter(total: try lookCount(), $0) }
         var progress = AssetReleaseProgress()
         var damage: RecordsError?
         var position: ReleaseEntry?
         while let release = try engine.read({ try $0.releases(after: position, limit: 1).first }) {
             do {
-                guard try finish(release, &progress, pause, rest, shouldContinue) else { return progress }
+                guard try finish(release, &progress, pause, rest, shouldContinue, meter) else { return progress }
             } catch let error as RecordsError {
                 guard error.code == .corruption else { throw error }
                 damage = damage ?? error
@@ -67,10 +70,19 @@ package struct AssetReleaser: Sendable {
         return progress
     }
 
+    /// How many records and shares there are to be looked at.
+    private func lookCount() throws -> Int {
+        try engine.read { reader in
+            try reader.releases().reduce(0) {
+                try $0 + reader.recordCount(of: $1) + ShareReleaser.shareCount(of: $1, in: reader)
+            }
+        }
+    }
+
     /// Releases one zone. Returns false when it was told to stop.
     private func finish(
         _ release: ReleaseEntry, _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ rest: () -> Void,
-        _ shouldContinue: () -> Bool
+        _ shouldContinue: () -> Bool, _ meter: WorkMeter?
     ) throws -> Bool {
         // The zone's deletion was committed before this release was found, so that it is told now at the latest.
         if release.last == nil { try deliver() }
@@ -80,7 +92,7 @@ package struct AssetReleaser: Sendable {
                 progress.commits += 1
                 progress.shareEntriesDeleted += count
                 rest()
-            })
+            }, didLook: { meter?.add($0) })
         guard isShareless else { return false }
         var stored = release
         // Ahead of what is stored where records without assets were passed over.
@@ -89,10 +101,12 @@ package struct AssetReleaser: Sendable {
             let batch = try nextBatch(of: cursor)
             if batch.assets.isEmpty, let last = batch.last {
                 cursor.last = last
+                meter?.add(batch.count)
                 continue
             }
             // Where it is not pending somebody else is at work, and goes on.
             guard try settle(batch, of: stored) else { return true }
+            meter?.add(batch.count)
             progress.commits += 1
             progress.assetsReleased += batch.assets.values.reduce(0, +)
             guard let last = batch.last else {
@@ -124,6 +138,8 @@ package struct AssetReleaser: Sendable {
 
     private struct Batch {
         var assets: [AssetDescriptor: Int] = [:]
+        /// Records and tombstones looked at.
+        var count = 0
         var last: RecordName?
     }
 
@@ -131,13 +147,13 @@ package struct AssetReleaser: Sendable {
         let limit = engine.options.limits.purgeBatchCount
         return try engine.read { reader in
             var batch = Batch()
-            var count = 0
-            batch.last = try reader.visitRecords(of: release, limit: limit) { record in
+            var assetCount = 0
+            (batch.count, batch.last) = try reader.visitRecords(of: release, limit: limit) { record in
                 for (asset, number) in record.assets {
                     batch.assets[asset, default: 0] += number
-                    count += number
+                    assetCount += number
                 }
-                return count < limit ? .next : .stop
+                return assetCount < limit ? .next : .stop
             }
             return batch
         }

@@ -44,18 +44,22 @@ final class HostedServer: @unchecked Sendable {
         return try body(service)
     }
 
-    /// Replaces the store by an empty one.
+    /// Replaces the store by an empty one. The files of the one before are left to `removeSetAside`.
     func reset() throws {
         guard let service = waitForEnd() else { throw Self.closedError }
         service.engine.store.close()
         do {
-            try backing.erase()
+            try backing.setAside()
             finish(.open(try Self.makeService(backing, environment, options)))
         } catch {
             finish(.failed(error))
             throw error
         }
     }
+
+    /// Removes the files of stores that were replaced. `progress` is told how many files and directories were removed, and of
+    /// how many.
+    func removeSetAside(_ progress: @escaping WorkMeter.Listener) throws { try backing.removeSetAside(progress) }
 
     /// Closes the store when the requests that run have ended.
     func close() {

@@ -57,15 +57,14 @@ package final class ServedStore: Sendable {
         }
     }
 
-    /// Is told of long work now and then how much is done, and of how much where the host says so.
-    package typealias Listener = (_ done: Int, _ total: Int?) -> Void
+    /// Is told of long work now and then.
+    package typealias Listener = (WorkProgress) -> Void
 
     private func ask<Answer: Decodable>(
         _ call: HostCall, _ progress: Listener, _ isStopping: () -> Bool
     ) throws -> Answer? {
         do {
-            return try client.ask(
-                .host(call), telling: { progress($0.doneCount, $0.totalCount) }, isStopping: isStopping)
+            return try client.ask(.host(call), telling: progress, isStopping: isStopping)
         } catch let error as LocalSocketError {
             throw error.told()
         }
@@ -102,9 +101,12 @@ package final class ServedStore: Sendable {
         return try existing(account.accountID)
     }
 
-    /// As `Stratus.deleteAccountWithAllData(_:)`.
-    package func deleteAccountWithAllData(_ account: Stratus.Account) throws {
-        let _: Done = try ask(.deleteAccount(account.accountID))
+    /// As `Stratus.deleteAccountWithAllData(_:)`. `progress` is told meanwhile how much of what there is was looked at.
+    package func deleteAccountWithAllData(
+        _ account: Stratus.Account, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws {
+        let _: Done? = try ask(
+            .deleteAccount(account.accountID), { progress($0.doneCount, $0.totalCount ?? 0) }, { false })
     }
 
     private func existing(_ id: AccountID) throws -> Stratus.Account {
@@ -153,26 +155,26 @@ package final class ServedStore: Sendable {
     /// looked at. Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host
     /// stops then.
     package func finishIndexes(
-        progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
+        progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
         let done: Done? = try ask(.finishIndexes, progress, isStopping)
         return done != nil
     }
 
-    /// Makes the indexes of a zone anew from its records. `progress` is told meanwhile how many records were looked at.
+    /// Makes the indexes of a zone anew from its records. `progress` is told meanwhile of each step of it.
     /// Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host goes on
     /// with it to its end, because the zone takes no requests in its middle.
     package func rebuild(
-        _ zone: ZoneID, incarnation: UUID, progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
+        _ zone: ZoneID, incarnation: UUID, progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
         let done: Done? = try ask(.rebuild(zone, incarnation: incarnation), progress, isStopping)
         return done != nil
     }
 
-    /// Removes what deleted zones and accounts have left behind. `progress` is told meanwhile how many entries were
-    /// removed. Nil where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops then.
+    /// Removes what deleted zones and accounts have left behind. `progress` is told meanwhile of each of its parts. Nil
+    /// where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops then.
     package func purgeDeletedZones(
-        progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
+        progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> PurgeProgress? {
         try ask(.purgeZones, progress, isStopping)
     }
@@ -181,7 +183,7 @@ package final class ServedStore: Sendable {
     /// at. Nil where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops before the
     /// next slice of them, and what is done stays.
     package func compact(
-        progress: Listener = { _, _ in }, isStopping: () -> Bool = { false }
+        progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> CompactedFiles? {
         try ask(.compact, progress, isStopping)
     }

@@ -53,14 +53,19 @@ final class StoreBacking: Sendable {
     /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.
     var assetDirectory: String { directory?.appendingPathComponent("assets").path ?? temporaryDirectory.path }
 
-    /// Removes everything. The store must be closed. A directory is moved aside first, so that a crash on the way leaves
-    /// no store and not half of one.
-    func erase() throws {
+    /// Takes everything away, so that `open` makes an empty store. The store must be closed. A directory is moved beside
+    /// itself, where `removeSetAside` finds it, so that a crash on the way leaves no store or an empty one, and not half of
+    /// one.
+    func setAside() throws {
         guard let directory else { return close() }
-        let aside = directory.deletingLastPathComponent()
-            .appendingPathComponent(".\(directory.lastPathComponent).\(UUID().uuidString)", isDirectory: true)
-        try FileManager.default.moveItem(at: directory, to: aside)
-        try FileManager.default.removeItem(at: aside)
+        let aside = RemovedDirectories(of: directory)
+        try FileManager.default.moveItem(at: directory, to: aside.next())
+    }
+
+    /// Removes what this and earlier calls have set aside.
+    func removeSetAside(_ progress: @escaping WorkMeter.Listener) throws {
+        guard let directory else { return }
+        try RemovedDirectories(of: directory).remove(progress)
     }
 
     /// For the blocks of a copy while it is checked.

@@ -166,8 +166,15 @@ extension Stratus {
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`.
     public func deleteAccountWithAllData(_ account: Account) throws {
+        try deleteAccountWithAllData(account, progress: nil)
+    }
+
+    /// The same, and tells meanwhile how much of what there is was looked at.
+    package func deleteAccountWithAllData(
+        _ account: Account, progress: ((_ done: Int, _ total: Int) -> Void)?
+    ) throws {
         let id = account.accountID
-        try asking { try $0.deleteAccount(id) }
+        try asking { try $0.deleteAccount(id, progress: progress) }
         session.hub.forget { $0.account == id }
         if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange() }
         upkeep.wake()

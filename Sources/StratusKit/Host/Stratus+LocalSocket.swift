@@ -59,7 +59,7 @@ extension Stratus {
         case .setStanding(let standing, let id):
             try setStanding(Standing(standing), of: existing(id))
         case .deleteAccount(let id):
-            try deleteAccountWithAllData(existing(id))
+            try deleteAccountWithAllData(existing(id)) { _ = tell(WorkProgress(doneCount: $0, totalCount: $1)) }
         case .importSchema(let text, let container):
             try importSchema(text, intoContainer: container.text)
         case .openShare(let url, let id):
@@ -97,15 +97,19 @@ extension Stratus {
         case .rebuild(let zone, let incarnation):
             try asking { service in
                 try service.engine.rebuild(zone, incarnation: incarnation) {
-                    _ = tell(WorkProgress(doneCount: $0.doneCount, totalCount: $0.totalCount))
+                    _ = tell(
+                        WorkProgress(part: $0.step.rawValue, doneCount: $0.doneCount, totalCount: $0.totalCount))
                 }
             }
         case .purgeZones:
+            var progress = WorkProgress(doneCount: 0)
+            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest, shouldContinue: { tell(progress) })
             return try upkeep.pausing {
-                try asking { service in
-                    let total = try service.engine.read { try $0.purgeableEntryCount() }
-                    return try service.purge(pace) {
-                        tell(WorkProgress(doneCount: $0.entriesDeleted, totalCount: total))
+                try asking {
+                    try $0.purge(pace) {
+                        progress = WorkProgress(
+                            part: $0.part.rawValue, doneCount: $0.doneCount, totalCount: $0.totalCount)
+                        _ = tell(progress)
                     }
                 }
             }

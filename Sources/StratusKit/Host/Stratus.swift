@@ -179,8 +179,14 @@ extension Stratus {
     /// Requests under way are finished first, later ones wait. Change tokens, records and accounts from before are
     /// refused afterwards, as those of another store. Clocks, seeds and options stay as they are.
     ///
-    /// - Throws: ``StratusError`` where the store could not be made anew, or was closed.
+    /// - Throws: ``StratusError`` where the store could not be made anew, or was closed; and where it was, and files of what it
+    ///   was could not be removed.
     public func reset() throws {
+        try reset { _, _ in }
+    }
+
+    /// The same, and tells how many files and directories were removed, and of how many.
+    package func reset(progress: @escaping (_ done: Int, _ total: Int) -> Void) throws {
         faults.removeAll()
         // Whoever reads through it would be waited for, and the directory is made anew.
         stopServingTool()
@@ -191,5 +197,6 @@ extension Stratus {
         try startServingTool()
         session.hub.forget { _ in true }
         session.signIn(nil)
+        try StratusError.wrapping { try server.removeSetAside(progress) }
     }
 }

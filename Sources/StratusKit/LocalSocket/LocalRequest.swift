@@ -61,12 +61,16 @@ enum HostCall: Codable, Sendable {
     case statistics
 }
 
-/// How far long work has come.
-struct WorkProgress: Codable, Hashable, Sendable {
-    /// Records that were looked at, entries that were removed, or bytes of files that were compacted.
-    var doneCount: Int
-    /// Of how many, where that is known. Hosts and tools of before know nothing of it: it may be missing, and be passed over.
-    var totalCount: Int?
+/// How far long work of a host has come. Hosts and tools of before know nothing of parts and totals: they may be missing, and
+/// be passed over.
+package struct WorkProgress: Codable, Hashable, Sendable {
+    /// What is gone over, where the work has several parts: a raw value of `IndexProgress.Step` or `FreeingProgress.Part`.
+    package var part: String?
+    /// How much is done: records, zones, shares and files that were looked at, entries that were removed, or bytes of files
+    /// that were compacted.
+    package var doneCount: Int
+    /// Of how many, where that is known.
+    package var totalCount: Int?
 }
 
 /// The answer of a request that has none.

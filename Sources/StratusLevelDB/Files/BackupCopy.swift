@@ -36,14 +36,14 @@ struct BackupCopy {
     private var unchangedAttemptCount = 0
 
     /// Copies the store in `source` into the empty directory `target`, durably where `syncs`. `progress` is told how many
-    /// files were dealt with, and of how many: each counts when it is there, and when it is durable.
+    /// files were dealt with, and of how many: each counts when it is there, and, where it `syncs`, again when it is durable.
     static func make(
         of source: String, in target: String, syncs: Bool = true,
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> BackupCopy {
         var copy = BackupCopy(source: source, target: target)
         do {
-            while try copy.attempt(progress) == false {
+            while try copy.attempt({ progress($0, syncs ? 2 * $1 : $1) }) == false {
                 if copy.attemptCount == maximumAttemptCount {
                     throw StoreError(
                         .unavailable, "The store changed faster than it could be copied: try again when it is calmer.",
@@ -152,13 +152,14 @@ struct BackupCopy {
         }
         for (index, name) in wanted.subtracting(present).sorted().enumerated() {
             do {
-                progress(index, 2 * wanted.count)
+                progress(index, wanted.count)
                 try take(name)
             } catch {
                 if error.number == ENOENT { return false }
                 throw error
             }
         }
+        progress(wanted.count, wanted.count)
         return true
     }
 

@@ -15,7 +15,7 @@ import StratusStore
 /// How far a verification or rebuild has come in one zone.
 package struct IndexProgress: Hashable, Sendable {
     /// What is gone over; one comes after the other.
-    package enum Step: Hashable, Sendable {
+    package enum Step: String, Sendable {
         /// Every record, for its entries.
         case records
         /// Every record, for its place in the hierarchy.

@@ -26,20 +26,32 @@ extension RecordReader {
     /// Visits the records of a deleted zone that still count, in the order of their names, until the visitor stops or
     /// `limit` records and tombstones were looked at.
     ///
-    /// Returns the last one looked at; nil when there are none behind it.
+    /// Returns how many were looked at, and the last of them; nil when there are none behind it.
     package func visitRecords(
         of release: ReleaseEntry, limit: Int = .max, _ visit: (Record) throws -> ScanStep
-    ) throws -> RecordName? {
+    ) throws -> (count: Int, last: RecordName?) {
         let zone = zone(of: release)
         let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.records
         // One more than is visited, so that it is known whether there are others.
         let names = try recordNames(in: range, zone.keys, limit: limit == .max ? limit : limit + 1)
         for (index, name) in names.enumerated() {
-            if index == limit { return names[index - 1] }
+            if index == limit { return (limit, names[index - 1]) }
             guard let record = try zone.record(name)?.record else { continue }
-            if try visit(record) == .stop { return index + 1 < names.count ? name : nil }
+            if try visit(record) == .stop { return (index + 1, index + 1 < names.count ? name : nil) }
         }
-        return nil
+        return (names.count, nil)
+    }
+
+    /// How many records and tombstones of a deleted zone still count. It goes over their entries.
+    package func recordCount(of release: ReleaseEntry) throws -> Int {
+        let keys = ZoneKeys(database: release.database, zone: release.zone)
+        let range = release.last.map { keys.records(after: $0) } ?? keys.records
+        var count = 0
+        try store.scan(range.keyRange) { key, _ in
+            if try keys.readRecordKey(key).chunkIndex == nil { count += 1 }
+            return .next
+        }
+        return count
     }
 
     /// A reader of a zone that is deleted. Its name is not known any more: errors say its number.

@@ -119,11 +119,27 @@ struct Verification {
 
 extension IndexProgress {
     /// What is gone over, in words that follow a verb.
-    var part: String {
-        switch step {
+    var part: String { step.words(of: zone) }
+}
+
+extension IndexProgress.Step {
+    /// The same of one zone.
+    func words(of zone: ZoneName) -> String {
+        switch self {
         case .records: "records of \(zone.text)"
         case .places: "the hierarchy of \(zone.text)"
         case .entries: "index entries of \(zone.text)"
+        }
+    }
+}
+
+extension FreeingProgress.Part {
+    /// What is gone over, in words that follow "removing".
+    var words: String {
+        switch self {
+        case .holders: "holders of assets"
+        case .departures: "what deleted accounts left"
+        case .entries: "entries"
         }
     }
 }

@@ -34,15 +34,20 @@ final class LiveCopy: Sendable {
     static func make(
         of source: String, withAssets: Bool, _ open: (_ path: String) throws -> OpenedStore
     ) throws -> (copy: LiveCopy, opened: OpenedStore) {
+        // Links take no time; many contents do, and tables for which only copies will do.
+        let progress = Progress("copying", total: nil, on: Console(usesJSON: false))
+        defer { progress.finish() }
         for _ in 0..<attemptLimit {
             let scratch = try makeScratch(for: source)
             do {
                 let date = Date()
                 var contents = withAssets ? AssetBackup(from: assets(in: source), to: assets(in: scratch.path)) : nil
-                try contents?.takeAll()
-                let copiedCount = try StoreFiles.copyToRead(source, into: scratch.path)
+                try contents?.takeAll { progress.update("assets", $0, of: $1) }
+                let copiedCount = try StoreFiles.copyToRead(source, into: scratch.path) {
+                    progress.update("tables", $0, of: $1)
+                }
                 let opened = try open(scratch.path)
-                if try takeNamed(&contents, opened) {
+                if try takeNamed(&contents, opened, progress) {
                     return (LiveCopy(scratch, date, copiedTableCount: copiedCount), opened)
                 }
                 opened.close()
@@ -59,11 +64,14 @@ final class LiveCopy: Sendable {
 
     /// Takes the contents that the copied records name and that came after the others. Returns false where one has gone
     /// again: then all is to be done again.
-    private static func takeNamed(_ contents: inout AssetBackup?, _ opened: OpenedStore) throws -> Bool {
+    private static func takeNamed(
+        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: Progress
+    ) throws -> Bool {
+        func tell(_ done: Int, _ total: Int) { progress.update("and comparing assets", done, of: total) }
         do {
-            guard try contents?.takeNamed(in: opened.engine).isEmpty ?? true else { return false }
+            guard try contents?.takeNamed(in: opened.engine, progress: tell).isEmpty ?? true else { return false }
             // What nobody names is being saved or has just gone; it is the host's business.
-            try contents?.finish(with: opened.engine)
+            try contents?.finish(with: opened.engine, progress: tell)
             return true
         } catch {
             opened.close()

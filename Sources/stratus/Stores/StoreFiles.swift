@@ -80,9 +80,12 @@ final class StoreFiles {
     }
 
     /// Copies the engine's files of a store that may be open elsewhere, and written, into an empty directory. Returns how
-    /// many tables could not be shared with it.
-    static func copyToRead(_ source: String, into directory: String) throws -> Int {
-        try LevelDBStore.copyToRead(source, into: directory, formatVersion: StoreFormat.number).copiedTableCount
+    /// many tables could not be shared with it. `progress` is told how many are there, and of how many.
+    static func copyToRead(
+        _ source: String, into directory: String, progress: (_ done: Int, _ total: Int) -> Void
+    ) throws -> Int {
+        try LevelDBStore.copyToRead(source, into: directory, formatVersion: StoreFormat.number, progress: progress)
+            .copiedTableCount
     }
 
     /// A directory of this process that the next one removes where this one dies.

@@ -15,7 +15,9 @@ protocol StoreHost: Sendable {
         emails: Set<String>, phoneNumbers: Set<String>, of account: Stratus.Account
     ) throws -> Stratus.Account
     func setStanding(_ standing: Stratus.Standing, of account: Stratus.Account) throws -> Stratus.Account
-    func deleteAccountWithAllData(_ account: Stratus.Account) throws
+    func deleteAccountWithAllData(
+        _ account: Stratus.Account, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws
     func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer
     func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata
     func invite(
@@ -30,6 +32,13 @@ protocol StoreHost: Sendable {
 }
 
 extension Stratus: StoreHost {
+    func deleteAccountWithAllData(
+        _ account: Stratus.Account, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws {
+        let tell: ((Int, Int) -> Void)? = progress
+        try deleteAccountWithAllData(account, progress: tell)
+    }
+
     func invite(
         _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
         permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole

@@ -18,9 +18,9 @@ extension StoreSession {
     /// background work: `corruption` names where damage lies.
     func compact(progress: (_ done: Int, _ total: Int?) -> Void) throws -> (before: Int, after: Int) {
         if let served {
-            guard let files = try served.compact(progress: progress, isStopping: { Interruption.isRequested }) else {
-                throw Interruption.toGoOn
-            }
+            let compacted = try served.compact(
+                progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { Interruption.isRequested })
+            guard let files = compacted else { throw Interruption.toGoOn }
             return (files.byteCountBefore, files.byteCountAfter)
         }
         return try files.compact { done, total in

@@ -131,7 +131,7 @@ extension StoreSession {
     func finishIndexes(progress: (_ done: Int, _ total: Int?) -> Void = { _, _ in }) throws {
         if let served {
             _ = try served.finishIndexes(
-                progress: progress, isStopping: { Interruption.isRequested })
+                progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { Interruption.isRequested })
         } else {
             let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
             try service.finishIndexes(pace) { progress($0, $1) }

@@ -94,48 +94,45 @@ final class StoreSession {
         LiveCopy.assets(in: readPath)
     }
 
-    /// Removes what deleted zones and accounts have left behind. Without the face that is what zones have left, whose
-    /// assets' files are left to the host. `progress` is told how many entries were removed, and of how many as far as that
-    /// is known: accounts that are being deleted leave more. It stops where the verb was asked to.
-    func purge(progress: @escaping (_ done: Int, _ total: Int?) -> Void = { _, _ in }) throws -> PurgeProgress {
-        func tell(_ done: Int, _ total: Int?) { progress(done, total.flatMap { done <= $0 ? $0 : nil }) }
-        if let served {
-            var purged = PurgeProgress()
-            return try served.purgeDeletedZones(
-                progress: {
-                    purged.entriesDeleted = $0
-                    tell($0, $1)
-                }, isStopping: { Interruption.isRequested }) ?? purged
+    /// What is told of work in parts: what is gone over, in words that follow a verb, how much is done, and of how much.
+    typealias PartListener = (_ part: String, _ done: Int, _ total: Int) -> Void
+
+    /// Removes what deleted zones and accounts have left behind. It stops where the verb was asked to.
+    ///
+    /// Throws `notFound` where the store was opened with the engine alone.
+    func purge(progress: @escaping PartListener) throws -> PurgeProgress {
+        guard let served else {
+            let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
+            return try service.purge(pace) { progress($0.part.words, $0.doneCount, $0.totalCount) }
         }
-        let total = try engine.read { try $0.purgeableEntryCount() }
-        func shouldContinue(_ purged: PurgeProgress) -> Bool {
-            tell(purged.entriesDeleted, total)
-            return !Interruption.isRequested
-        }
-        if let host = availableHost {
-            return try host.service.purge(
-                UpkeepPace(pause: { Waiting.aLittle() }), shouldContinue: shouldContinue)
-        }
-        try AssetReleaser(engine: engine, ledger: AssetLedger(store: nil)).releaseAll(pause: { Waiting.aLittle() })
-        return try engine.purgeDeletedZones(pause: { Waiting.aLittle() }, shouldContinue: shouldContinue)
+        // What was removed until then, where it is stopped.
+        var purged = PurgeProgress()
+        let done = try served.purgeDeletedZones(
+            progress: { told in
+                let part = FreeingProgress.Part(rawValue: told.part ?? FreeingProgress.Part.entries.rawValue)
+                if part == .entries { purged.entriesDeleted = told.doneCount }
+                progress(part?.words ?? "what was deleted", told.doneCount, told.totalCount ?? 0)
+            }, isStopping: { Interruption.isRequested })
+        return done ?? purged
     }
 
     /// The same where people see how far it has come.
     func purge(_ console: Console) throws -> PurgeProgress {
-        let progress = Progress("removing entries", total: nil, on: console)
+        let progress = Progress("removing", total: nil, on: console)
         defer { progress.finish() }
-        return try purge { progress.update($0, of: $1) }
+        return try purge { progress.update($0, $1, of: $2) }
     }
 
     /// Makes the indexes of a zone anew. `progress` is told what of it is gone over, how much, and of how much.
-    func rebuild(
-        _ zone: ZoneID, incarnation: UUID, progress: (_ part: String, _ done: Int, _ total: Int) -> Void
-    ) throws {
+    func rebuild(_ zone: ZoneID, incarnation: UUID, progress: PartListener) throws {
         if let served {
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
-                progress: { progress("zone \(zone.name.text)", $0, $1 ?? 0) },
-                isStopping: { Interruption.isRequested })
+                progress: { told in
+                    let step = told.part.flatMap { IndexProgress.Step(rawValue: $0) }
+                    let part = step?.words(of: zone.name) ?? "zone \(zone.name.text)"
+                    progress(part, told.doneCount, told.totalCount ?? 0)
+                }, isStopping: { Interruption.isRequested })
             if isDone { return }
             throw ToolError(
                 .interrupted,

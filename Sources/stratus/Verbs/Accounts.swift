@@ -222,12 +222,18 @@ struct Accounts: ParsableCommand {
                 let size = Quantities.bytes(summary.usedByteCount)
                 guard try deed.mayDo("delete account \(summary.title) with all it owns, \(size)", object, console)
                 else { return }
-                try host.deleteAccountWithAllData(account)
+                try Self.delete(account, host, console)
                 _ = try Zones.purge(session, console)
                 try console.line("deleted account \(VisibleText.of(summary.title)) with \(size)")
                 try console.object(object)
             }
             try console.flush()
+        }
+
+        private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
+            let progress = Progress("deleting what the account has", total: nil, on: console)
+            defer { progress.finish() }
+            try host.deleteAccountWithAllData(account) { progress.update($0, of: $1) }
         }
     }
 

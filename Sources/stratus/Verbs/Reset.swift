@@ -6,12 +6,14 @@ import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
+import Synchronization
 
 struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Empties a store: accounts, records and assets are gone.",
         discussion: """
-            Change tokens and records of clients from before are refused afterwards.
+            Change tokens and records of clients from before are refused afterwards. The store is emptied at once; then its \
+            files are removed. If that is interrupted, the next reset goes on with it.
 
             --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
 
@@ -22,6 +24,9 @@ struct Reset: ParsableCommand {
     @OptionGroup var whole: WholeStoreArguments
 
     private var store: StoreArguments { whole.arguments }
+
+    /// Whether the store is empty, and files of what it was are left.
+    private static let isRemoving = Mutex(false)
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -36,11 +41,26 @@ struct Reset: ParsableCommand {
                 "\(Quantities.count(accounts, "account")), \(Quantities.count(zones, "zone")), "
                 + Quantities.count(records, "record")
             guard try deed.mayDo("empty the store \(session.path): \(what)", object, console) else { return }
-            try session.ownHost.reset()
+            try Self.reset(session, console)
             try console.line("emptied \(VisibleText.of(session.path)): \(what)")
             try console.object(object)
         }
         try console.flush()
+    }
+
+    /// Says where a signal ends the removal of files that the store itself is empty.
+    private static func reset(_ session: StoreSession, _ console: Console) throws {
+        let progress = Progress("removing files", total: nil, on: console)
+        defer { progress.finish() }
+        Interruption.beforeEnd {
+            guard isRemoving.withLock({ $0 }) else { return }
+            Console.note("interrupted: the store is empty; run the same again to remove the rest of its files")
+        }
+        defer { isRemoving.withLock { $0 = false } }
+        try session.ownHost.reset {
+            isRemoving.withLock { $0 = true }
+            progress.update($0, of: $1)
+        }
     }
 
     private static func accountCount(_ session: StoreSession) throws -> Int {

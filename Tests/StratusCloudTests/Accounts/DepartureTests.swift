@@ -155,6 +155,26 @@ struct DepartureTests {
         #expect(try town.bench.service.finishDepartures() == 0)
     }
 
+    @Test("a deletion that was cut off tells how much there is still to do, part by part, and comes to its end")
+    func progress() throws {
+        let town = try Town()
+        let service = town.bench.service
+        _ = try service.engine.transact { try service.accountDirectory.depart(town.alice.id, in: $0) }
+        var told: [FreeingProgress.Part: [FreeingProgress]] = [:]
+        _ = try service.purge(UpkeepPace(pause: {})) { told[$0.part, default: []].append($0) }
+        #expect(try town.problem() == nil)
+        for (part, told) in told {
+            let (dones, totals) = (told.map(\.doneCount), told.map(\.totalCount))
+            #expect(dones == dones.sorted() && totals == totals.sorted() && dones.last == totals.last, "\(part)")
+        }
+        // It is foretold before it begins.
+        let departures = try #require(told[.departures])
+        #expect(departures[0].doneCount == 0 && departures[0].totalCount == departures.last?.totalCount)
+        #expect(departures[0].totalCount == 14)
+        let entries = try #require(told[.entries]?.last)
+        #expect(entries.doneCount > 10)
+    }
+
     @Test("a database with more zones and entries than a batch is removed too")
     func large() throws {
         let bench = try AccountBench()

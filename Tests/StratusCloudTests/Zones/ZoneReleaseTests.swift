@@ -15,6 +15,30 @@ struct ZoneReleaseTests {
     private static let notes = ReleaseBench.notes
     private static let photos = ReleaseBench.photos
 
+    @Test("letting go of assets tells of every record and tombstone, and goes on telling of what is left")
+    func progress() throws {
+        let bench = try ReleaseBench(batchCount: 2)
+        for zone in [Self.notes, Self.photos] { try bench.makeZone(zone) }
+        try bench.save(0..<5, in: Self.notes)
+        try bench.save(3..<6, in: Self.photos)
+        for zone in [Self.notes, Self.photos] { try bench.deleteZone(zone) }
+        func release(stoppingAt stop: Int) throws -> [[Int]] {
+            var told: [[Int]] = []
+            try bench.service.releaseAssets(
+                UpkeepPace(pause: {}, shouldContinue: { told.last.map { $0[0] < stop } ?? true })
+            ) { told.append([$0, $1]) }
+            return told
+        }
+        let (first, second, third) = (
+            try release(stoppingAt: 2), try release(stoppingAt: .max), try release(stoppingAt: .max)
+        )
+        #expect(first == [[0, 8], [2, 8]])
+        #expect(second == [[0, 6], [2, 6], [3, 6], [5, 6], [6, 6]])
+        #expect(third == [[0, 0]])
+        #expect(try bench.heldCount() == 0)
+        #expect(try bench.problems() == [])
+    }
+
     @Test("[Z-04][S-16] deleting a zone costs the same with 10 assets and with 2,000, and gives its quota back at once")
     func cost() async throws {
         for purges in [false, true] {

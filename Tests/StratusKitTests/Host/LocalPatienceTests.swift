@@ -129,9 +129,10 @@ struct LocalPatienceTests {
         let old: WorkProgress = try LocalCoding.decode(from: Array(#"{"doneCount":7}"#.utf8))
         #expect(old == WorkProgress(doneCount: 7))
         struct OldProgress: Codable { var doneCount: Int }
-        let new = try LocalCoding.encode(WorkProgress(doneCount: 7, totalCount: 9))
+        let new = try LocalCoding.encode(WorkProgress(part: "entries", doneCount: 7, totalCount: 9))
         #expect(try LocalCoding.decode(OldProgress.self, from: new).doneCount == 7)
         #expect(try LocalCoding.decode(WorkProgress.self, from: new).totalCount == 9)
+        #expect(try LocalCoding.decode(WorkProgress.self, from: new).part == "entries")
     }
 
     @Test("a host compacts slice by slice, tells how far it has come, and stops where nobody waits any longer")
@@ -157,9 +158,9 @@ struct LocalPatienceTests {
             #expect(told.count == 2 && told[1].done > 0 && told[1].done < told[1].total, "\(told)")
             let served = try #require(try ServedStore(directory: self.directory.store.path))
             var (first, totals): ((Int, Int?)?, Set<Int?>) = (nil, [])
-            let files = try served.compact(progress: { done, total in
-                first = first ?? (done, total)
-                totals.insert(total)
+            let files = try served.compact(progress: {
+                first = first ?? ($0.doneCount, $0.totalCount)
+                totals.insert($0.totalCount)
             })
             #expect(try #require(files).byteCountAfter > 0)
             #expect(first?.0 == 0 && totals.count == 1 && totals.allSatisfy { ($0 ?? 0) > 1 << 20 }, "\(totals)")
@@ -188,13 +189,15 @@ struct LocalPatienceTests {
             name: "Notes")
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.directory.store.path))
-            var told: [Int] = []
-            let purged = try served.purgeDeletedZones(progress: { done, _ in told.append(done) })
-            #expect(try #require(purged).entriesDeleted > 50 && told.first == 0)
-            var totals: Set<Int?> = []
+            var told: [WorkProgress] = []
+            let purged = try served.purgeDeletedZones(progress: { told.append($0) })
+            #expect(try #require(purged).entriesDeleted > 50 && told.first?.doneCount == 0)
+            #expect(told.contains { $0.part.flatMap(FreeingProgress.Part.init) != nil && $0.totalCount != nil })
             let incarnation = UUID()
-            #expect(try served.rebuild(zone, incarnation: incarnation, progress: { totals.insert($1) }))
-            #expect(!totals.isEmpty && !totals.contains(nil))
+            told = []
+            #expect(try served.rebuild(zone, incarnation: incarnation, progress: { told.append($0) }))
+            #expect(!told.isEmpty)
+            #expect(told.allSatisfy { $0.part.flatMap(IndexProgress.Step.init) != nil && $0.totalCount != nil })
             func found() throws -> UUID {
                 try store.service.engine.read { try $0.existingZone(zone).header().incarnation }
             }
