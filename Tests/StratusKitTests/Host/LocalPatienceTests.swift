@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusLayout
+import StratusLevelDB
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -146,6 +147,11 @@ struct LocalPatienceTests {
                 try engine.store.transact {
                     try $0.set([0xFE, UInt8(number)], to: [UInt8](repeating: UInt8(number), count: 90_000))
                 }
+            }
+            // The second of them comes behind the writes.
+            let tables = try #require(engine.store as? LevelDBStore)
+            while try tables.compactionSlices(of: .everything, byteCount: 1).count < 2 {
+                Thread.sleep(forTimeInterval: 0.01)
             }
             struct Stopped: Error {}
             var told: [(done: Int, total: Int)] = []
