@@ -169,8 +169,7 @@ struct AncestorCacheTests {
             if index % 1_000 == 0 { #expect(cache.statistics.byteCount <= 4_000_000) }
         }
         let statistics = cache.statistics
-        // A sixteenth is for zones and share roots.
-        #expect(statistics.byteCount > 3_700_000)
+        #expect(statistics.byteCount > 3_900_000)
         #expect(statistics.byteCount / statistics.entryCount <= 130)
     }
 
@@ -206,7 +205,7 @@ struct AncestorCacheTests {
 
     @Test(
         "a full cache takes in share roots and other zones, forgets few values for them, and looks at few places",
-        arguments: [60_000, 1_000_000])
+        arguments: [60_000, 16_000_000])
     func roomForRareOnes(capacityByteCount: Int) {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
         var count = 0
@@ -257,7 +256,7 @@ struct AncestorCacheTests {
             mostEntries = max(mostEntries, now.entryCount)
         }
         #expect(mostSteps == 8_192, "else nothing was tested")
-        #expect(mostEntries > 5_000 && cache.statistics.entryCount > mostEntries - 100)
+        #expect(mostEntries > 400 && cache.statistics.entryCount > mostEntries - 100)
         #expect(cache.statistics.byteCount <= 16_000_000)
     }
 

@@ -54,7 +54,8 @@ struct AncestorTable: ~Copyable {
     let capacityByteCount: Int
     let hashMask: UInt64
     private let fixedByteCount: Int
-    /// What zones and marks may take even where slots and names take all they can get.
+    /// What zones and marks may take even where slots and names take all they can get. Those that come before the cache is full
+    /// take as much as they need, so that it is a floor for the others: 1,500 marks of the default's 128 MiB.
     private let reservedByteCount: Int
 
     var links: [Link] = []
@@ -85,7 +86,7 @@ struct AncestorTable: ~Copyable {
         self.capacityByteCount = capacityByteCount
         self.hashMask = hashMask
         self.fixedByteCount = fixedByteCount + stripeCount * MemoryLayout<StoreVersion>.stride
-        reservedByteCount = capacityByteCount / 16
+        reservedByteCount = max(capacityByteCount / 256, min(capacityByteCount / 16, 32 << 10))
         names = NameArena(maximumByteCount: capacityByteCount)
         lastPublished = Array(repeating: 0, count: stripeCount)
         links.reserveCapacity(slotLimit)
