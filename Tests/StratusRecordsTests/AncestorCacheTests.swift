@@ -239,6 +239,56 @@ struct AncestorCacheTests {
         #expect(now.evictionStepCount - full.evictionStepCount < 12 * 200 * 100)
     }
 
+    @Test(
+        "names of share roots keep their room in a full cache, however many there were before and whatever came since")
+    func roomForMarks() {
+        let cache = AncestorCache(capacityByteCount: 1_000_000)
+        func name(_ text: String, _ number: Int) -> RecordName {
+            RecordName(String(repeating: text, count: 30) + "\(number)")
+        }
+        func fillRoots(_ text: String, _ count: Int, isShort: Bool = false) -> Int {
+            var takenCount = 0
+            for number in 0..<count {
+                let root = isShort ? RecordName("\(text)\(number)") : name(text, number)
+                cache.fill(
+                    zone: zone, name: root, node: node(under: nil, share: isShort ? "s" : name("s", number)), at: 1)
+                if case .found = cache.nearestShareRoot(zone: zone, of: root, at: 1, limit: 9) { takenCount += 1 }
+            }
+            return takenCount
+        }
+        func flood(_ text: String) {
+            for number in 0..<20_000 {
+                cache.fill(zone: zone, name: name(text, number), node: node(under: nil), at: 1)
+            }
+        }
+        #expect(fillRoots("a", 300) == 300)
+        // Twice as many as there is room for: the roots are forgotten.
+        flood("b")
+        flood("c")
+        for round in ["d", "e", "f"] {
+            #expect(fillRoots(round, 200) == 200)
+            // Those that give no text back are replaced, too.
+            #expect(fillRoots(round, 400, isShort: true) == 400)
+            #expect(fillRoots(round + "x", 200) == 200)
+            flood(round + "y")
+        }
+        #expect(cache.statistics.byteCount <= 1_000_000 && cache.statistics.entryCount > 4_000)
+    }
+
+    @Test("zones without room in a full cache take little from those that are in it")
+    func zonesWithoutRoom() {
+        let cache = AncestorCache(capacityByteCount: 1_000_000)
+        for index in 0..<20_000 {
+            cache.fill(zone: zone, name: RecordName("record \(index)"), node: node(under: nil), at: 1)
+        }
+        let full = cache.statistics.entryCount
+        for number in 0..<15_000 {
+            let other = CacheZone(database: 2, zone: UInt64(number % 1_000))
+            cache.fill(zone: other, name: RecordName("\(number / 1_000)"), node: node(under: nil), at: 1)
+        }
+        #expect(cache.statistics.entryCount > full * 8 / 10)
+    }
+
     @Test("where nearly all places are free and there is no room, an insertion looks at few of them")
     func sparseTable() {
         let cache = AncestorCache(capacityByteCount: 16_000_000)

@@ -23,7 +23,7 @@ extension AncestorTable {
     /// Values the clock's hand passes over before it takes one that was asked for or that has children: it bounds the
     /// time one insertion takes.
     private static let evictionLookLimit = 128
-    /// Slots the hand passes for one insertion, those without a value included, which may be nearly all there are.
+    /// Slots the hand passes for one name, those without a value included, which may be nearly all there are.
     private static let evictionStepLimit = 8_192
 
     mutating func fill(
@@ -60,8 +60,8 @@ extension AncestorTable {
 
     mutating func markRecent(_ slot: UInt32) { recent[Int(slot)] = true }
 
-    /// Takes one value away. Returns false when there is none, or none was found in the steps of an insertion, which `steps`
-    /// counts; the next insertion looks where this one has stopped.
+    /// Takes one value away. Returns false when there is none, or none was found in the steps of one name, which `steps`
+    /// counts; the next one looks where this one has stopped.
     mutating func evictOne(_ steps: inout Int) -> Bool {
         guard entryCount > 0 else { return false }
         var looked = 0

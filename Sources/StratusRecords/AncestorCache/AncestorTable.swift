@@ -7,7 +7,7 @@
 //   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
 //   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
 //   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
-//   5. Memory that was taken for slots and names stays theirs. So they leave `reservedByteCount` to zones and marks: else no
+//   5. Memory that was taken for slots and names stays theirs, as that of zones and marks does. So they leave `reservedByteCount` to zones and marks: else no
 //      eviction, of however many values, would make room for the first of those that comes when the cache is full.
 //
 // The arrays are reserved at their largest size when the table is made, so growing never copies what is there; the
@@ -54,8 +54,13 @@ struct AncestorTable: ~Copyable {
     let capacityByteCount: Int
     let hashMask: UInt64
     private let fixedByteCount: Int
-    /// What zones and marks may take even where slots and names take all they can get. Those that come before the cache is full
-    /// take as much as they need, so that it is a floor for the others: 1,500 marks of the default's 128 MiB.
+    /// Marks that one may replace, of which some give little room back.
+    private static let markDropLimit = 16
+    /// Slots refused for want of room for their zone, for which one value is evicted.
+    private static let refusalsPerEviction = 16
+    private var refusalCount = 0
+    /// What zones and marks may take, together, even where slots and names take all they can get: 4,000 zones, or 1,500 marks
+    /// of long names, of the default's 128 MiB. Those that come before the cache is full take as much as they need.
     private let reservedByteCount: Int
 
     var links: [Link] = []
@@ -146,12 +151,13 @@ struct AncestorTable: ~Copyable {
         firstFree = slot
     }
 
-    /// Whether another slot can carry the zone. A full cache has a number for it again when some zone has lost its last slot,
-    /// which one eviction for each slot that is refused brings about in time.
+    /// Whether another slot can carry the zone. Where no number is left there is one again when some zone has lost its last
+    /// slot. Insertions into other zones bring that about; where there are none, an eviction now and then.
     private mutating func makeRoom(for zone: CacheZone) -> Bool {
         if hasRoom(for: zone) { return true }
+        refusalCount += 1
         var steps = 0
-        return evictOne(&steps) && hasRoom(for: zone)
+        return refusalCount.isMultiple(of: AncestorTable.refusalsPerEviction) && evictOne(&steps) && hasRoom(for: zone)
     }
 
     private func hasRoom(for zone: CacheZone) -> Bool {
@@ -218,12 +224,16 @@ struct AncestorTable: ~Copyable {
     private mutating func insertMark(of slot: UInt32, share: RecordName) -> UInt32? {
         let rootByteCount = Int(details[Int(slot)].nameByteCount)
         let shareByteCount = share.text.utf8.count
-        // Only other marks give room back that a mark can take.
-        while byteCount + marks.growthByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
-            > capacityByteCount
-        {
-            guard let oldest = marks.oldest() else { return nil }
-            dropValue(of: oldest)
+        let textByteCount = ShareMarks.textByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
+        // Only other marks give room back that a mark can take, and none goes where all would not do.
+        guard byteCount + marks.growthByteCount(forText: textByteCount, replacing: true) <= capacityByteCount else {
+            return nil
+        }
+        var dropCount = 0
+        while byteCount + marks.growthByteCount(forText: textByteCount) > capacityByteCount {
+            dropCount += 1
+            guard dropCount <= AncestorTable.markDropLimit, let next = marks.next() else { return nil }
+            dropValue(of: next)
         }
         // A copy, because the caller's text may be part of a larger one.
         let copy = RecordName(String(decoding: Array(share.text.utf8), as: UTF8.self))

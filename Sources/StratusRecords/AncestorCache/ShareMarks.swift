@@ -24,20 +24,29 @@ struct ShareMarks {
     private var slots: [UInt32] = []
     private var hand = 0
     private var free: [UInt32] = []
+    /// What the texts take now, and what they have ever taken: that stays for others of them, like places do.
     private var textByteCount = 0
+    private var keptTextByteCount = 0
 
-    var byteCount: Int { marks.count * ShareMarks.byteCountPerMark + textByteCount }
+    var byteCount: Int { marks.count * ShareMarks.byteCountPerMark + keptTextByteCount }
 
     subscript(number: UInt32) -> Mark { marks[Int(number)] }
 
-    /// The bytes that must be added before `insert`.
-    func growthByteCount(rootByteCount: Int, shareByteCount: Int) -> Int {
-        (free.isEmpty ? ShareMarks.byteCountPerMark : 0)
-            + ShareMarks.heapByteCount(forTextOf: rootByteCount) + ShareMarks.heapByteCount(forTextOf: shareByteCount)
+    /// The bytes that must be added before `insert`; with `replacing`, where as many marks as need be were removed before.
+    func growthByteCount(forText byteCount: Int, replacing: Bool = false) -> Int {
+        let needsPlace = replacing ? marks.isEmpty : free.isEmpty
+        return (needsPlace ? ShareMarks.byteCountPerMark : 0)
+            + max(0, (replacing ? 0 : textByteCount) + byteCount - keptTextByteCount)
+    }
+
+    /// The bytes of a mark's texts.
+    static func textByteCount(rootByteCount: Int, shareByteCount: Int) -> Int {
+        heapByteCount(forTextOf: rootByteCount) + heapByteCount(forTextOf: shareByteCount)
     }
 
     mutating func insert(_ mark: Mark, of slot: UInt32) -> UInt32 {
         textByteCount += ShareMarks.heapByteCount(of: mark)
+        keptTextByteCount = max(keptTextByteCount, textByteCount)
         guard let number = free.popLast() else {
             marks.append(mark)
             slots.append(slot)
@@ -48,9 +57,9 @@ struct ShareMarks {
         return number
     }
 
-    /// The slot of the mark whose turn it is to go: marks take turns. Nil when there is none near; the next call goes on
-    /// looking.
-    mutating func oldest() -> UInt32? {
+    /// The slot of the mark whose turn it is to go: places take turns, whenever their marks came. Nil when there is none near;
+    /// the next call goes on looking.
+    mutating func next() -> UInt32? {
         for _ in 0..<min(marks.count, ShareMarks.stepLimit) {
             hand = hand + 1 < marks.count ? hand + 1 : 0
             if slots[hand] != AncestorTable.none { return slots[hand] }
@@ -66,7 +75,8 @@ struct ShareMarks {
     }
 
     private static func heapByteCount(of mark: Mark) -> Int {
-        heapByteCount(forTextOf: mark.root.text.utf8.count) + heapByteCount(forTextOf: mark.share.text.utf8.count)
+        textByteCount(
+            rootByteCount: mark.root.text.utf8.count, shareByteCount: mark.share.text.utf8.count)
     }
 
     /// What a `String` of so many bytes takes on the heap: nothing up to 15, else the allocator's and the object's
