@@ -7,8 +7,9 @@
 //   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
 //   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
 //   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
-//   5. Memory that was taken for slots and names stays theirs, as that of zones and marks does. So they leave `reservedByteCount` to zones and marks: else no
-//      eviction, of however many values, would make room for the first of those that comes when the cache is full.
+//   5. Memory that was taken for slots and names stays theirs, as that of zones and marks does. So slots and names leave
+//      `reservedByteCount` to the others: else no eviction, of however many values, would make room for the first zone or
+//      mark that comes when the cache is full.
 //
 // The arrays are reserved at their largest size when the table is made, so growing never copies what is there; the
 // system hands out the pages as they are first written. What a walk reads of a level, `Link`, is apart from the rest:
