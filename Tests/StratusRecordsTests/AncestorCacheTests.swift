@@ -275,6 +275,46 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 1_000_000 && cache.statistics.entryCount > 4_000)
     }
 
+    @Test(
+        "share roots leave zones their room in a full cache, and zones leave it to share roots",
+        arguments: [true, false])
+    func roomForEachOther(rootsComeFirst: Bool) {
+        let cache = AncestorCache(capacityByteCount: 16_000_000)
+        for index in 0..<200_000 {
+            cache.fill(zone: zone, name: RecordName("record \(index)"), node: node(under: nil), at: 1)
+        }
+        // More of each than have room.
+        let count = 2_000
+        func fillRoots() -> Int {
+            (0..<count).count { number in
+                let root = RecordName("root \(number)")
+                cache.fill(zone: zone, name: root, node: node(under: nil, share: "share"), at: 1)
+                return cache.node(zone: zone, name: root, at: 1) != nil
+            }
+        }
+        func fillZones() -> Int {
+            (0..<count).count { number in
+                let other = CacheZone(database: 2, zone: UInt64(number))
+                cache.fill(zone: other, name: "a", node: node(under: nil), at: 1)
+                return cache.node(zone: other, name: "a", at: 1) != nil
+            }
+        }
+        let rootCount: Int
+        let zoneCount: Int
+        if rootsComeFirst {
+            rootCount = fillRoots()
+            zoneCount = fillZones()
+        } else {
+            zoneCount = fillZones()
+            rootCount = fillRoots()
+        }
+        // Each root replaces another; zones stay.
+        #expect(rootCount == count)
+        // The first of its zones is that of the other records.
+        #expect(zoneCount >= 16_000_000 / 128 / 128 - 1 && zoneCount < count, "\(zoneCount)")
+        #expect(cache.statistics.byteCount <= 16_000_000)
+    }
+
     @Test("zones without room in a full cache take little from those that are in it")
     func zonesWithoutRoom() {
         let cache = AncestorCache(capacityByteCount: 1_000_000)

@@ -7,9 +7,9 @@
 //   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
 //   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
 //   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
-//   5. Memory that was taken for slots and names stays theirs, as that of zones and marks does. So slots and names leave
-//      `reservedByteCount` to the others: else no eviction, of however many values, would make room for the first zone or
-//      mark that comes when the cache is full.
+//   5. Memory that was taken for slots and names stays theirs, as that of zones and of marks does. So each of the three leaves
+//      the others their reserve: else no eviction, of however many values, would make room for the first zone or mark that
+//      comes when the cache is full. `byteCount`, `zoneRoom` and `markRoom` together never exceed the capacity.
 //
 // The arrays are reserved at their largest size when the table is made, so growing never copies what is there; the
 // system hands out the pages as they are first written. What a walk reads of a level, `Link`, is apart from the rest:
@@ -60,9 +60,10 @@ struct AncestorTable: ~Copyable {
     /// Slots refused for want of room for their zone, for which one value is evicted.
     private static let refusalsPerEviction = 16
     private var refusalCount = 0
-    /// What zones and marks may take, together, even where slots and names take all they can get: 4,000 zones, or 1,500 marks
-    /// of long names, of the default's 128 MiB. Those that come before the cache is full take as much as they need.
-    private let reservedByteCount: Int
+    /// What zones, and what marks may take even where the others take all they can get: 8,192 zones, and 1,500 marks of long
+    /// names, of the default's 128 MiB. Those that come before the cache is full take as much as they need.
+    private let zoneReserveByteCount: Int
+    private let markReserveByteCount: Int
 
     var links: [Link] = []
     var details: [Detail] = []
@@ -92,7 +93,8 @@ struct AncestorTable: ~Copyable {
         self.capacityByteCount = capacityByteCount
         self.hashMask = hashMask
         self.fixedByteCount = fixedByteCount + stripeCount * MemoryLayout<StoreVersion>.stride
-        reservedByteCount = max(capacityByteCount / 256, min(capacityByteCount / 16, 32 << 10))
+        zoneReserveByteCount = max(capacityByteCount / 128, min(capacityByteCount / 32, 16 << 10))
+        markReserveByteCount = max(capacityByteCount / 256, min(capacityByteCount / 32, 16 << 10))
         names = NameArena(maximumByteCount: capacityByteCount)
         lastPublished = Array(repeating: 0, count: stripeCount)
         links.reserveCapacity(slotLimit)
@@ -162,8 +164,12 @@ struct AncestorTable: ~Copyable {
     }
 
     private func hasRoom(for zone: CacheZone) -> Bool {
-        byteCount + zones.growthByteCount(for: zone) <= capacityByteCount
+        byteCount + zones.growthByteCount(for: zone) + markRoom <= capacityByteCount
     }
+
+    /// What zones, and what marks have not yet taken of what is theirs.
+    private var zoneRoom: Int { max(0, zoneReserveByteCount - zones.byteCount) }
+    private var markRoom: Int { max(0, markReserveByteCount - marks.byteCount) }
 
     private mutating func makeRoom(forNameOf nameByteCount: Int, in zone: CacheZone) -> Bool {
         let segmentCount = NameArena.segmentCount(forByteCount: nameByteCount)
@@ -172,8 +178,7 @@ struct AncestorTable: ~Copyable {
             let growth =
                 (firstFree == AncestorTable.none ? AncestorTable.byteCountPerSlot : 0)
                 + names.growthByteCount(forSegmentCount: segmentCount)
-            let reserved = max(
-                reservedByteCount - zones.byteCount - marks.byteCount, zones.growthByteCount(for: zone), 0)
+            let reserved = max(zoneRoom, zones.growthByteCount(for: zone)) + markRoom
             if growth == 0 || byteCount + reserved + growth <= capacityByteCount { return true }
             guard evictOne(&steps) else { return false }
         }
@@ -227,11 +232,10 @@ struct AncestorTable: ~Copyable {
         let shareByteCount = share.text.utf8.count
         let textByteCount = ShareMarks.textByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
         // Only other marks give room back that a mark can take, and none goes where all would not do.
-        guard byteCount + marks.growthByteCount(forText: textByteCount, replacing: true) <= capacityByteCount else {
-            return nil
-        }
+        let limit = capacityByteCount - zoneRoom
+        guard byteCount + marks.growthByteCount(forText: textByteCount, replacing: true) <= limit else { return nil }
         var dropCount = 0
-        while byteCount + marks.growthByteCount(forText: textByteCount) > capacityByteCount {
+        while byteCount + marks.growthByteCount(forText: textByteCount) > limit {
             dropCount += 1
             guard dropCount <= AncestorTable.markDropLimit, let next = marks.next() else { return nil }
             dropValue(of: next)
