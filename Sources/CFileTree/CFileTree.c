@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +177,11 @@ int cfiletree_is_terminal(int descriptor) { return isatty(descriptor); }
 int cfiletree_terminal_columns(int descriptor) {
     struct winsize size;
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int cfiletree_is_writable(int descriptor) {
+    struct pollfd request = {.fd = descriptor, .events = POLLOUT};
+    return poll(&request, 1, 0) == 1 && (request.revents & POLLOUT) != 0;
 }
 
 void cfiletree_sleep(int milliseconds) {

@@ -2,26 +2,36 @@
 
 internal import StratusStore
 
+/// How far the making of a store of a damaged one has come.
+package enum SalvageProgress: Hashable, Sendable {
+    /// Files of the damaged store are copied.
+    case copying(done: Int, total: Int)
+    /// LevelDB takes what it can from the copy, and tells nothing of how far it is.
+    case salvaging
+    /// Files of the new store are made durable.
+    case syncing(done: Int, total: Int)
+}
+
 extension LevelDBStore {
     /// Makes a new store in `destination` of what can still be read of the damaged one in `source`, and **drops what
     /// cannot be read, silently**. Old versions of values may come back. `source` is left as it is; nobody may have it
     /// open.
     ///
     /// `prepare` is given the new store before it has its name: what was lost leaves contradictions, which are its
-    /// caller's to mend. The new store is durable when this returns.
+    /// caller's to mend. The new store is durable when this returns. `progress` is told of what is done before and after.
     ///
     /// Throws `.held`, `.notAStore`, `.newerFormat`, `.unavailable` for an older format, `.inputOutput` when `destination`
     /// exists or its folder does not, `.diskFull`, and what LevelDB says.
     package static func repairLosingDamagedData(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
-        prepare: (LevelDBStore) throws -> Void = { _ in }
+        prepare: (LevelDBStore) throws -> Void = { _ in }, progress: (SalvageProgress) -> Void = { _ in }
     ) throws {
         let claim = try StoreDirectory.claimDamaged(source, formatVersion: options.formatVersion)
         defer { claim.release() }
         do {
             let target = try BackupDirectory.make(for: destination)
             do {
-                try salvage(source, in: target.path, options, prepare)
+                try salvage(source, in: target.path, options, prepare, progress)
                 // Somebody who has opened the store meanwhile may have changed it while it was copied.
                 if let holder = try StoreHolder.find(in: source) { throw holder.error(path: source) }
                 try target.takeName()
@@ -36,11 +46,16 @@ extension LevelDBStore {
     }
 
     private static func salvage(
-        _ source: String, in path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void
+        _ source: String, in path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void,
+        _ progress: (SalvageProgress) -> Void
     ) throws {
-        for name in try FileSystem.names(in: source) where isKept(name) {
+        let kept = try FileSystem.names(in: source).filter { isKept($0) }
+        progress(.copying(done: 0, total: kept.count))
+        for (index, name) in kept.enumerated() {
             try FileSystem.copy("\(source)/\(name)", to: "\(path)/\(name)")
+            progress(.copying(done: index + 1, total: kept.count))
         }
+        progress(.salvaging)
         do {
             try repairLosingDamagedData(at: path, options: options)
             try removeLostFiles(in: path)
@@ -58,7 +73,11 @@ extension LevelDBStore {
             store.close()
             throw error
         }
-        for name in try FileSystem.names(in: path) { try FileSystem.sync("\(path)/\(name)") }
+        let names = try FileSystem.names(in: path)
+        for (index, name) in names.enumerated() {
+            try FileSystem.sync("\(path)/\(name)")
+            progress(.syncing(done: index + 1, total: names.count))
+        }
     }
 
     private static func isKept(_ name: String) -> Bool {

@@ -313,6 +313,31 @@ import Testing
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: original.path) }.code == .held)
     }
 
+    @Test("a new store of a damaged one tells of each file copied, of LevelDB's part, and of each file made durable")
+    func salvageProgress() throws {
+        let original = try Original(logged: 5)
+        let destination = original.directory.path(of: "salvaged")
+        var told: [SalvageProgress] = []
+        var toldBefore = 0
+        try LevelDBStore.repairLosingDamagedData(
+            ofStoreAt: original.path, to: destination, prepare: { _ in toldBefore = told.count },
+            progress: { told.append($0) })
+        guard case .copying(done: 0, total: let copied)? = told.first,
+            case .syncing(done: _, total: let synced)? = told.last
+        else {
+            Issue.record("\(told)")
+            return
+        }
+        var expected: [SalvageProgress] = (0...copied).map { .copying(done: $0, total: copied) }
+        expected.append(.salvaging)
+        #expect(toldBefore == expected.count && copied > 3)
+        expected += (1...synced).map { .syncing(done: $0, total: synced) }
+        #expect(told == expected)
+        let store = try LevelDBStore.open(at: destination)
+        defer { store.close() }
+        #expect(try contents(store) == original.entries)
+    }
+
     @Test("a store that an opening has claimed is not repaired, and a repair gives its own claim back")
     func repairClaims() throws {
         let original = try Original(logged: 0)

@@ -99,6 +99,8 @@ struct DamageTests {
         let before = try await ToolRun.shell("sha256sum store/*.ldb store/*.log store/CURRENT", in: directory).output
         let run = try await run("repair-losing-damaged-data new --json")
         #expect(run.status == 0 || run.status == 1, "\(run.errors)")
+        // LevelDB's own part says nothing until it is done.
+        #expect(run.errors.contains("repairing what was copied"), "\(run.errors)")
         let objects = try run.objects()
         try #require(objects.count == 2, "\(run.output)")
         #expect((objects[0]["unmended"] as? [Any])?.isEmpty == true)

@@ -19,15 +19,6 @@ struct PageTests {
 
     private static let tallestScreenshot = 6_000
 
-    /// Runs blocking work on a thread of its own.
-    private func offPool<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            let thread = Thread { continuation.resume(with: Swift.Result { try work() }) }
-            thread.stackSize = 8 << 20
-            thread.start()
-        }
-    }
-
     @Test("pages and pictures are whole, quiet and readable: in the light and in the dark, on narrow and wide windows")
     func pages() async throws {
         let directory = try TestDirectory()

@@ -12,6 +12,10 @@ import Testing
 private struct SampleTree: PictureSource {
     var children: [String: [String]]
     var shares: [String: String] = [:]
+    /// Who looks does not see these, nor what lies below them.
+    var unseen: Set<String> = []
+    /// What lies below these is counted, and visited in no other way.
+    var closed: Set<String> = []
 
     private func below(_ name: String) -> [String] {
         (children[name] ?? []).flatMap { [$0] + below($0) }
@@ -19,14 +23,27 @@ private struct SampleTree: PictureSource {
 
     private func rootCount(atOrBelow name: String) -> Int { ([name] + below(name)).count { shares[$0] != nil } }
 
-    func visitChildren(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws {
-        for name in children[parent?.text ?? "/"] ?? [] {
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
+        let parent = parent?.text ?? "/"
+        #expect(!closed.contains(parent), "visited what lies below \(parent)")
+        for name in children[parent] ?? [] {
+            didLook()
+            if unseen.contains(name) { continue }
             let child = Child(name: RecordName(name), hasChildren: children[name] != nil)
             if case .stop = try visit(child) { return }
         }
     }
 
-    func recordCount(below name: RecordName) throws -> Int { below(name.text).count }
+    func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int) {
+        var count = (children: 0, all: 0)
+        for child in children[name.text] ?? [] {
+            didLook()
+            if unseen.contains(child) { continue }
+            let below = try recordCount(below: RecordName(child), didLook: didLook)
+            count = (count.children + 1, count.all + 1 + below.all)
+        }
+        return count
+    }
 
     func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay] {
         let ways = (children[parent?.text ?? "/"] ?? []).map { name in
@@ -116,6 +133,34 @@ struct PictureTests {
         let picture = TreePicture(title: "t", copyDate: nil, nodes: folded.nodes, fold: folded.fold, shares: [])
         #expect(TreeLayout(picture, x: 0, y: 0).boxes.count == 10_000)
         #expect(TreeSVG.text(of: picture).utf8.count > 1_000_000)
+    }
+
+    @Test("each record is looked at once, drawn or not, seen or not, and that is told on the way")
+    func progress() throws {
+        let names = (0..<3_000).map { "child \($0)" }
+        let wide = SampleTree(children: ["/": ["top"], "top": names])
+        var unseenChildren = wide
+        unseenChildren.unseen = Set(names)
+        let unseenTops = SampleTree(children: ["/": names, names[0]: ["below"]], unseen: Set(names))
+        let sources: [(source: any PictureSource, depth: Int?, lookedCount: Int)] = [
+            (ChainTree(count: 1_000), nil, 1_000), (wide, nil, 3_001), (wide, 0, 3_001),
+            (unseenChildren, nil, 3_001), (unseenChildren, 0, 3_001), (unseenTops, nil, 3_000),
+        ]
+        for (source, depth, lookedCount) in sources {
+            var told: [Int] = []
+            var folder = TreeFolder(source, PictureLimits(nodeCount: 10, depth: depth)) { told.append($0) }
+            _ = try folder.fold(from: nil)
+            #expect(told == Array(stride(from: 256, through: lookedCount, by: 256)))
+        }
+    }
+
+    @Test("what lies below a record that stays closed is gone over once: its children are counted among it")
+    func closedFolders() throws {
+        var tree = SampleTree(children: ["/": ["a", "b"], "a": ["c", "d", "e"], "d": ["f", "g"]])
+        tree.closed = ["a", "d"]
+        #expect(try text(fold(tree, nodes: 100, depth: 0)) == "a +3/5/0\nb")
+        tree.unseen = ["c", "g"]
+        #expect(try text(fold(tree, nodes: 100, depth: 0)) == "a +2/3/0\nb")
     }
 
     @Test("boxes never overlap, and stand to the right of what they lie below")
@@ -275,12 +320,18 @@ private struct ChainTree: PictureSource {
     private func level(_ name: RecordName) -> Int { Int(name.text) ?? 0 }
     private func child(_ level: Int) -> Child { Child(name: RecordName("\(level)"), hasChildren: level + 1 < count) }
 
-    func visitChildren(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws {
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         let next = parent.map { level($0) + 1 } ?? 0
-        if next < count { _ = try visit(child(next)) }
+        guard next < count else { return }
+        didLook()
+        _ = try visit(child(next))
     }
 
-    func recordCount(below name: RecordName) throws -> Int { count - 1 - level(name) }
+    func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int) {
+        let below = count - 1 - level(name)
+        for _ in 0..<below { didLook() }
+        return (min(below, 1), below)
+    }
     func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay] { [] }
     func rootCount(below parent: RecordName?) throws -> Int { 0 }
     func facts(of name: RecordName) throws -> PictureFacts? { PictureFacts(label: name.text, type: "Item") }

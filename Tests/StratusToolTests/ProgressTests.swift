@@ -1,5 +1,6 @@
-// What long work tells of itself, for given clocks.
+// What long work tells of itself, for given clocks, and what a terminal is sent for it.
 
+import StratusModel
 import Testing
 
 @testable import stratus
@@ -32,6 +33,14 @@ struct ProgressTests {
         }
     }
 
+    @Test("where only a bound is known, the total and the rest are told as bounds")
+    func bounds() {
+        let text = ProgressText(verb: "counting", total: 10_000, isTotalBound: true)
+        #expect(
+            text.line(done: 2_500, elapsedSeconds: 5, width: nil)
+                == "counting: 2,500 of at most 10,000, 500/s, at most 15 s left")
+    }
+
     @Test("as long as no time has passed, or nothing was done in it, no rate is made up")
     func noRate() {
         #expect(line(5, of: 10, after: 0) == "importing: 5 of 10")
@@ -59,6 +68,34 @@ struct ProgressTests {
         let text = ProgressText(verb: "verifying " + String(repeating: "zone ", count: 40), total: 10)
         #expect(text.line(done: 5, elapsedSeconds: 1, width: 80).count == 80)
         #expect(text.line(done: 5, elapsedSeconds: 1, width: nil).count > 200)
+    }
+
+    @Test("whatever a zone is called, what is told of it stays one line that moves no cursor")
+    func hostileNames() {
+        let name = "a\nerror: all is lost\u{1B}[2J"
+        let visible = "a\\u{a}error: all is lost\\u{1b}[2J"
+        let text = ProgressText(verb: "verifying records of \(name)", total: 10)
+        #expect(text.line(done: 5, elapsedSeconds: 1, width: nil).hasPrefix("verifying records of \(visible): 5 of 10"))
+        #expect(text.line(done: 5, elapsedSeconds: 1, width: 200).hasPrefix("verifying records of \(visible) █"))
+        #expect(text.line(done: 5, elapsedSeconds: 1, width: 30) == "verifying records of a\\u{a}err")
+        #expect(
+            Rebuild.closedNote(of: ZoneName(name))
+                == "interrupted: zone \(visible) takes no requests until it is rebuilt, so run the same again")
+    }
+
+    @Test("a line takes the place of the bar where one is drawn, and nothing is taken away where none is")
+    func barLine() {
+        var bar = BarLine()
+        let sent = [
+            bar.note("first"), bar.clearing(), bar.drawing("half\nbar", width: 9), bar.drawing("bar", width: 9),
+            bar.note("second\nand third"), bar.note("fourth"), bar.drawing("bar", width: 2), bar.clearing(),
+            bar.clearing(),
+        ]
+        #expect(
+            sent == [
+                "first\n", "", "\r\u{1B}[Khalf\\u{a}", "\r\u{1B}[Kbar", "\r\u{1B}[Ksecond\nand third\n",
+                "fourth\n", "\r\u{1B}[Kba", "\r\u{1B}[K", "",
+            ])
     }
 
     @Test("no figures are too large or too small to be told")

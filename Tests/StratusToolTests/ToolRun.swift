@@ -141,3 +141,12 @@ final class TestDirectory: Sendable {
         try #require(run.status == 0, "\(run.errors)")
     }
 }
+
+/// Runs blocking work on a thread of its own.
+func offPool<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        let thread = Thread { continuation.resume(with: Swift.Result { try work() }) }
+        thread.stackSize = 8 << 20
+        thread.start()
+    }
+}

@@ -154,8 +154,48 @@ struct TotalsTests {
             var importer = try StoreImporter(session, resumes: false) { done, _ in told.take("import", done, total) }
             try importer.run(&reader)
         }
-        // Ten records, and four contents of one part each.
-        #expect(told.ends() == ["export": 14, "import": 15])
+        // Every line but the first and the last: people, zones, records, four contents of one part each, and a schema.
+        #expect(lines.count - 2 >= 3 + 2 + 10 + 4 + 1)
+        #expect(told.ends() == ["export": lines.count - 2, "import": 15])
+    }
+
+    @Test("an export tells of every line, and ends at its total also where deleted zones hold contents still")
+    func everyLine() async throws {
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        let zone = CKRecordZone.ID(zoneName: "photos")
+        let account = try #require(try store.account(externalID: "local"))
+        let database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
+        try await database.save(CKDatabaseSubscription(subscriptionID: "all"))
+        let file = URL(fileURLWithPath: "\(directory.path)/large")
+        // Two parts and a piece.
+        try Data(repeating: 7, count: 120_000).write(to: file)
+        let photo = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "large", zoneID: zone))
+        photo["file"] = CKAsset(fileURL: file)
+        try await database.save(photo)
+        try store.service.registerDevice(DeviceAddress(account: AccountID(account.id), name: "telephone"))
+        let other = try #require(try store.account(externalID: "bob"))
+        await store.settle()
+        try store.purgeZone(zone, of: other, inContainer: "iCloud.default")
+        store.close()
+        let session = try session("store", .readingAssetsAsClient)
+        defer { session.close() }
+        var kinds: [String] = []
+        var told: [(done: Int, total: Int)] = []
+        var exporter = StoreExporter(
+            try session.service, secrets: false, progress: { told.append(($0, $1)) },
+            { kinds.append($0.members.first?.key ?? "") })
+        try exporter.run()
+        #expect(kinds.contains("device") && kinds.contains("subscription"))
+        #expect(kinds.filter { $0 == "asset" }.count == 2 + 3)
+        // All but the first line and the last, the accounts before all others; at the end the total once more.
+        let last = try #require(told.last)
+        #expect(last.done == kinds.count - 2 && last.total == last.done)
+        #expect(told.dropLast().map { $0.done } == Array(1...last.done))
+        // What the deleted zone holds was foretold.
+        #expect(told.first?.total == last.total + 2 && told.allSatisfy { $0.done <= $0.total })
     }
 
     @Test("an export from before says nothing of what it holds, and is imported all the same, also from a pipe")
@@ -232,6 +272,8 @@ struct TotalsTests {
         #expect(
             ends["records of photos"] == 2 + Self.photoCount && ends["the hierarchy of photos"] == 2 + Self.photoCount)
         #expect(try #require(ends["index entries of photos"]) > 4 * (2 + Self.photoCount))
+        // The album, and that it is counted.
+        #expect(ends["share roots of photos"] == 2)
     }
 
     @Test("what a purge and the filling of indexes have to do is counted beforehand")
@@ -263,7 +305,10 @@ struct TotalsTests {
         let id = try #require(session.account).id.text
         let account = try #require(try host.account(id: id))
         let told = Told()
-        try host.deleteAccountWithAllData(account) { told.take("deletion", $0, $1) }
+        try host.deleteAccountWithAllData(account) {
+            #expect($0.part == .departures)
+            told.take("deletion", $0.doneCount, $0.totalCount ?? -1)
+        }
         let purged = try session.purge { told.take($0, $1, $2) }
         let ends = told.ends()
         // A zone with its share, what it uses, and two contents in the ledger.

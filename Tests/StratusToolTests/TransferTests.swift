@@ -95,6 +95,50 @@ struct TransferTests {
         }
     }
 
+    @Test("an import stops behind an account too when a signal asks it to, and goes on from there")
+    func stoppedAmongAccounts() async throws {
+        try await fill()
+        let made = try await shell(
+            """
+            for i in {1..12}; do "$TOOL" accounts create "person-$i" --store store > /dev/null || exit 1; done
+            "$TOOL" export all --store store > /dev/null
+            """)
+        try #require(made.status == 0, "\(made.errors)")
+        // Lines so long that a piece of a pipe holds several of them, and not all. What a reader does not know it ignores.
+        let filler = String(repeating: "x", count: 120_000)
+        let lines = try String(contentsOfFile: "\(directory.path)/all", encoding: .utf8).split(separator: "\n")
+        let accounts = lines.filter { $0.hasPrefix("{\"account\":{") }.map {
+            $0.replacingOccurrences(of: "{\"account\":{", with: "{\"account\":{\"filler\":\"\(filler)\",")
+        }
+        try #require(accounts.count > 12)
+        let parts = [("first", [String(lines[0])] + Array(accounts.dropLast())), ("last", Array(accounts.suffix(1)))]
+        for (name, part) in parts {
+            try (part.joined(separator: "\n") + "\n").write(
+                toFile: "\(directory.path)/\(name)", atomically: false, encoding: .utf8)
+        }
+        // The signal comes while the import waits for the rest, of which the end is missing.
+        let stopped = try await shell(
+            """
+            mkfifo pipe
+            "$TOOL" import pipe --store two > out 2> errors &
+            child=$!
+            exec 3> pipe
+            cat first >&3
+            until [ -e two/CURRENT ] || ! kill -0 $child 2> /dev/null; do sleep 0.01; done
+            kill -TERM $child
+            until grep -q stopping errors || ! kill -0 $child 2> /dev/null; do sleep 0.01; done
+            cat last >&3
+            exec 3>&-
+            wait $child
+            echo "exit $?"
+            cat errors
+            """)
+        #expect(stopped.output.hasPrefix("exit 130\n") && stopped.output.contains("say --resume"), "\(stopped.output)")
+        #expect(try await run("import all --resume", store: "two").status == 0)
+        #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
+        #expect(try await run("verify", store: "two").status == 0)
+    }
+
     @Test("changes are told since a token, and zones likewise")
     func changes() async throws {
         try await directory.importTree()

@@ -143,6 +143,36 @@ struct VerifyTests {
         #expect(Set(findings.compactMap { $0["kind"] as? String }) == ["orphanedContent", "foreignFile"])
     }
 
+    @Test("of very many contents and stray files the first are told, how many more there are, and all are counted")
+    func manyContents() async throws {
+        let (kept, count) = (AssetReport.maximumFindingCount, AssetReport.maximumFindingCount + 30)
+        try changeStore { transaction in
+            for number in 0..<count {
+                let digest = [UInt8](repeating: UInt8(number), count: 32)
+                try transaction.set(
+                    GlobalKeys.asset(owner: owner, digest: digest), to: AssetEntry(count: 1, byteCount: 1).encoded())
+            }
+        }
+        for number in 0..<count {
+            try Data([1]).write(to: URL(fileURLWithPath: "\(directory.path)/store/assets/content/\(number).txt"))
+        }
+        let (run, object) = try await verify()
+        #expect(run.status == 1)
+        // Each is missing, and counted though no record holds it.
+        #expect(object["assetFaults"] as? Int == 2 * count && object["strayFiles"] as? Int == count)
+        let kinds = try #require(object["findings"] as? [[String: Any]]).compactMap { $0["kind"] as? String }
+        for kind in ["missingContent", "wrongContentCount", "foreignFile"] {
+            #expect(kinds.filter { $0 == kind }.count == kept, "\(kind)")
+        }
+        let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
+        #expect(people.status == 1 && people.lines.contains("… and \(3 * (count - kept)) more of assets"))
+        let last = try #require(people.lines.last)
+        #expect(last.contains(", \(2 * count) faults of assets") && last.hasSuffix(", \(count) stray files"), "\(last)")
+        let report = try await ToolRun.shell(
+            "\"$TOOL\" report --verify --output page.html --store store; echo $?; cat page.html", in: directory)
+        #expect(report.lines.contains("1") && report.output.contains("and \(3 * (count - kept)) more of assets"))
+    }
+
     @Test("the assets of a deleted zone count until 'zones purge' has let go of them, and are never a fault")
     func deletedZone() async throws {
         let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)

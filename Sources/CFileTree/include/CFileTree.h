@@ -101,6 +101,9 @@ void cfiletree_close(int descriptor);
 int cfiletree_is_terminal(int descriptor);
 int cfiletree_terminal_columns(int descriptor);
 
+/* Whether a descriptor takes some bytes at once: 1, or 0 where whoever writes waits. */
+int cfiletree_is_writable(int descriptor);
+
 /* Lets this thread sleep. */
 void cfiletree_sleep(int milliseconds);
 

@@ -149,7 +149,7 @@ package struct AssetCollector: Sendable {
 
     /// Removes every content of an owner who is gone, with its ledger. The owner's records must be out of reach before,
     /// and no new ones may come. An interrupted call is made again. `didLook` is told for how many files that is done.
-    package func forgetOwner(_ owner: UserName, didLook: (_ fileCount: Int) -> Void = { _ in }) throws {
+    package func forgetOwner(_ owner: UserName, didLook: (_ fileCount: Int) throws -> Void = { _ in }) throws {
         let limit = engine.options.limits.purgeBatchCount
         while true {
             let keys = try engine.read { reader in
@@ -168,7 +168,7 @@ package struct AssetCollector: Sendable {
         for folder in try store.names(in: store.directory.owner(owner)) {
             var report = AssetSweepReport()
             try sweep(owner, folder, &report)
-            didLook(report.filesSeen)
+            try didLook(report.filesSeen)
             // Fails where something is left, which is in use then.
             try? store.files.removeDirectory(store.directory.owner(owner) + "/" + folder)
         }

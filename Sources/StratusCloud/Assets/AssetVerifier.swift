@@ -5,35 +5,6 @@ package import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// Something about the assets that is not as it should be.
-package enum AssetFinding: Hashable, Sendable, CustomStringConvertible {
-    /// Records hold a content of which there is no file.
-    case missing(AssetKey)
-    /// A file does not hold what its name and the ledger say.
-    case damaged(AssetKey)
-    /// A file of which the ledger knows nothing: the next sweep removes it, unless a request is about to use it.
-    case orphaned(AssetKey)
-    /// The ledger counts a content otherwise than the owner's records hold it.
-    case miscounted(AssetKey, counted: UInt64, held: UInt64)
-    /// A zone's counter, by which its deletion knows whether there is anything to let go of, is not what its records hold.
-    case zoneMiscounted(ZoneID, counted: UInt64, held: UInt64)
-    /// A file or directory that is no content's.
-    case foreign(path: String)
-
-    package var description: String {
-        switch self {
-        case .missing(let key): "missing content \(Hex.text(key.digest)) of \(key.owner)"
-        case .damaged(let key): "damaged content \(Hex.text(key.digest)) of \(key.owner)"
-        case .orphaned(let key): "orphaned content \(Hex.text(key.digest)) of \(key.owner)"
-        case .miscounted(let key, let counted, let held):
-            "content \(Hex.text(key.digest)) of \(key.owner) is counted \(counted) times and held \(held) times"
-        case .zoneMiscounted(let zone, let counted, let held):
-            "zone \(zone.name) of \(zone.database.owner?.text ?? "the app") counts \(counted) assets and holds \(held)"
-        case .foreign(let path): "foreign file \(path)"
-        }
-    }
-}
-
 /// Verifies the assets of a store.
 package struct AssetVerifier: Sendable {
     private let engine: RecordEngine
@@ -52,26 +23,27 @@ package struct AssetVerifier: Sendable {
     /// is told how many bytes of the contents that the ledger knows were looked at.
     ///
     /// What others change meanwhile may be told as it was before or after. Throws what reading the store throws.
-    package func findings(
+    package func verify(
         readsContents: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> [AssetFinding] {
-        var findings: [AssetFinding] = []
+    ) throws -> AssetReport {
+        var report = AssetReport()
         var owners = try ledgerOwners()
         let meter = WorkMeter(total: try ledgerByteCount(), progress)
         for name in try store.names(in: store.directory.content) {
             if let owner = AssetDirectory.owner(ofDirectory: name) {
                 owners.insert(owner)
             } else {
-                findings.append(.foreign(path: store.directory.content + "/" + name))
+                report.note(.foreign(path: store.directory.content + "/" + name))
             }
         }
-        for owner in owners.sorted() { try check(owner, readsContents, meter, &findings) }
-        return findings.sorted { "\($0)" < "\($1)" }
+        for owner in owners.sorted() { try check(owner, readsContents, meter, &report) }
+        report.sort()
+        return report
     }
 
     /// Folder by folder, so that no more of the ledger is in memory than one of 256 folders holds.
     private func check(
-        _ owner: UserName, _ readsContents: Bool, _ meter: WorkMeter, _ findings: inout [AssetFinding]
+        _ owner: UserName, _ readsContents: Bool, _ meter: WorkMeter, _ report: inout AssetReport
     ) throws {
         let path = store.directory.owner(owner)
         var folders: Set<UInt8> = []
@@ -83,24 +55,24 @@ package struct AssetVerifier: Sendable {
             }
             for name in try store.names(in: path + "/" + folder) {
                 guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
-                    findings.append(.foreign(path: "\(path)/\(folder)/\(name)"))
+                    report.note(.foreign(path: "\(path)/\(folder)/\(name)"))
                     continue
                 }
                 let key = AssetKey(owner: owner, digest: digest)
                 guard let entry = ledger.removeValue(forKey: key) else {
-                    findings.append(.orphaned(key))
+                    report.note(.orphaned(key))
                     continue
                 }
-                if !isWhole(key, entry, readsContents) { findings.append(.damaged(key)) }
+                if !isWhole(key, entry, readsContents) { report.note(.damaged(key)) }
                 meter.add(Int(clamping: entry.byteCount))
             }
-            findings += ledger.keys.map { .missing($0) }
+            for key in ledger.keys.sorted(by: Self.precedes) { report.note(.missing(key)) }
             meter.add(ledger.values.reduce(0) { $0 + Int(clamping: $1.byteCount) })
         }
         try engine.read { reader in
             try Self.visitLedger(GlobalKeys.assets(of: owner).keyRange, in: reader) { key, entry in
                 guard key.digest.first.map({ !folders.contains($0) }) ?? true else { return }
-                findings.append(.missing(key))
+                report.note(.missing(key))
                 meter.add(Int(clamping: entry.byteCount))
             }
         }
@@ -111,22 +83,24 @@ package struct AssetVerifier: Sendable {
     ///
     /// Memory does not grow with the store: both sides are summed up, and where the sums differ they are compared a part
     /// of the contents at a time. `progress` is told how many records, and contents of the ledger, were looked at.
-    package func miscounts(
-        owner: (DatabaseID) -> UserName?, progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> [AssetFinding] {
+    /// Returns `report` with what was found.
+    package func verifyCounts(
+        addingTo report: AssetReport = AssetReport(), owner: (DatabaseID) -> UserName?,
+        progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> AssetReport {
+        var report = report
         try engine.read { reader in
             let total =
                 try reader.zoneAndRecordCount { owner($0) != nil }.records
                 + reader.entryCount(in: GlobalKeys.assets)
             let meter = WorkMeter(total: total, progress)
-            var findings: [AssetFinding] = []
             var (counted, held) = (AssetTally(), AssetTally())
             try Self.visitHeld(in: reader, owner, meter) {
                 held.add($0, times: $1)
             } onZone: { zone, found in
                 let key = DatabaseKeys(zone.database).zoneAssets(zone.id.name)
                 let counted = try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
-                if counted != found { findings.append(.zoneMiscounted(zone.id, counted: counted, held: found)) }
+                if counted != found { report.note(.zoneMiscounted(zone.id, counted: counted, held: found)) }
             }
             try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) {
                 counted.add($0, times: $1.count)
@@ -136,22 +110,22 @@ package struct AssetVerifier: Sendable {
                 let partCount = min(1 + max(counted.contentCount, held.contentCount) / comparedContentCount, 256)
                 meter.expect(partCount * total)
                 for part in 0..<partCount {
-                    findings += try Self.miscounts(in: reader, owner, meter) { key in
+                    try Self.compare(in: reader, owner, meter, &report) { key in
                         Int(key.digest.first ?? 0) % partCount == part
                     }
                 }
             }
-            return findings.sorted { "\($0)" < "\($1)" }
         }
+        report.sort()
+        return report
     }
 
     /// Compares the contents of a part of the store one by one.
-    private static func miscounts(
-        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter,
+    private static func compare(
+        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter, _ report: inout AssetReport,
         where isIncluded: (AssetKey) -> Bool
-    ) throws -> [AssetFinding] {
+    ) throws {
         var held: [AssetKey: UInt64] = [:]
-        var findings: [AssetFinding] = []
         try visitHeld(in: reader, owner, meter) { key, times in
             if isIncluded(key) { held[key, default: 0] += times }
         }
@@ -159,9 +133,17 @@ package struct AssetVerifier: Sendable {
             meter.add()
             guard isIncluded(key) else { return }
             let found = held.removeValue(forKey: key) ?? 0
-            if entry.count != found { findings.append(.miscounted(key, counted: entry.count, held: found)) }
+            if entry.count != found { report.note(.miscounted(key, counted: entry.count, held: found)) }
         }
-        return findings + held.map { .miscounted($0, counted: 0, held: $1) }
+        for (key, found) in held.sorted(by: { Self.precedes($0.key, $1.key) }) {
+            report.note(.miscounted(key, counted: 0, held: found))
+        }
+    }
+
+    /// So that each verification keeps the same findings.
+    private static func precedes(_ left: AssetKey, _ right: AssetKey) -> Bool {
+        left.owner == right.owner
+            ? left.digest.lexicographicallyPrecedes(right.digest) : left.owner < right.owner
     }
 
     /// Visits the contents that records hold, with how often each of them does. `onZone` is told how many a zone holds in

@@ -37,29 +37,33 @@ struct DepartureRunner {
     let collector: AssetCollector?
     /// Is told of everything that `workCount` and `fileCount` count.
     let meter: WorkMeter?
+    /// Asked before each commit, to throw where nobody waits any longer: what is done stays.
+    let checkpoint: () throws -> Void
 
     /// How many entries, zones, shares and records step 2 has to look at, as far as is known before it. Some go with others
     /// of them.
-    func workCount(in reader: RecordReader) throws -> Int {
-        var count = try ownRanges.reduce(0) { try $0 + reader.entryCount(in: $1) }
-        count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName))
+    func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
+        var count = try ownRanges.reduce(0) { try $0 + reader.entryCount(in: $1, counter) }
+        count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName), counter)
         for container in try reader.containers() {
             let database = privateDatabase(container)
             for zone in try reader.zones(in: database) {
-                count += try 1 + reader.entryCount(in: zone.keys.types(of: ShareContent.recordType))
+                count += try 1 + reader.entryCount(in: zone.keys.types(of: ShareContent.recordType), counter)
             }
             if let number = try reader.databaseEntry(database)?.number {
                 count += try reader.releases(in: number).reduce(0) {
-                    try $0 + ShareReleaser.shareCount(of: $1, in: reader)
+                    try $0 + ShareReleaser.shareCount(of: $1, in: reader, counter)
                 }
             }
             if let entry = try reader.databaseEntry(publicDatabase(container)) {
-                count += try reader.entryCount(in: DatabaseKeys(entry.number).subscriptions(of: departure.userName))
-                count += try publicDeparture(container).workCount(in: reader)
+                count += try reader.entryCount(
+                    in: DatabaseKeys(entry.number).subscriptions(of: departure.userName), counter)
+                count += try publicDeparture(container).workCount(in: reader, counter)
             }
         }
         for container in try reader.subscribedContainers() {
-            count += try reader.entryCount(in: GlobalKeys.subscriptions(of: departure.userName, in: container))
+            count += try reader.entryCount(
+                in: GlobalKeys.subscriptions(of: departure.userName, in: container), counter)
         }
         return count
     }
@@ -70,10 +74,9 @@ struct DepartureRunner {
     /// Step 2: makes everything unreachable. `workCount` is what was counted of it before.
     func removeContent(workCount: Int = 0) throws {
         let doneBefore = meter?.done ?? 0
-        defer { meter.map { $0.add(max(0, doneBefore + workCount - $0.done)) } }
         try ShareDeparture(
             engine: engine, acceptances: acceptances, journal: journal, user: departure.userName, stamp: stamp,
-            tagSalt: tagSalt, meter: meter
+            tagSalt: tagSalt, meter: meter, checkpoint: checkpoint
         ).run()
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
@@ -86,6 +89,8 @@ struct DepartureRunner {
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
         for range in ownRanges { try removeEntries(range) }
         for container in try engine.read({ try $0.subscribedContainers() }) { try removeSubscriptions(in: container) }
+        // Some of it went with others.
+        meter.map { $0.add(max(0, doneBefore + workCount - $0.done)) }
     }
 
     /// Steps 3 and 4. Returns false while deleted zones are still to be purged.
@@ -98,7 +103,10 @@ struct DepartureRunner {
             guard !isPurging else { return false }
             while try !engine.transact({ try $0.removeDatabase(database, limit: Self.entryBatchCount) }) {}
         }
-        try collector?.forgetOwner(departure.userName) { meter?.add($0) }
+        try collector?.forgetOwner(departure.userName) {
+            meter?.add($0)
+            try checkpoint()
+        }
         try engine.transact { try $0.delete(GlobalKeys.departure(of: departure.userName)) }
         return true
     }
@@ -122,6 +130,7 @@ struct DepartureRunner {
     private func removeZones(of database: DatabaseID) throws {
         var hasMore = true
         while hasMore {
+            try checkpoint()
             let count: Int
             (count, hasMore) = try engine.transact { transaction in
                 let zones = try transaction.zones(in: database)
@@ -148,6 +157,7 @@ struct DepartureRunner {
         while true {
             let releases = try engine.read { try $0.releases(in: number, limit: Self.zoneBatchCount) }
             guard !releases.isEmpty else { return }
+            try checkpoint()
             for release in releases { try releaser.releaseShares(of: release, didLook: { meter?.add($0) }) }
             try engine.transact { transaction in
                 for release in releases where try transaction.isPending(release) {
@@ -170,7 +180,7 @@ struct DepartureRunner {
             engine: engine,
             zone: ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName)),
             userRecord: RecordName(departure.userName.text), stamp: stamp, tagSalt: tagSalt, assetLedger: assetLedger,
-            journal: journal, meter: meter)
+            journal: journal, meter: meter, checkpoint: checkpoint)
     }
 
     private func removeSubscriptions(in container: ContainerName) throws {
@@ -186,6 +196,7 @@ struct DepartureRunner {
     ) throws {
         var count = Self.entryBatchCount
         while count == Self.entryBatchCount {
+            try checkpoint()
             count = try engine.transact { transaction in
                 var keys: [[UInt8]] = []
                 try transaction.store.scan(range.keyRange, .forward, limit: Self.entryBatchCount) { key, _ in

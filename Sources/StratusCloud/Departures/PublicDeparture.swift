@@ -25,11 +25,14 @@ struct PublicDeparture {
     let assetLedger: AssetLedger
     let journal: CommitJournal
     let meter: WorkMeter?
+    /// Asked before each commit, to throw where nobody waits any longer.
+    let checkpoint: () throws -> Void
 
     /// How many records there are to be removed or emptied: no more than are counted.
-    func workCount(in reader: RecordReader) throws -> Int {
+    func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         guard let zone = try reader.zone(zone), try zone.record(userRecord, fields: .none) != nil else { return 0 }
-        return try OwnedRecordWalk(zone: zone, root: userRecord).names(limit: Self.countedCount, passing: []).count
+        return try OwnedRecordWalk(zone: zone, root: userRecord)
+            .names(limit: Self.countedCount, passing: [], counter).count
     }
 
     func run() throws {
@@ -37,6 +40,7 @@ struct PublicDeparture {
         var limit = Self.batchCount
         var isLastRound = false
         while true {
+            try checkpoint()
             do {
                 let batch = try engine.transact { transaction in
                     try remove(in: transaction, limit: limit, deferring: isLastRound ? nil : deferred)
@@ -137,8 +141,11 @@ private struct OwnedRecordWalk {
         var mustWait: Bool
     }
 
-    /// The first names of the walk, at most `limit` of them. Those in `passed` are left out, with all that they refer to.
-    func names(limit: Int, passing passed: Set<RecordName>) throws -> [RecordName] {
+    /// The first names of the walk, at most `limit` of them and no more than the `counter` lets. Those in `passed` are left out,
+    /// with all that they refer to.
+    func names(
+        limit: Int, passing passed: Set<RecordName>, _ counter: WorkCounter? = nil
+    ) throws -> [RecordName] {
         var found: [RecordName] = []
         var seen: Set<RecordName> = [root]
         var path = [try step(root, passed)]
@@ -153,7 +160,7 @@ private struct OwnedRecordWalk {
                 if !path.isEmpty { path[path.count - 1].mustWait = true }
             } else {
                 found.append(top.name)
-                if found.count == limit { return found }
+                if found.count == limit || counter?.add() == .stop { return found }
             }
         }
         return found

@@ -19,6 +19,8 @@ struct ShareDeparture {
     let stamp: Stamp
     let tagSalt: UInt32
     let meter: WorkMeter?
+    /// Asked before each commit, to throw where nobody waits any longer.
+    let checkpoint: () throws -> Void
 
     /// Acceptances looked at in one commit. Most of them, or all but one, are dead.
     private static let batchCount = 1_000
@@ -27,6 +29,7 @@ struct ShareDeparture {
     func run() throws {
         var hasMore = true
         while hasMore {
+            try checkpoint()
             let count: Int
             (count, hasMore) = try engine.transact { try leaveSome(in: $0) }
             meter?.add(count)

@@ -34,11 +34,13 @@ extension CloudService {
         return try AssetCollector(engine: engine, store: assets).sweep(from: position, shouldContinue: shouldContinue)
     }
 
-    /// What is not as it should be with the assets: files against ledger, ledger against records.
+    /// What is not as it should be with the assets: files against ledger, ledger against records. Of each kind the first
+    /// `AssetReport.maximumFindingCount` are told.
     package func verifyAssets(readsContents: Bool = true) throws -> [AssetFinding] {
         guard let assets else { return [] }
         let verifier = AssetVerifier(engine: engine, store: assets)
-        return try verifier.findings(readsContents: readsContents) + verifier.miscounts { Self.assetOwner(of: $0) }
+        let files = try verifier.verify(readsContents: readsContents)
+        return try verifier.verifyCounts(addingTo: files) { Self.assetOwner(of: $0) }.findings
     }
 }
 

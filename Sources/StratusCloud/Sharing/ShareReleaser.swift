@@ -25,9 +25,11 @@ struct ShareReleaser {
     }
 
     /// How many shares of a zone `releaseShares` will look at.
-    static func shareCount(of release: ReleaseEntry, in reader: RecordReader) throws -> Int {
+    static func shareCount(
+        of release: ReleaseEntry, in reader: RecordReader, _ counter: WorkCounter? = nil
+    ) throws -> Int {
         guard release.last == nil else { return 0 }
-        return try reader.entryCount(in: reader.zone(of: release).keys.types(of: ShareContent.recordType))
+        return try reader.entryCount(in: reader.zone(of: release).keys.types(of: ShareContent.recordType), counter)
     }
 
     /// Takes back all that lies outside the zone because of its shares. `mayCommit` is asked before each transaction: when

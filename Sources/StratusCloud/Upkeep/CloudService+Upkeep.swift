@@ -50,11 +50,12 @@ extension CloudService {
     /// Lets go of the assets of deleted zones. Until it has, their files and their keys stay.
     @discardableResult
     package func releaseAssets(
-        _ pace: UpkeepPace, progress: WorkMeter.Listener? = nil
+        _ pace: UpkeepPace, progress: WorkMeter.Listener? = nil, _ counter: WorkCounter? = nil
     ) throws -> AssetReleaseProgress {
         try AssetReleaser(engine: engine, ledger: assetLedger, deliver: { try self.deliverBetween() })
             .releaseAll(
-                pause: pace.pause, rest: pace.restShortly, shouldContinue: pace.shouldContinue, progress: progress)
+                pause: pace.pause, rest: pace.restShortly, shouldContinue: pace.shouldContinue, progress: progress,
+                counter)
     }
 
     /// Removes what deleted zones and accounts have left behind. What is left undone is done the next time.
@@ -64,8 +65,9 @@ extension CloudService {
     package func purge(
         _ pace: UpkeepPace, progress tell: @escaping FreeingProgress.Listener = { _ in }
     ) throws -> PurgeProgress {
-        try releaseAssets(pace, progress: FreeingProgress.Part.holders.telling(tell))
-        let total = try engine.read { try $0.purgeableEntryCount() }
+        let counter = WorkCounter(tell, shouldContinue: pace.shouldContinue)
+        try releaseAssets(pace, progress: FreeingProgress.Part.holders.telling(tell), counter)
+        let total = try engine.read { try $0.purgeableEntryCount(counter) }
         let zones = try engine.purgeDeletedZones(pause: pace.pause, rest: pace.rest) {
             tell(FreeingProgress(part: .entries, doneCount: $0.entriesDeleted, totalCount: total))
             return pace.shouldContinue()

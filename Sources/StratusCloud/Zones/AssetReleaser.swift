@@ -44,16 +44,17 @@ package struct AssetReleaser: Sendable {
 
     /// Releases the assets of every deleted zone; the zones' keys may be purged then. `pause`, `rest` and
     /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`; what is left is done by another call. `progress` is
-    /// told how many records and shares were looked at, and of how many, which it takes a walk over the zones to know.
+    /// told how many records and shares were looked at, and of how many, which it takes a walk over the zones to know; the
+    /// `counter` tells of that walk.
     ///
     /// Throws the store's errors, and `RecordsError` with `corruption` where the ledger counts less than a zone's records
     /// hold: that zone stays as it is, and the others are released all the same.
     @discardableResult
     package func releaseAll(
         pause: () -> Void, rest: () -> Void = {}, shouldContinue: () -> Bool = { true },
-        progress tell: WorkMeter.Listener? = nil
+        progress tell: WorkMeter.Listener? = nil, _ counter: WorkCounter? = nil
     ) throws -> AssetReleaseProgress {
-        let meter = try tell.map { WorkMeter(total: try lookCount(), $0) }
+        let meter = try tell.map { WorkMeter(total: try lookCount(counter), $0) }
         var progress = AssetReleaseProgress()
         var damage: RecordsError?
         var position: ReleaseEntry?
@@ -71,10 +72,10 @@ package struct AssetReleaser: Sendable {
     }
 
     /// How many records and shares there are to be looked at.
-    private func lookCount() throws -> Int {
+    private func lookCount(_ counter: WorkCounter?) throws -> Int {
         try engine.read { reader in
             try reader.releases().reduce(0) {
-                try $0 + reader.recordCount(of: $1) + ShareReleaser.shareCount(of: $1, in: reader)
+                try $0 + reader.recordCount(of: $1, counter) + ShareReleaser.shareCount(of: $1, in: reader, counter)
             }
         }
     }

@@ -103,10 +103,15 @@ package final class ServedStore: Sendable {
 
     /// As `Stratus.deleteAccountWithAllData(_:)`. `progress` is told meanwhile how much of what there is was looked at.
     package func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping (_ done: Int, _ total: Int) -> Void
+        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
     ) throws {
         let _: Done? = try ask(
-            .deleteAccount(account.accountID), { progress($0.doneCount, $0.totalCount ?? 0) }, { false })
+            .deleteAccount(account.accountID),
+            { told in
+                // Hosts of before told of this part alone, and did not say so.
+                let part = told.part.flatMap { FreeingProgress.Part(rawValue: $0) } ?? .departures
+                progress(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
+            }, { false })
     }
 
     private func existing(_ id: AccountID) throws -> Stratus.Account {

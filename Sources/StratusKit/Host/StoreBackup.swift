@@ -130,21 +130,25 @@ struct StoreBackup: Sendable {
         guard lost.isEmpty else { throw Overtaken(contents: lost) }
         try contents?.finish(with: engine, progress: Self.listener(progress, .namedContents))
         let verifier = AssetVerifier(engine: engine, store: Self.assets(in: directory))
-        let findings =
-            try verifier.findings(progress: Self.listener(progress, .contentBytes))
-            + verifier.miscounts(owner: CloudService.assetOwner, progress: Self.listener(progress, .holders))
-        for finding in findings {
+        let files = try verifier.verify(progress: Self.listener(progress, .contentBytes))
+        let report = try verifier.verifyCounts(
+            addingTo: files, owner: CloudService.assetOwner, progress: Self.listener(progress, .holders))
+        for finding in report.findings {
             switch finding {
             case .missing, .damaged:
                 throw StratusError(
                     .corruption, "A content that records of the store name is damaged: restore an earlier backup.",
-                    ["path": source, "finding": "\(finding)", "findingCount": "\(findings.count)"])
+                    [
+                        "path": source, "finding": "\(finding)",
+                        "findingCount": "\(report.findings.count + report.unkeptCount)",
+                    ])
             case .orphaned, .miscounted, .zoneMiscounted, .foreign: continue
             }
         }
         // Positions in the feeds of the one must not be taken for positions in the other.
         try engine.renewIncarnations { UUID() }
-        return findings.map(\.description)
+        let rest = report.unkeptCount
+        return report.findings.map(\.description) + (rest > 0 ? ["… and \(rest) more"] : [])
     }
 
     private static func listener(

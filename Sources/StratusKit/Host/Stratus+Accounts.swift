@@ -3,7 +3,7 @@
 // The host is the authority on people: it verifies handles before it adds them.
 
 public import Foundation
-import StratusCloud
+package import StratusCloud
 import StratusModel
 
 // MARK: Finding
@@ -170,9 +170,7 @@ extension Stratus {
     }
 
     /// The same, and tells meanwhile how much of what there is was looked at.
-    package func deleteAccountWithAllData(
-        _ account: Account, progress: ((_ done: Int, _ total: Int) -> Void)?
-    ) throws {
+    package func deleteAccountWithAllData(_ account: Account, progress: FreeingProgress.Listener?) throws {
         let id = account.accountID
         try asking { try $0.deleteAccount(id, progress: progress) }
         session.hub.forget { $0.account == id }

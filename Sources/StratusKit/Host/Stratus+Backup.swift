@@ -20,7 +20,8 @@ extension Stratus {
         public internal(set) var operationCount = 0
         /// How often the store was copied until records and assets agreed.
         public internal(set) var attemptCount = 0
-        /// What the store counts wrongly, and so does the copy: nothing is lost, and `stratus verify` says more.
+        /// What the store counts wrongly, and so does the copy: nothing is lost, and `stratus verify` says more. Where there
+        /// is very much of a kind, the first of it, and last how much more there is.
         public internal(set) var findings: [String] = []
         /// Directories beside the copy that other backups to the same destination have not finished: they were
         /// interrupted, or still run. Nothing removes them unasked.

@@ -45,7 +45,8 @@ extension Stratus {
     /// Whether anybody watches over the socket.
     package var isToolWatching: Bool { output.feed.isWatched }
 
-    private func carryOut(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
+    /// Answers another process. `tell` says whether anybody waits any longer.
+    func carryOut(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
             return try asking { service in
@@ -59,7 +60,7 @@ extension Stratus {
         case .setStanding(let standing, let id):
             try setStanding(Standing(standing), of: existing(id))
         case .deleteAccount(let id):
-            try deleteAccountWithAllData(existing(id)) { _ = tell(WorkProgress(doneCount: $0, totalCount: $1)) }
+            try deleteAccountWithAllData(existing(id)) { _ = tell(WorkProgress($0)) }
         case .importSchema(let text, let container):
             try importSchema(text, intoContainer: container.text)
         case .openShare(let url, let id):
@@ -78,6 +79,14 @@ extension Stratus {
         return account
     }
 
+    /// Whoever still waits when a host is closed is not told that all is done.
+    private static func requireWhole(_ isWanted: Bool) throws {
+        guard !isWanted else { return }
+        throw CloudError(
+            .serviceUnavailable,
+            "The host has stopped this before its end; what is done stays, and the next host goes on with the rest.")
+    }
+
     /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
     ///
     /// Where nobody waits for it any more it stops, and upkeep goes on with it, or for the files whoever asks for the same
@@ -87,13 +96,17 @@ extension Stratus {
             pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) })
         switch call {
         case .finishIndexes:
-            var progress = WorkProgress(doneCount: 0)
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest, shouldContinue: { tell(progress) })
+            var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
+            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest) {
+                isWanted = isWanted && tell(progress)
+                return isWanted
+            }
             try upkeep.pausing {
                 try asking {
                     try $0.finishIndexes(pace) { progress = WorkProgress(doneCount: $0, totalCount: $1) }
                 }
             }
+            try Self.requireWhole(isWanted)
         case .rebuild(let zone, let incarnation):
             try asking { service in
                 try service.engine.rebuild(zone, incarnation: incarnation) {
@@ -102,17 +115,21 @@ extension Stratus {
                 }
             }
         case .purgeZones:
-            var progress = WorkProgress(doneCount: 0)
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest, shouldContinue: { tell(progress) })
-            return try upkeep.pausing {
+            var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
+            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest) {
+                isWanted = isWanted && tell(progress)
+                return isWanted
+            }
+            let purged = try upkeep.pausing {
                 try asking {
                     try $0.purge(pace) {
-                        progress = WorkProgress(
-                            part: $0.part.rawValue, doneCount: $0.doneCount, totalCount: $0.totalCount)
+                        progress = WorkProgress($0)
                         _ = tell(progress)
                     }
                 }
             }
+            try Self.requireWhole(isWanted)
+            return purged
         case .compact:
             return try asking { service in
                 try StoreBacking.compact(service.engine.store) { done, total in

@@ -73,6 +73,12 @@ package struct WorkProgress: Codable, Hashable, Sendable {
     package var totalCount: Int?
 }
 
+extension WorkProgress {
+    init(_ progress: FreeingProgress) {
+        self.init(part: progress.part.rawValue, doneCount: progress.doneCount, totalCount: progress.totalCount)
+    }
+}
+
 /// The answer of a request that has none.
 struct Done: Codable, Sendable {}
 

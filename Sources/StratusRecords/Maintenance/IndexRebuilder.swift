@@ -21,12 +21,13 @@ import StratusStore
 import Synchronization
 
 extension RecordEngine {
-    /// Rebuilds the indexes of one zone. `incarnation` is drawn by the caller.
+    /// Rebuilds the indexes of one zone. `incarnation` is drawn by the caller. `progress` is told of each step, also of the
+    /// counting before it.
     ///
     /// Throws `unknownZone`, also when the zone is deleted meanwhile, `rebuilding` while another rebuild runs, and
     /// `corruption` when a record cannot be read.
     package func rebuild(
-        _ id: ZoneID, incarnation: UUID, progress: (IndexProgress) -> Void = { _ in }
+        _ id: ZoneID, incarnation: UUID, progress: @escaping (IndexProgress) -> Void = { _ in }
     ) throws {
         guard !isRebuilding.exchange(true, ordering: .acquiringAndReleasing) else {
             throw RecordsError(.rebuilding, "Indexes are being rebuilt already: wait until that is done.")
@@ -38,10 +39,10 @@ extension RecordEngine {
             try transaction.markRebuilding(zone, identity: identity)
             return identity
         }
-        let rebuilder = ZoneRebuilder(engine: self, id: id, identity: identity)
-        try rebuilder.deleteDangling(progress)
-        try rebuilder.writeEntries(progress)
-        try rebuilder.setFlags(progress)
+        let rebuilder = ZoneRebuilder(engine: self, id: id, identity: identity, progress: progress)
+        try rebuilder.deleteDangling()
+        try rebuilder.writeEntries()
+        try rebuilder.setFlags()
         try rebuilder.countShares()
         try rebuilder.finish(incarnation: incarnation)
     }
@@ -59,22 +60,45 @@ private struct ZoneRebuilder {
     let engine: RecordEngine
     let id: ZoneID
     let identity: UUID
+    let progress: (IndexProgress) -> Void
+
+    // MARK: Telling
+
+    private func tell(_ step: IndexProgress.Step, _ done: Int, of total: Int?) {
+        progress(IndexProgress(zone: id.name, step: step, doneCount: done, totalCount: total))
+    }
+
+    /// Tells of what is counted, and never stops: the zone takes no requests until the rebuild is done.
+    private func makeCounter() -> WorkCounter {
+        WorkCounter { count in
+            tell(.counting, count, of: nil)
+            return .next
+        }
+    }
+
+    private func entryCount(in range: (ZoneKeys) -> LayoutRange) throws -> Int {
+        let counter = makeCounter()
+        return try engine.read { reader in
+            try reader.entryCount(in: range(reader.existingZone(id, identity: identity).keys), counter)
+        }
+    }
 
     // MARK: 2. Dangling entries
 
-    func deleteDangling(_ progress: (IndexProgress) -> Void) throws {
+    func deleteDangling() throws {
         let keyspaces = [.records] + ZoneVerifier.indexKeyspaces.filter { $0 != .shareCounts }
+        let counter = makeCounter()
         let counts = try engine.read { reader in
             let keys = try reader.existingZone(id, identity: identity).keys
             let ranges = keyspaces.map { keys.keyspace($0) } + [keys.endedChildren]
-            return try ranges.map { try reader.entryCount(in: $0) }
+            return try ranges.map { try reader.entryCount(in: $0, counter) }
         }
         let total = counts.reduce(0, +)
         for (index, keyspace) in keyspaces.enumerated() {
             let before = counts[..<index].reduce(0, +)
             try inBatches(
                 { $0.keys.keyspace(keyspace) },
-                reporting: { tell(progress, .entries, before + $0, of: total) }
+                reporting: { tell(.entries, before + $0, of: total) }
             ) { transaction, zone, key, value in
                 guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
                 try transaction.delete(key)
@@ -82,7 +106,7 @@ private struct ZoneRebuilder {
         }
         let before = counts.dropLast().reduce(0, +)
         try inBatches(
-            { $0.keys.endedChildren }, reporting: { tell(progress, .entries, before + $0, of: total) }
+            { $0.keys.endedChildren }, reporting: { tell(.entries, before + $0, of: total) }
         ) { transaction, zone, key, _ in
             let parts = try zone.keys.readEndedChildKey(key.span)
             let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
@@ -91,20 +115,12 @@ private struct ZoneRebuilder {
         }
     }
 
-    private func tell(_ progress: (IndexProgress) -> Void, _ step: IndexProgress.Step, _ done: Int, of total: Int) {
-        progress(IndexProgress(zone: id.name, step: step, doneCount: done, totalCount: total))
-    }
-
-    private func entryCount(in range: (ZoneKeys) -> LayoutRange) throws -> Int {
-        try engine.read { try $0.entryCount(in: range($0.existingZone(id, identity: identity).keys)) }
-    }
-
     // MARK: 3. Entries
 
-    func writeEntries(_ progress: (IndexProgress) -> Void) throws {
+    func writeEntries() throws {
         let total = try entryCount { $0.records }
         try inBatches(
-            { $0.keys.records }, reporting: { tell(progress, .records, $0, of: total) }
+            { $0.keys.records }, reporting: { tell(.records, $0, of: total) }
         ) { transaction, zone, key, value in
             let parts = try zone.keys.readRecordKey(key.span)
             guard parts.chunkIndex == nil else { return }
@@ -168,10 +184,10 @@ private struct ZoneRebuilder {
 
     // MARK: 4. Flags
 
-    func setFlags(_ progress: (IndexProgress) -> Void) throws {
+    func setFlags() throws {
         let total = try entryCount { $0.parents }
         try inBatches(
-            { $0.keys.parents }, reporting: { tell(progress, .places, $0, of: total) }
+            { $0.keys.parents }, reporting: { tell(.places, $0, of: total) }
         ) { transaction, zone, key, value in
             var node = try ParentEntry(decoding: value.span).node
             let name = try zone.keys.readParentKey(key.span)
@@ -183,10 +199,17 @@ private struct ZoneRebuilder {
     // MARK: 5. Share counts
 
     func countShares() throws {
-        try inBatches({ $0.keys.shareCounts }) { transaction, _, key, _ in
+        let countCount = try entryCount { $0.shareCounts }
+        let total = try countCount + entryCount { $0.shareRoots }
+        try inBatches(
+            { $0.keys.shareCounts }, reporting: { tell(.shares, $0, of: total) }
+        ) { transaction, _, key, _ in
             try transaction.delete(key)
         }
-        try inBatches({ $0.keys.shareRoots }, batchCount: Self.rootBatchCount) { transaction, zone, key, _ in
+        try inBatches(
+            { $0.keys.shareRoots }, batchCount: Self.rootBatchCount,
+            reporting: { tell(.shares, countCount + $0, of: total) }
+        ) { transaction, zone, key, _ in
             var current: RecordName? = try zone.keys.readShareRootKey(key.span)
             // A chain may be longer than the depth limit, which holds where records are saved; a cycle ends the walk.
             var seen: Set<RecordName> = []
@@ -204,15 +227,7 @@ private struct ZoneRebuilder {
     // MARK: 6. Header
 
     func finish(incarnation: UUID) throws {
-        let count = try engine.read { reader in
-            let zone = try reader.existingZone(id, identity: identity)
-            var count: UInt64 = 0
-            try zone.store.scan(zone.keys.parents.keyRange) { _, _ in
-                count += 1
-                return .next
-            }
-            return count
-        }
+        let count = try UInt64(entryCount { $0.parents })
         try engine.transact { transaction in
             let zone = try transaction.existingZone(id, identity: identity)
             var header = try zone.header()
@@ -228,7 +243,7 @@ private struct ZoneRebuilder {
     /// Calls `body` for every entry of a range, a batch to a transaction. The ancestor cache forgets the zone with each.
     private func inBatches(
         _ range: (ZoneReader) -> LayoutRange, batchCount: Int = Self.batchCount,
-        reporting progress: (_ entriesDone: Int) -> Void = { _ in },
+        reporting report: (_ entriesDone: Int) -> Void,
         _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void
     ) throws {
         var position: [UInt8]?
@@ -253,7 +268,7 @@ private struct ZoneRebuilder {
             }
             position = next
             done += count
-            progress(done)
+            report(done)
         } while position != nil
     }
 }

@@ -14,20 +14,25 @@ import StratusStore
 
 /// How far a verification or rebuild has come in one zone.
 package struct IndexProgress: Hashable, Sendable {
-    /// What is gone over; one comes after the other.
+    /// What is gone over; one comes after the other, but for `counting`, which comes before several.
     package enum Step: String, Sendable {
+        /// What there is to do.
+        case counting
         /// Every record, for its entries.
         case records
         /// Every record, for its place in the hierarchy.
         case places
         /// Every entry, for its record.
         case entries
+        /// Counts of share roots, which are removed, and every share root, which is counted anew.
+        case shares
     }
 
     package var zone: ZoneName
     package var step: Step
     package var doneCount: Int
-    package var totalCount: Int
+    /// Nil while it is counted.
+    package var totalCount: Int?
 }
 
 extension RecordEngine {

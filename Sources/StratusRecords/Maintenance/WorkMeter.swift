@@ -2,7 +2,7 @@
 
 package import StratusLayout
 package import StratusModel
-import StratusStore
+package import StratusStore
 
 /// Adds up what long work has done, and tells of it.
 package final class WorkMeter {
@@ -29,6 +29,26 @@ package final class WorkMeter {
     package func expect(_ count: Int) { total += count }
 }
 
+/// Counts what there is to do before it is begun, which takes its time too: tells of it, and ends where nobody waits for it.
+package final class WorkCounter {
+    /// Entries that are counted between two tellings.
+    package static let tellingInterval = 4_096
+
+    private let tell: (_ count: Int) -> ScanStep
+    private var step = ScanStep.next
+    package private(set) var count = 0
+
+    /// `tell` is told how much was counted, and says whether to go on.
+    package init(_ tell: @escaping (_ count: Int) -> ScanStep) { self.tell = tell }
+
+    /// Counts one more. Whoever is told to stop has counted too little, and is to do nothing of what it counted.
+    package func add() -> ScanStep {
+        count += 1
+        if step == .next, count.isMultiple(of: Self.tellingInterval) { step = tell(count) }
+        return step
+    }
+}
+
 extension RecordReader {
     /// How many zones there are, and live records, as zones count them; in all databases, or in those that are wanted.
     ///
@@ -53,12 +73,12 @@ extension RecordReader {
         return (zones, records)
     }
 
-    /// How many entries lie in a range. It goes over all of them.
-    package func entryCount(in range: LayoutRange) throws -> Int {
+    /// How many entries lie in a range. It goes over all of them, unless the `counter` stops.
+    package func entryCount(in range: LayoutRange, _ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
         try store.scan(range.keyRange) { _, _ in
             count += 1
-            return .next
+            return counter?.add() ?? .next
         }
         return count
     }

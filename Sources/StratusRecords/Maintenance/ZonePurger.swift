@@ -96,15 +96,15 @@ extension RecordEngine {
 
 extension RecordReader {
     /// How many entries `purgeDeletedZones` will remove, as the store is, when assets and shares of deleted zones have been let
-    /// go of. It goes over them.
-    package func purgeableEntryCount() throws -> Int {
+    /// go of. It goes over them, unless the `counter` stops.
+    package func purgeableEntryCount(_ counter: WorkCounter? = nil) throws -> Int {
         var ranges = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
         try store.scan(GlobalKeys.purges.keyRange) { _, value in
             let purge = try PurgeEntry(decoding: value)
             ranges.append(ZoneKeys(database: purge.database, zone: purge.zone).all)
             return .next
         }
-        return try ranges.reduce(0) { try $0 + entryCount(in: $1) }
+        return try ranges.reduce(0) { try $0 + entryCount(in: $1, counter) }
     }
 }
 

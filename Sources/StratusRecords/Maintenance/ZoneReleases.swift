@@ -43,13 +43,14 @@ extension RecordReader {
     }
 
     /// How many records and tombstones of a deleted zone still count. It goes over their entries.
-    package func recordCount(of release: ReleaseEntry) throws -> Int {
+    package func recordCount(of release: ReleaseEntry, _ counter: WorkCounter? = nil) throws -> Int {
         let keys = ZoneKeys(database: release.database, zone: release.zone)
         let range = release.last.map { keys.records(after: $0) } ?? keys.records
         var count = 0
         try store.scan(range.keyRange) { key, _ in
-            if try keys.readRecordKey(key).chunkIndex == nil { count += 1 }
-            return .next
+            guard try keys.readRecordKey(key).chunkIndex == nil else { return .next }
+            count += 1
+            return counter?.add() ?? .next
         }
         return count
     }

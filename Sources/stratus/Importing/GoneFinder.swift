@@ -35,8 +35,11 @@ struct GoneFinder {
     }
 
     /// The next gone records, or nil when there are no more. `progress` is told how many records were looked at so far.
+    ///
+    /// Throws `interrupted` where the verb was asked to stop.
     mutating func next(limit: Int, progress: (Int) -> Void = { _ in }) throws -> [RecordName]? {
         while gone.count < limit, let page = try nextPage() {
+            try Interruption.safePoint()
             for (name, path) in page where isGone(path) { gone.append(name) }
             lookCount += page.count
             progress(lookCount)
@@ -95,6 +98,8 @@ struct GoneFinder {
     }
 
     /// Tries those that were put off again, until nothing more goes. Returns how many it deleted.
+    ///
+    /// Throws `interrupted` where the verb was asked to stop.
     mutating func deleteRest() throws -> Int {
         var deleted = 0
         while true {
@@ -102,6 +107,7 @@ struct GoneFinder {
             putOff = []
             var deletedNow = 0
             for start in stride(from: 0, to: names.count, by: ZoneClient.requestItemCount) {
+                try Interruption.safePoint()
                 let end = min(start + ZoneClient.requestItemCount, names.count)
                 deletedNow += try delete(Array(names[start..<end]))
             }

@@ -33,7 +33,7 @@ struct TransferCounts: Hashable {
 }
 
 struct StoreExporter {
-    /// Is told how many records and parts of contents were written, and of how many.
+    /// Is told how many lines were written, but for the first and the last, and of how many.
     typealias Listener = (_ done: Int, _ total: Int) -> Void
 
     /// Bytes of a content in one line.
@@ -44,7 +44,7 @@ struct StoreExporter {
     private let write: (JSONObject) throws -> Void
     private let progress: Listener
     private(set) var counts = TransferCounts()
-    private var partCount = 0
+    private var lineCount = 0
     private var total = 0
     /// Contents that were written and that further records hold.
     private var written: Set<[UInt8]> = []
@@ -62,20 +62,31 @@ struct StoreExporter {
 
     private mutating func export(_ reader: RecordReader) throws {
         let foretold = try Self.foretold(reader)
-        total = try foretold.records + Self.partCount(reader)
+        let containers = try Self.containers(reader)
+        let subscriptionCount = try reader.entryCount(in: GlobalKeys.subscriptions)
+        total = foretold.foretoldCount + containers.count + subscriptionCount
+        total += try reader.entryCount(in: GlobalKeys.devices) + Self.partCount(reader)
         try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
-        try exportSchemas(reader)
+        try exportSchemas(of: containers)
         for (database, _) in try reader.databases() {
             for listing in try reader.zones(in: database) {
                 try export(ZoneID(database: database, name: listing.name), listing.entry, reader)
             }
         }
+        // Contents that only deleted zones hold still were foretold, and are not written.
+        total = lineCount + subscriptionCount
         try exportSubscriptions(reader)
+        progress(lineCount, total)
         try write(["end": .object(counts.object)])
     }
 
-    private mutating func tell() { progress(counts.records + partCount, total) }
+    /// Writes a line of those that are foretold.
+    private mutating func add(_ line: JSONObject) throws {
+        try write(line)
+        lineCount += 1
+        progress(lineCount, total)
+    }
 
     // MARK: Beforehand
 
@@ -90,10 +101,23 @@ struct StoreExporter {
     private static func partCount(_ reader: RecordReader) throws -> Int {
         var count = 0
         try reader.store.scan(GlobalKeys.assets.keyRange) { _, value in
-            count += max(1, Int(clamping: try AssetEntry(decoding: value).byteCount) / partByteCount)
+            let byteCount = Int(clamping: try AssetEntry(decoding: value).byteCount)
+            // An empty content has one, too.
+            count += max(0, byteCount - 1) / partByteCount + 1
             return .next
         }
         return count
+    }
+
+    /// Those that have a schema.
+    private static func containers(_ reader: RecordReader) throws -> [ContainerName] {
+        var containers: [ContainerName] = []
+        try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
+            let container = try GlobalKeys.readSchemaKey(key).container
+            if containers.last != container { containers.append(container) }
+            return .next
+        }
+        return containers
     }
 
     // MARK: People and containers
@@ -103,36 +127,30 @@ struct StoreExporter {
         repeat {
             let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
             for account in page.accounts {
-                try write(["account": .object(TransferLine.object(of: account))])
+                try add(["account": .object(TransferLine.object(of: account))])
                 counts.accounts += 1
             }
             last = page.next
         } while last != nil
         try reader.store.scan(GlobalKeys.devices.keyRange) { key, _ in
             let (account, name) = try GlobalKeys.readDeviceKey(key)
-            try write(["device": .object(["account": .string(account.text), "name": .string(name)])])
+            try add(["device": .object(["account": .string(account.text), "name": .string(name)])])
             return .next
         }
     }
 
-    private func exportSchemas(_ reader: RecordReader) throws {
-        var containers: [ContainerName] = []
-        try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
-            let container = try GlobalKeys.readSchemaKey(key).container
-            if containers.last != container { containers.append(container) }
-            return .next
-        }
+    private mutating func exportSchemas(of containers: [ContainerName]) throws {
         for container in containers {
             let text = try service.exportSchema(of: container)
-            try write(["schema": .object(["container": .string(container.text), "text": .string(text)])])
+            try add(["schema": .object(["container": .string(container.text), "text": .string(text)])])
         }
     }
 
-    private func exportSubscriptions(_ reader: RecordReader) throws {
+    private mutating func exportSubscriptions(_ reader: RecordReader) throws {
         try reader.store.scan(GlobalKeys.subscriptions.keyRange) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             let bytes = Data([UInt8](copying: value))
-            try write([
+            try add([
                 "subscription": .object([
                     "container": .string(parts.container.text), "user": .string(parts.user.text),
                     "database": JSONValue(Int(parts.database)), "id": .string(parts.id),
@@ -148,7 +166,7 @@ struct StoreExporter {
     private mutating func export(_ id: ZoneID, _ entry: ZoneEntry, _ reader: RecordReader) throws {
         let zone = try reader.existingZone(id)
         let scope = try service.encryptionScope(of: id, in: reader)
-        try write([
+        try add([
             "zone": .object([
                 "container": .string(id.database.container.text), "scope": .string("\(id.database.scope)"),
                 "owner": JSONValue(id.database.owner?.text), "name": .string(id.name.text),
@@ -177,9 +195,8 @@ struct StoreExporter {
         for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
             try export(asset, zone)
         }
-        try write(["record": .object(try TransferLine.object(of: stored, secrets: secrets))])
+        try add(["record": .object(try TransferLine.object(of: stored, secrets: secrets))])
         counts.records += 1
-        tell()
     }
 
     /// A content, unless it was written before for the same owner.
@@ -198,15 +215,13 @@ struct StoreExporter {
             let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
             guard !data.isEmpty || rest == 0 else { throw Self.missing(digest) }
             rest -= Int64(data.count)
-            try write([
+            try add([
                 "asset": .object([
                     "owner": .string(owner.text), "digest": .string(digest), "byteCount": .integer(asset.byteCount),
                     "part": JSONValue(part), "data": .string(data.base64EncodedString()),
                 ])
             ])
             part += 1
-            partCount += 1
-            tell()
         } while rest > 0
         counts.contents += 1
     }

@@ -91,6 +91,8 @@ struct StoreImporter {
                 isEnded = true
             } else {
                 try take(kind, object, byteCount: line.count)
+                // What came so far is committed, and no content is half there.
+                if pending.isEmpty, content == nil { try Interruption.safePoint() }
             }
             progress(counts.foretoldCount, reader.readByteCount)
         }

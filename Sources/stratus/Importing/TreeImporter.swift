@@ -282,6 +282,7 @@ struct TreeImporter {
         let total = Int(clamping: try session.read(zone) { try $0.header().recordCount })
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
         while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, total) }) {
+            try Interruption.safePoint()
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }

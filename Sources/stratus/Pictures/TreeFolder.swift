@@ -10,10 +10,11 @@ import StratusStore
 
 /// Where the records of a picture come from: a zone, as somebody sees it.
 protocol PictureSource {
-    /// Visits the records directly below one, or those without parent, in the byte order of their names.
-    func visitChildren(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws
-    /// How many records lie below one, at any depth.
-    func recordCount(below name: RecordName) throws -> Int
+    /// Visits the records directly below one, or those without parent, in the byte order of their names. `didLook` is called
+    /// for each that was looked at for it, seen or not.
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws
+    /// How many records lie directly below one, and how many at any depth. `didLook` as above.
+    func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int)
     /// Records directly below one that are roots of shares or have some below, at most `limit` of them.
     func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay]
     /// How many roots of shares lie below.
@@ -65,14 +66,18 @@ struct TreeFolder {
 
     private let source: any PictureSource
     private let limits: PictureLimits
-    private let progress: (Int) -> Void
+    private let looked: LookCounter
     private var drafts: [Draft] = []
     private var tops: [Int] = []
     private var topFold = PictureFold()
-    private var countedCount = 0
 
-    init(_ source: any PictureSource, _ limits: PictureLimits, progress: @escaping (Int) -> Void = { _ in }) {
-        (self.source, self.limits, self.progress) = (source, limits, progress)
+    /// `progress` is told now and then how many records were looked at, drawn or not, seen or not: each of them once.
+    init(
+        _ source: any PictureSource, _ limits: PictureLimits,
+        progress: @escaping (_ lookedCount: Int) -> Void = { _ in }
+    ) {
+        (self.source, self.limits) = (source, limits)
+        looked = LookCounter(progress)
     }
 
     /// The nodes below one record, itself among them, or of everything; and for each root among them its share. Shares
@@ -90,13 +95,10 @@ struct TreeFolder {
         }
         try open()
         for index in drafts.indices where !drafts[index].isOpened && drafts[index].child.hasChildren {
-            let name = drafts[index].child.name
-            drafts[index].fold.recordCount = try count(below: name)
-            drafts[index].fold.rootCount = drafts[index].facts.share == nil ? drafts[index].rootCount : 0
-            try source.visitChildren(of: name) { _ in
-                drafts[index].fold.childCount += 1
-                return .next
-            }
+            let below = try source.recordCount(below: drafts[index].child.name, didLook: looked.add)
+            drafts[index].fold = PictureFold(
+                childCount: below.children, recordCount: below.all,
+                rootCount: drafts[index].facts.share == nil ? drafts[index].rootCount : 0)
         }
         return finish()
     }
@@ -140,13 +142,13 @@ struct TreeFolder {
         var freeCount = room - ways.count
         var children: [Int] = []
         var fold = PictureFold()
-        try source.visitChildren(of: parent) { child in
+        try source.visitChildren(of: parent, didLook: looked.add) { child in
             let isChosen = roots[child.name] != nil || freeCount > 0
             guard isChosen, let facts = try source.facts(of: child.name) else {
                 fold.childCount += 1
                 fold.recordCount += 1
-                countedCount += 1
-                if child.hasChildren { fold.recordCount += try count(below: child.name) }
+                guard child.hasChildren else { return .next }
+                fold.recordCount += try source.recordCount(below: child.name, didLook: looked.add).all
                 return .next
             }
             if roots[child.name] == nil { freeCount -= 1 }
@@ -159,13 +161,6 @@ struct TreeFolder {
             fold.rootCount = max(0, all - roots.values.reduce(0, +))
         }
         return (children, fold)
-    }
-
-    private mutating func count(below name: RecordName) throws -> Int {
-        let count = try source.recordCount(below: name)
-        countedCount += count
-        progress(countedCount)
-        return count
     }
 
     /// Puts the drafts into the order of reading.

@@ -14,19 +14,20 @@ struct TreePainter {
     let zone: ZoneID
     let limits: PictureLimits
 
-    /// `progress` is told how many records were counted, and of how many at most.
+    /// `progress` is told how many records were looked at, and how many the zone has: of those below a record no more is
+    /// known before they are counted, which is the work.
     ///
     /// Throws `unknownZone`, and `notFound` where the record is not there or not seen.
     func picture(
-        of address: RecordAddress, _ sight: Sight, progress: @escaping (_ done: Int, _ total: Int?) -> Void
+        of address: RecordAddress, _ sight: Sight, progress: @escaping (_ done: Int, _ most: Int) -> Void
     ) throws -> TreePicture {
         return try session.engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
             let source = try ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight)
-            let total = try countedCount(below: root, found, sight)
-            var folder = TreeFolder(source, limits) { progress($0, total) }
+            let recordCount = Int(clamping: try found.header().recordCount)
+            var folder = TreeFolder(source, limits) { progress($0, recordCount) }
             let folded = try folder.fold(from: root)
             let owner = try session.owner(of: zone.database, in: reader)
             var picture = TreePicture(
@@ -37,19 +38,6 @@ struct TreePainter {
             if address.isTop { picture.moreShareCount = max(0, try source.shareCount - picture.shares.count) }
             return picture
         }
-    }
-
-    /// Counting what lies below a record is all the work there is where everything is seen; where the server's rules are asked
-    /// of each record, it is little beside that.
-    private func countedCount(below root: Child?, _ zone: ZoneReader, _ sight: Sight) throws -> Int? {
-        guard let root else { return Int(clamping: try zone.header().recordCount) }
-        guard !sight.isWhole else { return nil }
-        var count = 0
-        try zone.visitSubtree(below: root.name) { _, _ in
-            count += 1
-            return .next
-        }
-        return count
     }
 
     private func child(_ address: RecordAddress, _ zone: ZoneReader, _ sight: Sight) throws -> Child {

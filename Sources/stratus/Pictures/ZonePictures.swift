@@ -28,20 +28,25 @@ struct ZonePictures: PictureSource {
         get throws { sight.isWhole ? shareNames.count : try shareNames.count { try sight.sees($0) } }
     }
 
-    func visitChildren(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws {
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         guard let parent else {
-            return try zone.visitSeen(below: RecordAddress(path: "/"), sight) { child in
+            return try zone.visitSeen(below: RecordAddress(path: "/"), sight, looking: didLook) { child in
                 shareNames.contains(child.name) ? .next : try visit(child)
             }
         }
-        try zone.visitChildren(of: parent) { try sight.sees($0.name) ? try visit($0) : .next }
+        try zone.visitChildren(of: parent) { child in
+            didLook()
+            return try sight.sees(child.name) ? try visit(child) : .next
+        }
     }
 
-    func recordCount(below name: RecordName) throws -> Int {
-        var count = 0
-        try zone.visitSubtree(below: name) { child, _ in
+    func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int) {
+        var count = (children: 0, all: 0)
+        try zone.visitSubtree(below: name) { child, level in
+            didLook()
             guard try sight.sees(child.name) else { return .skipChildren }
-            count += 1
+            count.all += 1
+            if level == 1 { count.children += 1 }
             return .next
         }
         return count

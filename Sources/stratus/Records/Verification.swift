@@ -12,18 +12,15 @@ struct Verification {
     /// Nil when the bytes are so damaged that nothing else could be looked at.
     let indexes: IndexReport?
     let accounts: [AccountFinding]
-    let assets: [AssetFinding]
+    let assets: AssetReport
     let shares: [ShareFinding]
     let subscriptions: [SubscriptionFinding]
 
     /// Whether nothing is wrong. Files that nobody counts are none of that: the next host removes them.
     var isClean: Bool {
-        damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assetFaults.isEmpty && shares.isEmpty
+        damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assets.faultCount == 0 && shares.isEmpty
             && subscriptions.isEmpty
     }
-
-    private var assetFaults: [AssetFinding] { assets.filter(\.isFault) }
-    private var strayFiles: [AssetFinding] { assets.filter { !$0.isFault } }
 
     /// What is being looked at, how much of it, of how much, and what is counted.
     typealias Listener = (_ what: String, _ done: Int, _ total: Int, _ unit: ProgressUnit) -> Void
@@ -38,14 +35,14 @@ struct Verification {
             damages = checksums.damages
             indexes = nil
             accounts = []
-            assets = []
+            assets = AssetReport()
             shares = []
             subscriptions = []
             return
         }
         damages = []
         indexes = try session.engine.verify {
-            progress($0.part, $0.doneCount, $0.totalCount, .items)
+            progress($0.part, $0.doneCount, $0.totalCount ?? 0, .items)
         }
         accounts = try AccountVerifier(engine: session.engine).findings { progress("accounts", $0, $1, .items) }
         shares = try ShareVerifier(engine: session.engine).findings { progress("shares", $0, $1, .items) }
@@ -53,9 +50,10 @@ struct Verification {
             progress("subscriptions", $0, $1, .items)
         }
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
-        assets =
-            try verifier.findings { progress("assets", $0, $1, .bytes) }
-            + verifier.miscounts(owner: CloudService.assetOwner) { progress("who holds assets", $0, $1, .items) }
+        let files = try verifier.verify { progress("assets", $0, $1, .bytes) }
+        assets = try verifier.verifyCounts(addingTo: files, owner: CloudService.assetOwner) {
+            progress("who holds assets", $0, $1, .items)
+        }
     }
 
     /// Lines for people; the last one sums up.
@@ -70,7 +68,8 @@ struct Verification {
             lines.append("… and \(Quantities.count(found - indexes.findings.count)) more")
         }
         lines += accounts.map { "account: " + VisibleText.of($0.description) }
-        lines += assets.map { "asset: " + VisibleText.of($0.description) }
+        lines += assets.findings.map { "asset: " + VisibleText.of($0.description) }
+        if assets.unkeptCount > 0 { lines.append("… and \(Quantities.count(assets.unkeptCount)) more of assets") }
         lines += shares.map { "share: " + VisibleText.of($0.description) }
         lines += subscriptions.map { "subscription: " + VisibleText.of($0.description) }
         lines.append(
@@ -79,10 +78,10 @@ struct Verification {
                 + "\(Quantities.count(entryCount)) entries against their checksums")
         var summary = "verify: \(indexes.summary)"
         if !accounts.isEmpty { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
-        if !assetFaults.isEmpty { summary += ", \(Quantities.count(assetFaults.count, "fault")) of assets" }
+        if assets.faultCount > 0 { summary += ", \(Quantities.count(assets.faultCount, "fault")) of assets" }
         if !shares.isEmpty { summary += ", \(Quantities.count(shares.count, "fault")) of shares" }
         if !subscriptions.isEmpty { summary += ", \(Quantities.count(subscriptions.count, "fault")) of subscriptions" }
-        if !strayFiles.isEmpty { summary += ", \(Quantities.count(strayFiles.count, "stray file"))" }
+        if assets.strayCount > 0 { summary += ", \(Quantities.count(assets.strayCount, "stray file"))" }
         lines.append(summary)
         return lines
     }
@@ -97,15 +96,15 @@ struct Verification {
         object.add("dangling", JSONValue(indexes?.danglingCount ?? 0))
         object.add("wrongCounts", JSONValue(indexes?.wrongCount ?? 0))
         object.add("accountFaults", JSONValue(accounts.count))
-        object.add("assetFaults", JSONValue(assetFaults.count))
+        object.add("assetFaults", JSONValue(assets.faultCount))
         object.add("shareFaults", JSONValue(shares.count))
         object.add("subscriptionFaults", JSONValue(subscriptions.count))
-        object.add("strayFiles", JSONValue(strayFiles.count))
+        object.add("strayFiles", JSONValue(assets.strayCount))
         var findings = (indexes?.findings ?? []).map { finding in
             Self.finding("\(finding.kind)", finding.place, finding.detail)
         }
         findings += accounts.map { Self.finding($0.kind, $0.place, "\($0)") }
-        findings += assets.map { Self.finding($0.kind, $0.place, "\($0)") }
+        findings += assets.findings.map { Self.finding($0.kind.text, $0.place, "\($0)") }
         findings += shares.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
         findings += subscriptions.map { Self.finding("subscription", $0.place, "\($0)") }
         object.add("findings", .array(findings))
@@ -126,17 +125,20 @@ extension IndexProgress.Step {
     /// The same of one zone.
     func words(of zone: ZoneName) -> String {
         switch self {
+        case .counting: "(counting)"
         case .records: "records of \(zone.text)"
         case .places: "the hierarchy of \(zone.text)"
         case .entries: "index entries of \(zone.text)"
+        case .shares: "share roots of \(zone.text)"
         }
     }
 }
 
 extension FreeingProgress.Part {
-    /// What is gone over, in words that follow "removing".
+    /// What is gone over, in words that follow "removing" or "deleting".
     var words: String {
         switch self {
+        case .counting: "(counting)"
         case .holders: "holders of assets"
         case .departures: "what deleted accounts left"
         case .entries: "entries"
@@ -162,16 +164,8 @@ extension AccountFinding {
     }
 }
 
-extension AssetFinding {
-    /// Whether something is lost or counted wrongly, and not just left over.
-    fileprivate var isFault: Bool {
-        switch self {
-        case .missing, .damaged, .miscounted, .zoneMiscounted: true
-        case .orphaned, .foreign: false
-        }
-    }
-
-    fileprivate var kind: String {
+extension AssetFinding.Kind {
+    fileprivate var text: String {
         switch self {
         case .missing: "missingContent"
         case .damaged: "damagedContent"
@@ -181,7 +175,9 @@ extension AssetFinding {
         case .foreign: "foreignFile"
         }
     }
+}
 
+extension AssetFinding {
     fileprivate var place: String {
         switch self {
         case .missing(let key), .damaged(let key), .orphaned(let key), .miscounted(let key, _, _): key.owner.text

@@ -16,7 +16,7 @@ extension ZoneReader {
     }
 
     /// Visits what is seen directly below an address. Below '/' that is what lies under nothing that is seen: records
-    /// without parent, and the roots of what others share. `looking` is called for each record there, seen or not.
+    /// without parent, and the roots of what others share. `looking` is called for each record there, seen or not, once.
     func visitSeen(
         below address: RecordAddress, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {
@@ -29,8 +29,33 @@ extension ZoneReader {
         try store.scan(keys.shareRoots.keyRange) { key, _ in
             let root = try keys.readShareRootKey(key)
             guard let node = try node(root), let above = node.parent else { return .next }
-            guard try sight.sees(root), try !sight.sees(above) else { return .next }
+            let isSeen = try sight.sees(root)
+            // Who goes down to what lies below something that is seen looks at it there.
+            if isSeen, try sight.sees(above) { return .next }
+            looking()
+            guard isSeen else { return .next }
             return try visit(Child(name: root, hasChildren: node.hasChildren))
+        }
+    }
+
+    /// The same at any depth, parents before their children: each with the record that it was found below, nil at '/'.
+    func visitAllSeen(
+        below address: RecordAddress, _ sight: Sight, looking: () -> Void = {},
+        _ visit: (_ child: Child, _ parent: RecordName?) throws -> Void
+    ) throws {
+        let parent = address.isTop ? nil : try resolve(address, sight)
+        try visitSeen(below: address, sight, looking: looking) { top in
+            try visit(top, parent)
+            var path = [top.name]
+            try visitSubtree(below: top.name) { child, level in
+                looking()
+                guard try sight.sees(child.name) else { return .skipChildren }
+                path.removeLast(path.count - level)
+                try visit(child, path.last)
+                path.append(child.name)
+                return .next
+            }
+            return .next
         }
     }
 }

@@ -168,28 +168,48 @@ final class StoreFiles {
     /// What is not mended in a store that was salvaged: zones whose indexes could not be made anew, with the reason.
     typealias Unmended = [(zone: ZoneID, error: RecordsError)]
 
+    /// What is told of a repair: what is done, in words that follow the verb, how much of it, and of how much; 0 where that is
+    /// not known, and nil where nothing more is told until it is done.
+    typealias RepairListener = (_ part: String, _ done: Int, _ total: Int?) -> Void
+
     /// Makes a new store of what can be read of a damaged one, which is left as it is. Its zones get new incarnations and
     /// their indexes are made anew.
     static func repairLosingDamagedData(
-        of source: String, to destination: String, progress: (IndexProgress) -> Void
+        of source: String, to destination: String, progress: @escaping RepairListener
     ) throws -> Unmended {
         var unmended: Unmended = []
         try namingKeys {
-            try LevelDBStore.repairLosingDamagedData(ofStoreAt: source, to: destination, options: options) { store in
-                let engine = try engine(on: store)
-                try engine.renewIncarnations { UUID() }
-                let zones = try engine.read { reader in
-                    try reader.databases().flatMap { database in
-                        try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
+            try LevelDBStore.repairLosingDamagedData(
+                ofStoreAt: source, to: destination, options: options,
+                prepare: { unmended = try renewed($0, progress) },
+                progress: {
+                    switch $0 {
+                    case .copying(let done, let total): progress("(copying files)", done, total)
+                    case .salvaging: progress("what was copied, of which LevelDB tells nothing", 0, nil)
+                    case .syncing(let done, let total): progress("(writing files to the disk)", done, total)
                     }
+                })
+        }
+        return unmended
+    }
+
+    /// Makes the indexes of a salvaged store anew. Returns where that failed.
+    private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
+        let engine = try engine(on: store)
+        try engine.renewIncarnations { UUID() }
+        let zones = try engine.read { reader in
+            try reader.databases().flatMap { database in
+                try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
+            }
+        }
+        var unmended: Unmended = []
+        for zone in zones {
+            do {
+                try engine.rebuild(zone, incarnation: UUID()) {
+                    progress($0.part, $0.doneCount, $0.totalCount ?? 0)
                 }
-                for zone in zones {
-                    do {
-                        try engine.rebuild(zone, incarnation: UUID(), progress: progress)
-                    } catch let error as RecordsError {
-                        unmended.append((zone, error))
-                    }
-                }
+            } catch let error as RecordsError {
+                unmended.append((zone, error))
             }
         }
         return unmended

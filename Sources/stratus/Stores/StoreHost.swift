@@ -16,7 +16,7 @@ protocol StoreHost: Sendable {
     ) throws -> Stratus.Account
     func setStanding(_ standing: Stratus.Standing, of account: Stratus.Account) throws -> Stratus.Account
     func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping (_ done: Int, _ total: Int) -> Void
+        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
     ) throws
     func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer
     func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata
@@ -33,9 +33,9 @@ protocol StoreHost: Sendable {
 
 extension Stratus: StoreHost {
     func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping (_ done: Int, _ total: Int) -> Void
+        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
     ) throws {
-        let tell: ((Int, Int) -> Void)? = progress
+        let tell: FreeingProgress.Listener? = progress
         try deleteAccountWithAllData(account, progress: tell)
     }
 

@@ -94,7 +94,8 @@ final class StoreSession {
         LiveCopy.assets(in: readPath)
     }
 
-    /// What is told of work in parts: what is gone over, in words that follow a verb, how much is done, and of how much.
+    /// What is told of work in parts: what is gone over, in words that follow a verb, how much is done, and of how much; 0
+    /// where that is not known.
     typealias PartListener = (_ part: String, _ done: Int, _ total: Int) -> Void
 
     /// Removes what deleted zones and accounts have left behind. It stops where the verb was asked to.
@@ -103,7 +104,7 @@ final class StoreSession {
     func purge(progress: @escaping PartListener) throws -> PurgeProgress {
         guard let served else {
             let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
-            return try service.purge(pace) { progress($0.part.words, $0.doneCount, $0.totalCount) }
+            return try service.purge(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
         // What was removed until then, where it is stopped.
         var purged = PurgeProgress()
@@ -124,7 +125,7 @@ final class StoreSession {
     }
 
     /// Makes the indexes of a zone anew. `progress` is told what of it is gone over, how much, and of how much.
-    func rebuild(_ zone: ZoneID, incarnation: UUID, progress: PartListener) throws {
+    func rebuild(_ zone: ZoneID, incarnation: UUID, progress: @escaping PartListener) throws {
         if let served {
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
@@ -139,7 +140,7 @@ final class StoreSession {
                 "Interrupted; the process that has the store finishes it, because the zone takes no requests meanwhile.",
                 ["zone": zone.name.text])
         }
-        try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount) }
+        try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount ?? 0) }
     }
 
     /// How many zones and records there are, in all databases, as zones count them.

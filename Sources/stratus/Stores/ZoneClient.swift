@@ -58,11 +58,16 @@ final class ZoneClient {
     // MARK: Queries
 
     /// Visits the names of the records that a query finds in the zone, in order, `limit` of them at most; 0 is all.
+    /// `didFetch` is told how many pages have come: a page may have cost much and hold nothing.
     ///
     /// Throws `CKError` where the query is refused.
-    func visitResults(of query: CKQuery, limit: Int, _ visit: (RecordName) throws -> Void) throws {
+    func visitResults(
+        of query: CKQuery, limit: Int, didFetch: (_ pageCount: Int) -> Void = { _ in },
+        _ visit: (RecordName) throws -> Void
+    ) throws {
         let (database, zoneID) = (database, zoneID)
         var remaining = limit == 0 ? Int.max : limit
+        var pageCount = 0
         var cursor: CKQueryOperation.Cursor?
         repeat {
             let (count, start) = (remaining == Int.max ? 0 : remaining, cursor)
@@ -74,6 +79,8 @@ final class ZoneClient {
                 return try await database.records(
                     matching: query, inZoneWith: zoneID, desiredKeys: [], resultsLimit: count)
             }
+            pageCount += 1
+            didFetch(pageCount)
             for (id, result) in page.matchResults {
                 _ = try result.get()
                 try visit(RecordName(id.recordName))

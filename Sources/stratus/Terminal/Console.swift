@@ -9,7 +9,7 @@ import CFileTree
 import FoundationEssentials
 import Synchronization
 
-/// The two outputs of one run. Used on one thread.
+/// The two outputs of one run. Used on one thread, but for `Console.note`.
 final class Console {
     enum Style: UInt32, CaseIterable {
         case bold = 1
@@ -106,21 +106,37 @@ final class Console {
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// Hands on what has gathered.
+    /// Hands on what has gathered, in the place of a bar.
     func flush() throws {
+        guard !buffer.isEmpty else { return }
         defer { buffer.removeAll(keepingCapacity: true) }
+        clearProgressLine()
         try Self.write(buffer, to: Self.output)
     }
 
     /// Writes a line beside the results, at once.
     func note(_ text: String) { Self.note(text) }
 
-    static func note(_ text: String) {
-        try? write(Array((VisibleText.ofLines(text) + "\n").utf8), to: errors)
+    /// The same from any thread.
+    static func note(_ text: String) { tell { $0.note(text) } }
+
+    /// The same for the thread that hears signals: left out where nobody reads, who may keep another thread too.
+    static func noteOfSignal(_ text: String) {
+        for _ in 0..<signalNoteAttemptCount {
+            let isWritten: Void? = bar.withLockIfAvailable { line in
+                guard cfiletree_is_writable(errors) == 1 else { return }
+                try? write(Array(line.note(text).utf8), to: errors)
+            }
+            if isWritten != nil { return }
+            cfiletree_sleep(signalNotePauseMilliseconds)
+        }
     }
 
+    private static let signalNoteAttemptCount = 10
+    private static let signalNotePauseMilliseconds: Int32 = 20
+
     /// Writes a question, without an end of its line.
-    func ask(_ text: String) { try? Self.write(Array(VisibleText.of(text).utf8), to: Self.errors) }
+    func ask(_ text: String) { Self.tell { $0.clearing() + VisibleText.of(text) } }
 
     /// How many characters of progress fit on a line.
     var progressWidth: Int {
@@ -130,11 +146,23 @@ final class Console {
 
     /// Draws over the line of progress. What is spelled out may make a text longer than it was.
     func redraw(_ text: String) {
-        let line = String(VisibleText.of(text).prefix(progressWidth))
-        try? Self.write(Array("\r\u{1B}[K\(line)".utf8), to: Self.errors)
+        let width = progressWidth
+        Self.tell { $0.drawing(text, width: width) }
     }
 
-    func clearProgressLine() { try? Self.write(Array("\r\u{1B}[K".utf8), to: Self.errors) }
+    /// Takes the bar away, where one is drawn.
+    func clearProgressLine() { Self.tell { $0.clearing() } }
+
+    private static let bar = Mutex(BarLine())
+
+    /// Writes to standard error what `text` makes of the bar. It stays locked meanwhile, because signals are told of on a
+    /// thread of their own.
+    private static func tell(_ text: (inout BarLine) -> String) {
+        bar.withLock { line in
+            let bytes = Array(text(&line).utf8)
+            try? write(bytes, to: errors)
+        }
+    }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
         var rest = bytes[...]
@@ -149,4 +177,27 @@ final class Console {
             rest = rest.dropFirst(Int(count))
         }
     }
+}
+
+/// What a terminal is sent where lines come while a bar may be drawn.
+struct BarLine {
+    /// Takes the cursor to the beginning of its line, and away what stands on it.
+    private static let emptying = "\r\u{1B}[K"
+
+    private var isDrawn = false
+
+    /// A bar, over the one before.
+    mutating func drawing(_ text: String, width: Int) -> String {
+        isDrawn = true
+        return Self.emptying + String(VisibleText.of(text).prefix(width))
+    }
+
+    /// Nothing in the place of a bar.
+    mutating func clearing() -> String {
+        defer { isDrawn = false }
+        return isDrawn ? Self.emptying : ""
+    }
+
+    /// Lines in the place of a bar.
+    mutating func note(_ text: String) -> String { clearing() + VisibleText.ofLines(text) + "\n" }
 }

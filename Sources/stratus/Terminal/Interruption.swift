@@ -19,6 +19,8 @@ enum Interruption {
     }
 
     private static let state = Mutex(State())
+    /// Held while something is made that is to be taken away, and from the end on.
+    private static let making = Mutex(())
 
     /// From here on the first SIGINT, SIGTERM or SIGHUP only asks the verb to stop, which it does where it calls
     /// `safePoint`; the second ends the process at once. For verbs whose work can be taken up again.
@@ -57,6 +59,13 @@ enum Interruption {
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
+    /// Makes something, and has it taken away before a signal ends the process: `body` calls `beforeEnd`, and no signal ends
+    /// the process in between. It must not wait for anybody.
+    static func making(_ body: () throws -> Void) rethrows {
+        watch()
+        try making.withLock { _ in try body() }
+    }
+
     /// Never returns where a signal is ending the process: what then fails, fails because it is taken away.
     static func waitIfEnding() {
         while state.withLock({ $0.isEnding }) { cfiletree_sleep(20) }
@@ -93,10 +102,14 @@ enum Interruption {
         }
         guard isFirstRequest else { end(by: signal) }
         if state.withLock({ $0.isQuiet }) { return }
-        Console.note("stopping where the work can be taken up again; once more to end at once")
+        Console.noteOfSignal("stopping where the work can be taken up again; once more to end at once")
     }
 
     private static func end(by signal: Int32) -> Never {
+        making.withLock { _ -> Never in cleanUpAndEnd(by: signal) }
+    }
+
+    private static func cleanUpAndEnd(by signal: Int32) -> Never {
         let cleanUps = state.withLock { state in
             state.isEnding = true
             return state.cleanUps

@@ -38,10 +38,25 @@ final class Progress {
     /// The same of a part of which single things are counted.
     func update(_ part: String, _ done: Int, of total: Int) { update(part, done, of: total, .items) }
 
+    /// Tells at once of a part of which nothing more is told until it is done.
+    func begin(_ part: String) {
+        self.part = part
+        text = ProgressText(verb: "\(verb) \(part)", total: nil)
+        (started, lastDone) = (clock.now, 0)
+        lastTold = started
+        tell("\(verb) \(part)")
+    }
+
     /// The same of work whose total turns out as it begins.
     func update(_ done: Int, of total: Int?) {
         text.total = total
         update(done)
+    }
+
+    /// The same of work of which only a bound is known.
+    func update(_ done: Int, ofAtMost bound: Int) {
+        text.isTotalBound = true
+        update(done, of: bound)
     }
 
     /// Tells that `done` of the total are done, if it is time to tell.
@@ -53,6 +68,10 @@ final class Progress {
         let line = text.line(
             done: done, elapsedSeconds: Quantities.seconds(now - started),
             width: console.drawsProgress ? console.progressWidth : nil)
+        tell(line)
+    }
+
+    private func tell(_ line: String) {
         if console.drawsProgress { console.redraw(line) } else { console.note(line) }
     }
 

@@ -19,16 +19,20 @@ struct ProgressText {
     /// Nobody waits for longer, and more would fit into no duration.
     private static let longestSeconds = 1e9
 
-    /// What is being done ("importing").
+    /// What is being done ("importing"). Names of zones may stand in it, which may hold anything.
     var verb: String
     var unit = ProgressUnit.items
     /// Without a total there is no bar and no time remaining.
     var total: Int?
+    /// Whether there may be less to do than the total.
+    var isTotalBound = false
     /// How much was done when its clock began: of that nobody knows how long it took.
     var doneBefore = 0
 
-    /// The line that tells of it. With a `width`, that of a terminal, there is a bar where it fits, and no more characters.
+    /// The line that tells of it, and one line only. With a `width`, that of a terminal, there is a bar where it fits, and no
+    /// more characters.
     func line(done: Int, elapsedSeconds: Double, width: Int?) -> String {
+        let verb = VisibleText.of(verb)
         let figures = figures(done, elapsedSeconds)
         let plain = "\(verb): \(figures)"
         guard let width else { return plain }
@@ -40,13 +44,14 @@ struct ProgressText {
     private func figures(_ done: Int, _ elapsedSeconds: Double) -> String {
         var text = unit.text(done)
         let total = self.total.flatMap { $0 > 0 ? $0 : nil }
-        if let total { text += " of \(unit.text(max(total, done)))" }
+        let atMost = isTotalBound ? "at most " : ""
+        if let total { text += " of \(atMost)\(unit.text(max(total, done)))" }
         guard elapsedSeconds > 0, done > doneBefore else { return text }
         let rate = Double(done - doneBefore) / elapsedSeconds
         text += ", \(unit.text(Int(rate.rounded(.down).clamped(to: 0...Self.longestSeconds * Self.longestSeconds))))/s"
         guard let total else { return text }
         let seconds = (Double(max(0, total - done)) / rate).rounded(.up)
-        return text + ", \(Self.duration(seconds)) left"
+        return text + ", \(atMost)\(Self.duration(seconds)) left"
     }
 
     private func bar(_ done: Int) -> String? {

@@ -12,28 +12,48 @@ enum UnfinishedWork {
 
     /// The directory of a verb's own is removed before a signal ends the process.
     static func removeAtEnd(_ path: String) {
-        Interruption.beforeEnd { remove(path) }
+        Interruption.beforeEnd { _ = remove(path) }
+    }
+
+    /// The same for the file that a verb was asked for, which is told.
+    static func removeFileAtEnd(_ path: String) {
+        Interruption.beforeEnd {
+            if (try? FileManager.default.removeItem(atPath: path)) != nil { tell(path) }
+        }
     }
 
     /// The same for copies of stores, which get their names when they are complete and until then are called
-    /// "<destination>.incomplete-<process>-<number>". Those of other processes stay.
+    /// "<destination>.incomplete-<process>-<number>". Those of other processes stay. It is told, unless the copy was
+    /// complete.
     static func removeCopiesAtEnd(of destination: String) {
         let place = URL(fileURLWithPath: AbsolutePath.of(destination)).standardizedFileURL
         let folder = place.deletingLastPathComponent().path
         let prefix = "\(place.lastPathComponent).incomplete-\(ProcessInfo.processInfo.processIdentifier)-"
         Interruption.beforeEnd {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            for name in names where name.hasPrefix(prefix) { remove("\(folder)/\(name)") }
+            var isRemoved = false
+            for name in names where name.hasPrefix(prefix) {
+                if remove("\(folder)/\(name)") { isRemoved = true }
+            }
+            if isRemoved { tell(destination) }
         }
     }
 
-    private static func remove(_ path: String) {
+    private static func tell(_ path: String) {
+        Console.noteOfSignal(
+            "interrupted: nothing is left of \(VisibleText.of(path)); run the same again to begin anew")
+    }
+
+    /// Returns whether something was there, and is gone.
+    private static func remove(_ path: String) -> Bool {
         let aside = "\(path)-interrupted"
+        var isRemoved = false
         for _ in 0..<attemptCount {
-            guard (try? FileManager.default.moveItem(atPath: path, toPath: aside)) != nil else { return }
-            try? FileManager.default.removeItem(atPath: aside)
+            guard (try? FileManager.default.moveItem(atPath: path, toPath: aside)) != nil else { break }
+            isRemoved = (try? FileManager.default.removeItem(atPath: aside)) != nil
             // A verb that is just opening what is gone may have made it anew.
             cfiletree_sleep(pauseMilliseconds)
         }
+        return isRemoved
     }
 }

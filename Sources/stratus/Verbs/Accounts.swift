@@ -5,6 +5,7 @@ import Foundation
 import StratusCloud
 import StratusKit
 import StratusModel
+import Synchronization
 
 struct Accounts: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -231,9 +232,18 @@ struct Accounts: ParsableCommand {
         }
 
         private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
-            let progress = Progress("deleting what the account has", total: nil, on: console)
+            let isAtIt = Mutex(true)
+            Interruption.beforeEnd {
+                guard isAtIt.withLock({ $0 }) else { return }
+                Console.noteOfSignal(
+                    "interrupted: if the account is gone, 'stratus zones purge' removes what it has left")
+            }
+            defer { isAtIt.withLock { $0 = false } }
+            let progress = Progress("deleting", total: nil, on: console)
             defer { progress.finish() }
-            try host.deleteAccountWithAllData(account) { progress.update($0, of: $1) }
+            try host.deleteAccountWithAllData(account) {
+                progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
+            }
         }
     }
 

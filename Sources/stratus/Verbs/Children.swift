@@ -1,6 +1,7 @@
 // stratus children: the names of the records below a record.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -34,16 +35,15 @@ struct Children: ParsableCommand {
         let found = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            return try session.read(id) { zone in
-                let parent = record.isTop ? nil : try zone.resolve(record, sight)
-                var found = 0
-                try zone.visitSeen(below: record, sight) { child in
-                    found += 1
-                    try show(child, below: parent, console)
-                    if recursive { found += try visit(below: child, zone, sight, console) }
-                    return .next
+            return try session.read(id) { zone -> Int in
+                let recordCount = try count ? Int(clamping: zone.header().recordCount) : 0
+                let progress = Progress("counting", total: nil, on: console)
+                defer { progress.finish() }
+                let looked = LookCounter { done in
+                    // A list tells by itself that something is going on.
+                    if count { progress.update(done, ofAtMost: recordCount) }
                 }
-                return found
+                return try visit(zone, sight, looking: looked.add, console)
             }
         }
         if count {
@@ -53,15 +53,22 @@ struct Children: ParsableCommand {
         try console.flush()
     }
 
-    private func visit(below top: Child, _ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
+    /// Shows what is seen. Returns how many records that are.
+    private func visit(
+        _ zone: ZoneReader, _ sight: Sight, looking: () -> Void, _ console: Console
+    ) throws -> Int {
         var found = 0
-        var path = [top.name]
-        try zone.visitSubtree(below: top.name) { child, level in
-            guard try sight.sees(child.name) else { return .skipChildren }
+        if recursive {
+            try zone.visitAllSeen(below: record, sight, looking: looking) { child, parent in
+                found += 1
+                try show(child, below: parent, console)
+            }
+            return found
+        }
+        let parent = record.isTop ? nil : try zone.resolve(record, sight)
+        try zone.visitSeen(below: record, sight, looking: looking) { child in
             found += 1
-            path.removeLast(path.count - level)
-            try show(child, below: path.last, console)
-            path.append(child.name)
+            try show(child, below: parent, console)
             return .next
         }
         return found

@@ -37,11 +37,10 @@ struct Export: ParsableCommand {
         let clock = ContinuousClock()
         let started = clock.now
         let output = try LineWriter(path: file)
-        if file != "-" { Interruption.beforeEnd { [file] in try? FileManager.default.removeItem(atPath: file) } }
         let counts: TransferCounts
         do {
             counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = Progress("exporting records and parts of contents", total: nil, on: console)
+                let progress = Progress("exporting lines", total: nil, on: console)
                 defer { progress.finish() }
                 var exporter = StoreExporter(
                     try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
@@ -54,6 +53,8 @@ struct Export: ParsableCommand {
             output.discard()
             throw error
         }
+        // A signal that came before the end has taken the file away.
+        Interruption.waitIfEnding()
         var object: JSONObject = ["file": .string(file), "secrets": .boolean(secrets)]
         for (key, value) in counts.object.members { object.add(key, value) }
         object.add("milliseconds", Quantities.milliseconds(clock.now - started))
@@ -75,14 +76,17 @@ final class LineWriter {
     private let file: FileHandle
     private var buffer = Data()
 
-    /// Throws `refused` where the file is there already or cannot be made.
+    /// A signal that ends the process takes the file away. Throws `refused` where it is there already or cannot be made.
     init(path: String) throws {
         self.path = path
         if path == "-" {
             file = .standardOutput
             return
         }
-        try TextFile.create(path, "")
+        try Interruption.making {
+            try TextFile.create(path, "")
+            UnfinishedWork.removeFileAtEnd(path)
+        }
         // What is exported is for its owner alone to read.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

@@ -40,11 +40,11 @@ struct Import: ParsableCommand {
             let progress =
                 reader.byteCount.map { Progress("importing", total: $0, unit: .bytes, on: console) }
                 ?? Progress("importing", total: count, on: console)
+            defer { progress.finish() }
             let countsBytes = reader.byteCount != nil
             var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
             do {
                 try importer.run(&reader)
-                progress.finish()
                 try session.finishIndexes(console)
             } catch let error as ToolError where error.code == .interrupted {
                 throw ToolError(

@@ -59,7 +59,11 @@ struct Query: ParsableCommand {
             if explain {
                 try show(explanation(in: zone, session), console)
             } else {
-                try session.client(of: zone, acting).visitResults(of: query, limit: limit) { name in
+                // A page does not tell how many records were looked at for it, only that it has come.
+                let progress = Progress("looking, pages of results", total: nil, on: console)
+                defer { progress.finish() }
+                let client = try session.client(of: zone, acting)
+                try client.visitResults(of: query, limit: limit, didFetch: { progress.update($0) }) { name in
                     try show(name, in: zone, session, console)
                 }
             }

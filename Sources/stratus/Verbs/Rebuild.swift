@@ -40,7 +40,7 @@ struct Rebuild: ParsableCommand {
             Self.isAtIt.withLock { $0 = false }
             Interruption.stopAtOnce()
             let report = try session.engine.verify {
-                progress.update("and verifying \($0.part)", $0.doneCount, of: $0.totalCount)
+                progress.update("and verifying \($0.part)", $0.doneCount, of: $0.totalCount ?? 0)
             }
             return (id.name.text, report, cost)
         }
@@ -61,7 +61,12 @@ struct Rebuild: ParsableCommand {
         isAtIt.withLock { $0 = true }
         Interruption.beforeEnd {
             guard isAtIt.withLock({ $0 }) else { return }
-            Console.note("interrupted: zone \(zone.text) takes no requests until it is rebuilt, so run the same again")
+            Console.noteOfSignal(closedNote(of: zone))
         }
+    }
+
+    /// What is said of a zone whose rebuild was ended, in one line whatever its name is.
+    static func closedNote(of zone: ZoneName) -> String {
+        "interrupted: zone \(VisibleText.of(zone.text)) takes no requests until it is rebuilt, so run the same again"
     }
 }

@@ -1,6 +1,7 @@
 // stratus rm: records are deleted.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -36,12 +37,13 @@ struct Remove: ParsableCommand {
             let name = try session.read(zone) { try $0.resolve(record) }
             try session.requireMayDelete(name, in: zone, acting)
             try requireLeaf(name, in: zone, session)
-            let count = try recordCount(name, zone, session)
+            let count = try recordCount(name, zone, session, console)
             let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
             let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
             guard try deed.mayDo("delete \(what)", details, console) else { return }
             Interruption.stopAtSafePoints()
             let progress = Progress("deleting", total: count, on: console)
+            defer { progress.finish() }
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
                 func delete(_ names: [RecordName]) throws {
@@ -54,7 +56,6 @@ struct Remove: ParsableCommand {
                 try delete([name])
                 return 1
             }
-            progress.finish()
             try console.line("deleted \(Quantities.count(deleted, "record")): \(VisibleText.of(name.text))")
             try console.line(cost.summary)
             try console.object([
@@ -72,12 +73,18 @@ struct Remove: ParsableCommand {
             ["record": name.text])
     }
 
-    private func recordCount(_ name: RecordName, _ zone: ZoneID, _ session: StoreSession) throws -> Int {
+    private func recordCount(
+        _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
+    ) throws -> Int {
         guard recursive else { return 1 }
+        let progress = Progress("counting", total: nil, on: console)
+        defer { progress.finish() }
         return try session.read(zone) { zone in
+            let most = Int(clamping: try zone.header().recordCount)
             var count = 1
             try zone.visitSubtree(below: name) { _, _ in
                 count += 1
+                progress.update(count, ofAtMost: most)
                 return .next
             }
             return count

@@ -36,8 +36,8 @@ struct RepairLosingDamagedData: ParsableCommand {
         UnfinishedWork.removeCopiesAtEnd(of: destination)
         let progress = Progress("repairing", total: nil, on: console)
         defer { progress.finish() }
-        let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) {
-            progress.update($0.part, $0.doneCount, of: $0.totalCount)
+        let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in
+            if let total { progress.update(part, done, of: total) } else { progress.begin(part) }
         }
         for (zone, error) in unmended {
             let text = "not rebuilt: zone \(zone.name.text): \(error)"

@@ -54,7 +54,7 @@ struct Reset: ParsableCommand {
         defer { progress.finish() }
         Interruption.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
-            Console.note("interrupted: the store is empty; run the same again to remove the rest of its files")
+            Console.noteOfSignal("interrupted: the store is empty; run the same again to remove the rest of its files")
         }
         defer { isRemoving.withLock { $0 = false } }
         try session.ownHost.reset {

@@ -92,7 +92,7 @@ struct Tree: ParsableCommand {
             let progress = Progress("counting", total: nil, on: console)
             defer { progress.finish() }
             let painter = TreePainter(session: session, zone: id, limits: limits)
-            return try painter.picture(of: record, sight) { progress.update($0, of: $1) }
+            return try painter.picture(of: record, sight) { progress.update($0, ofAtMost: $1) }
         }
         let text = self.text(of: picture)
         guard let file = target.output else {

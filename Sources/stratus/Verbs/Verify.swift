@@ -11,7 +11,8 @@ struct Verify: ParsableCommand {
             contents of assets (every file, how often it is held, and what it says), and shares: what they hold, their \
             roots, who has accepted them, their URLs. Nothing is changed and no secret shown. Exit code 1 \
             means that something disagrees ('stratus rebuild' mends indexes), 5 that bytes are damaged (restore a \
-            backup). Stray files are told and no fault: orphaned contents are removed by the next host.
+            backup). Stray files are told and no fault: orphaned contents are removed by the next host. Where \
+            very much disagrees the first findings about indexes and about assets are told, and the numbers count all.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
             "accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles","findings":[{"kind","place","detail"}]}

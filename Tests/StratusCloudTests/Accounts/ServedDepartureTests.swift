@@ -71,7 +71,7 @@ struct ServedDepartureTests {
             #expect(try bench.service.engine.verify().isClean)
             let assets = try #require(bench.service.assets)
             _ = try AssetCollector(engine: bench.service.engine, store: assets).sweep()
-            #expect(try AssetVerifier(engine: bench.service.engine, store: assets).findings() == [])
+            #expect(try AssetVerifier(engine: bench.service.engine, store: assets).verify().findings == [])
             try bench.reopen()
         }
     }

@@ -39,7 +39,7 @@ struct AssetCollectorTests {
         #expect(report.position == nil)
         for asset in kept { #expect(files.content(at: path(of: asset)) != nil) }
         for asset in lost { #expect(files.content(at: path(of: asset)) == nil) }
-        #expect(try next.verifier.findings().isEmpty)
+        #expect(try next.verifier.verify().findings.isEmpty)
     }
 
     @Test("a sweep that is interrupted after every directory sees everything in the end")
@@ -63,7 +63,7 @@ struct AssetCollectorTests {
         #expect(seen == 60)
         #expect(removed == 30)
         #expect(rounds > 10)
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
     @Test("a sweep leaves alone what is no content of ours")
@@ -80,7 +80,7 @@ struct AssetCollectorTests {
         #expect(report.filesRemoved == 0)
         #expect(report.foreignNames == 4)
         for name in names { #expect(files.content(at: name) != nil) }
-        let findings = try fixture.verifier.findings()
+        let findings = try fixture.verifier.verify().findings
         #expect(findings.count == 4)
         #expect(findings.allSatisfy { if case .foreign = $0 { true } else { false } })
     }
@@ -105,16 +105,16 @@ struct AssetCollectorTests {
         }
         for asset in theirs { #expect(files.content(at: path(of: asset, owner: "_bob")) != nil) }
         #expect(try files.names(in: "/store/assets/content") == ["_bob"])
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
         try fixture.collector.forgetOwner(AssetFixture.owner)
         try fixture.save(put(1))
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
     @Test("the verifier finds a missing, a cut, a changed and an orphaned content, each by name")
     func findings() throws {
         let assets = try (0..<4).map { try fixture.save(put($0)) }
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
         try files.removeFile(path(of: assets[0]))
         files.put([1], at: path(of: assets[1]))
         files.put(Array("CONTENT 2".utf8), at: path(of: assets[2]))
@@ -123,9 +123,25 @@ struct AssetCollectorTests {
         let expected: Set<AssetFinding> = [
             .missing(key(assets[0])), .damaged(key(assets[1])), .damaged(key(assets[2])), .orphaned(key(orphan)),
         ]
-        #expect(Set(try fixture.verifier.findings()) == expected)
-        let quick = Set(try fixture.verifier.findings(readsContents: false))
+        #expect(Set(try fixture.verifier.verify().findings) == expected)
+        let quick = Set(try fixture.verifier.verify(readsContents: false).findings)
         #expect(quick == expected.subtracting([.damaged(key(assets[2]))]))
+    }
+
+    @Test("where all contents are gone the first are kept, all are counted, and stray files are told all the same")
+    func manyFindings() throws {
+        let (kept, count) = (AssetReport.maximumFindingCount, AssetReport.maximumFindingCount + 20)
+        let assets = try (0..<count).map { try fixture.save(put($0)) }
+        for asset in assets { try files.removeFile(path(of: asset)) }
+        files.put([1], at: "/store/assets/content/notes.txt")
+        let report = try fixture.verifier.verify()
+        #expect(report.faultCount == count && report.strayCount == 1)
+        #expect(report.findings.count == kept + 1 && report.unkeptCount == count - kept)
+        #expect(report.findings.contains(.foreign(path: "/store/assets/content/notes.txt")))
+        #expect(try fixture.verifier.verify() == report)
+        // No record holds them.
+        let all = try fixture.verifier.verifyCounts(addingTo: report) { $0.owner }
+        #expect(all.faultCount == 2 * count && all.strayCount == 1 && all.findings.count == 2 * kept + 1)
     }
 
     @Test("more contents than can be remembered are found by another sweep, at once and not in the next session")
@@ -162,7 +178,7 @@ struct AssetCollectorTests {
         #expect(files.callCount == callCount)
         try lose(assets[3...])
         #expect(try collector.collect() == 7)
-        #expect(try fixture.verifier.findings() == [])
+        #expect(try fixture.verifier.verify().findings == [])
         #expect(try collector.collect() == 0)
     }
 
@@ -183,7 +199,7 @@ struct AssetCollectorTests {
         let lost = try (100..<150).map { try store.takeIn(path: put($0), owner: AssetFixture.owner) }
         store.release(lost, owner: AssetFixture.owner)
         #expect(try collector.collect() == 50)
-        #expect(try fixture.verifier.findings() == [])
+        #expect(try fixture.verifier.verify().findings == [])
     }
 
     @Test("the verifier finds contents that are counted otherwise than records hold them")
@@ -209,14 +225,14 @@ struct AssetCollectorTests {
         }
         try save("r", asset)
         #expect(
-            try fixture.verifier.miscounts { $0.owner } == [.zoneMiscounted(zone, counted: 0, held: 1)])
+            try fixture.verifier.verifyCounts { $0.owner }.findings == [.zoneMiscounted(zone, counted: 0, held: 1)])
         try setZoneCount(1)
-        #expect(try fixture.verifier.miscounts { $0.owner }.isEmpty)
+        #expect(try fixture.verifier.verifyCounts { $0.owner }.findings.isEmpty)
         try save("s", asset)
         try setZoneCount(2)
         let key = AssetKey(owner: AssetFixture.owner, digest: asset.digest)
-        #expect(try fixture.verifier.miscounts { $0.owner } == [.miscounted(key, counted: 1, held: 2)])
-        #expect(try fixture.verifier.miscounts { _ in nil } == [.miscounted(key, counted: 1, held: 0)])
+        #expect(try fixture.verifier.verifyCounts { $0.owner }.findings == [.miscounted(key, counted: 1, held: 2)])
+        #expect(try fixture.verifier.verifyCounts { _ in nil }.findings == [.miscounted(key, counted: 1, held: 0)])
     }
 
     @Test("many contents are compared a part at a time, and what is wrong is found in every part")
@@ -238,7 +254,9 @@ struct AssetCollectorTests {
             try transaction.createZone(zone, birth)
             try transaction.apply(MutationRequest(saves.map { .save($0) }, stamp: stamp, tagSalt: 1), in: zone)
         }
-        func found(_ verifier: AssetVerifier) throws -> Set<AssetFinding> { Set(try verifier.miscounts { $0.owner }) }
+        func found(_ verifier: AssetVerifier) throws -> Set<AssetFinding> {
+            Set(try verifier.verifyCounts { $0.owner }.findings)
+        }
         let whole = try found(fixture.verifier)
         for number in 0..<10 {
             let key = AssetKey(owner: AssetFixture.owner, digest: assets[number].digest)

@@ -36,7 +36,7 @@ struct AssetCopyTests {
         #expect(FileManager.default.contents(atPath: second) == Data("content".utf8))
         try FileManager.default.removeItem(atPath: second)
         #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
     @Test("[X-27] a copy outlives its content, the content its record's copies")
@@ -64,7 +64,7 @@ struct AssetCopyTests {
         try fixture.collector.collect()
         #expect(!FileManager.default.fileExists(atPath: released))
         for path in [kept, held] { #expect(FileManager.default.contents(atPath: path) == Data("content".utf8)) }
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
     @Test("[X-27] a copy that its receiver saves again is taken in like any file")

@@ -46,12 +46,12 @@ struct AssetCrashTests {
     /// What is wrong after a failure: contents the ledger counts must be whole, and nothing may stay for ever.
     private static func problems(_ records: MemoryStore, _ files: MemoryFiles) throws -> [String] {
         let fixture = try AssetFixture(on: records, directory: "/store/assets", files: files, session: UUID())
-        var problems = try fixture.verifier.findings().compactMap { finding -> String? in
+        var problems = try fixture.verifier.verify().findings.compactMap { finding -> String? in
             if case .orphaned = finding { nil } else { "\(finding)" }
         }
         try fixture.collector.removeLeftovers()
         _ = try fixture.collector.sweep()
-        if problems.isEmpty { problems += try fixture.verifier.findings().map { "after the sweep: \($0)" } }
+        if problems.isEmpty { problems += try fixture.verifier.verify().findings.map { "after the sweep: \($0)" } }
         for directory in ["incoming", "copies"] {
             let names = (try? files.names(in: "/store/assets/\(directory)")) ?? []
             if !names.isEmpty { problems.append("left in \(directory): \(names)") }
@@ -122,12 +122,12 @@ struct AssetCrashTests {
             _ = try fixture.collector.sweep()
         } verify: { store, fault, _ in
             let fixture = try AssetFixture(on: store, directory: "/store/assets", files: files)
-            for finding in try fixture.verifier.findings() {
+            for finding in try fixture.verifier.verify().findings {
                 if case .orphaned = finding { continue }
                 Issue.record("\(fault): \(finding)")
             }
             _ = try fixture.collector.sweep()
-            #expect(try fixture.verifier.findings().isEmpty)
+            #expect(try fixture.verifier.verify().findings.isEmpty)
         }
     }
 

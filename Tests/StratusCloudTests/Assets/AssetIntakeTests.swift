@@ -85,7 +85,7 @@ struct AssetIntakeTests {
         let asset = try fixture.save(try scratch.write([1, 2, 3], to: "a"), owner: owner)
         let content = scratch.path + "/assets/content"
         #expect(try FileManager.default.contentsOfDirectory(atPath: content) == [directory])
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
         let copy = try fixture.store.privateCopy(of: asset, owner: owner)
         #expect(FileManager.default.contents(atPath: copy) == Data([1, 2, 3]))
         try fixture.settle(removing: [asset], owner: owner)
@@ -185,7 +185,7 @@ struct AssetIntakeTests {
         }
         let fixture = try AssetFixture(directory: scratch.path + "/assets", files: files)
         #expect(cloudErrorCode { try fixture.save(path) } == .assetFileModified)
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path + "/assets/incoming").isEmpty)
     }
 
@@ -215,7 +215,7 @@ struct AssetIntakeTests {
         for owner in owners { try fixture.save(path, owner: owner) }
         let directories = try FileManager.default.contentsOfDirectory(atPath: scratch.path + "/assets/content")
         #expect(directories.count == owners.count)
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["a", "assets"])
         for owner in ["", String(repeating: "x", count: 256)] {
             #expect(cloudErrorCode { try fixture.save(path, owner: UserName(owner)) } == .internalError)
@@ -243,6 +243,6 @@ struct AssetIntakeTests {
         #expect(Set(assets).count == 100)
         #expect(assets[..<100] == assets[100...])
         try fixture.settle(adding: assets)
-        #expect(try fixture.verifier.findings().isEmpty)
+        #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 }

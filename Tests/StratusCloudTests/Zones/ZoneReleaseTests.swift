@@ -39,6 +39,36 @@ struct ZoneReleaseTests {
         #expect(try bench.problems() == [])
     }
 
+    @Test("counting what a purge has to do is told of, and ends where nobody waits for it, with nothing removed")
+    func counting() throws {
+        let bench = try ReleaseBench()
+        try bench.makeZone(Self.notes)
+        for page in 0..<10 {
+            let saves = (0..<250).map { RecordSave.new("r\(page)-\($0)", in: Self.notes, [:]) }
+            let request = ModifyRecordsRequest(saves: saves, policy: .allKeys)
+            _ = try bench.service.modifyRecords(request, as: bench.caller, in: .private)
+        }
+        try bench.deleteZone(Self.notes)
+        /// What counting told, and how many entries were removed of how many.
+        func purge(stopsWhenCounted: Bool) throws -> (counts: [Int], removed: Int, total: Int?) {
+            var told: [FreeingProgress] = []
+            let pace = UpkeepPace(
+                pause: {}, shouldContinue: { !stopsWhenCounted || told.allSatisfy { $0.part != .counting } })
+            let progress = try bench.service.purge(pace) { told.append($0) }
+            let counts = told.filter { $0.part == .counting }
+            #expect(counts.allSatisfy { $0.totalCount == nil })
+            return (
+                counts.map(\.doneCount), progress.entriesDeleted, told.last { $0.part == .entries }?.totalCount
+            )
+        }
+        let stopped = try purge(stopsWhenCounted: true)
+        #expect(stopped.counts == [WorkCounter.tellingInterval] && stopped.removed == 0)
+        let whole = try purge(stopsWhenCounted: false)
+        #expect(whole.removed > 2 * WorkCounter.tellingInterval && whole.removed == whole.total)
+        let interval = WorkCounter.tellingInterval
+        #expect(whole.counts == Array(stride(from: interval, through: whole.removed, by: interval)))
+    }
+
     @Test("[Z-04][S-16] deleting a zone costs the same with 10 assets and with 2,000, and gives its quota back at once")
     func cost() async throws {
         for purges in [false, true] {

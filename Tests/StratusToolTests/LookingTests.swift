@@ -1,0 +1,139 @@
+// What verbs are told of the records that they look at: of each once, whether or not the person sees it.
+
+import Foundation
+import StratusKit
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@testable import stratus
+
+@Suite("records that verbs look at")
+struct LookingTests {
+    /// Records of the household with its two shares, and those below its home.
+    private static let recordCount = 85
+    private static let belowHomeCount = 82
+    private static let photoCount = 60
+    /// The home and the shares have nothing above them.
+    private static let topCount = 3
+    /// Roots of shares below the home, which a guest does not see.
+    private static let rootCount = 2
+
+    private let directory: TestDirectory
+    private var path: String { "\(directory.path)/store" }
+
+    init() throws { directory = try TestDirectory() }
+
+    private static func open(_ path: String) throws -> StoreSession {
+        let choice = DatabaseChoice(
+            container: "iCloud.default", owner: PersonAddress("anna"), isPublic: false, zone: nil)
+        return try StoreSession(at: path, choice, .readingAsClient)
+    }
+
+    /// Opens the household, and gives `body` what everybody sees of it, or one person.
+    private func look(
+        as person: String?, _ body: (_ zone: ZoneReader, _ sight: Sight) throws -> Void
+    ) throws {
+        let session = try Self.open(path)
+        defer { session.close() }
+        let zone = try session.zone(ZoneName("home"))
+        var sight = Sight.all
+        if let person {
+            let user = try session.person(PersonAddress(person)).userName
+            sight = Sight(service: try session.service, zone: zone, user: user)
+        }
+        try session.read(zone) { try body($0, sight) }
+    }
+
+    @Test("a picture for a guest looks at each top and each root of a share once, and tells of it")
+    func tops() async throws {
+        try await PictureStore.makeHousehold(at: path)
+        let expected: [(person: String?, tops: [String], lookedCount: Int)] = [
+            (nil, ["home"], Self.topCount), ("anna", ["home"], Self.topCount),
+            ("dora", ["photos"], Self.topCount + Self.rootCount), ("cleo", [], Self.topCount + Self.rootCount),
+        ]
+        for (person, tops, lookedCount) in expected {
+            var looked = 0
+            var seen: [String] = []
+            try look(as: person) { zone, sight in
+                let source = try ZonePictures(zone, sight)
+                try source.visitChildren(of: nil, didLook: { looked += 1 }) { child in
+                    seen.append(child.name.text)
+                    return .next
+                }
+            }
+            #expect(seen == tops, "\(person ?? "everybody")")
+            #expect(looked == lookedCount, "\(person ?? "everybody")")
+        }
+    }
+
+    @Test("a picture counts what lies below a record, its children among it, and tells of each that it looks at")
+    func below() async throws {
+        try await PictureStore.makeHousehold(at: path)
+        let expected: [(person: String?, name: String, children: Int, all: Int, lookedCount: Int)] = [
+            (nil, "home", 3, Self.belowHomeCount, Self.belowHomeCount),
+            (nil, "photos", Self.photoCount, Self.photoCount, Self.photoCount),
+            ("dora", "photos", Self.photoCount, Self.photoCount, Self.photoCount), ("dora", "home", 0, 0, 3),
+        ]
+        for (person, name, children, all, lookedCount) in expected {
+            var (counted, visited) = (0, 0)
+            try look(as: person) { zone, sight in
+                let source = try ZonePictures(zone, sight)
+                let count = try source.recordCount(below: RecordName(name)) { counted += 1 }
+                #expect(count.children == children && count.all == all, "\(name)")
+                try source.visitChildren(of: RecordName(name), didLook: { visited += 1 }) { _ in .next }
+            }
+            #expect(counted == lookedCount, "\(name)")
+            #expect(visited == (name == "home" ? 3 : Self.photoCount), "\(name)")
+        }
+    }
+
+    @Test("listing what lies below an address at any depth tells of each record that is looked at, up to all of them")
+    func allBelow() async throws {
+        try await PictureStore.makeHousehold(at: path)
+        let guestsLookedCount = Self.topCount + Self.rootCount + Self.photoCount
+        let expected: [(person: String?, listedCount: Int, lookedCount: Int)] = [
+            (nil, Self.recordCount, Self.recordCount), ("dora", 2 + Self.photoCount, guestsLookedCount),
+        ]
+        for (person, listedCount, lookedCount) in expected {
+            var looked = 0
+            var listed: [String] = []
+            try look(as: person) { zone, sight in
+                let top = RecordAddress(path: "/")
+                try zone.visitAllSeen(below: top, sight, looking: { looked += 1 }) { child, parent in
+                    listed.append("\(parent?.text ?? "") / \(child.name.text)")
+                }
+            }
+            #expect(looked == lookedCount)
+            #expect(listed.count == listedCount && Set(listed).count == listedCount)
+            #expect(listed.contains("photos / photo-101") && listed.contains(" / share-photos"))
+            #expect(listed.contains(person == nil ? "holiday / photos" : " / photos"))
+        }
+        var listed: [String] = []
+        try look(as: nil) { zone, sight in
+            try zone.visitAllSeen(below: RecordAddress(path: "/Home/Holiday"), sight) { child, parent in
+                if parent?.text == "holiday" { listed.append(child.name.text) }
+            }
+        }
+        #expect(listed == ["packing", "photos"])
+    }
+
+    @Test("a query tells of each page that has come")
+    func pages() async throws {
+        try await PictureStore.makeHostile(at: path)
+        let (pages, foundCount) = try await offPool { [path] () -> ([Int], Int) in
+            let session = try Self.open(path)
+            defer { session.close() }
+            let client = try session.existingClient(of: session.zone(ZoneName("home")))
+            let query = CKQuery(recordType: "Item", predicate: NSPredicate(value: true))
+            var pages: [Int] = []
+            var foundCount = 0
+            try client.visitResults(of: query, limit: 0, didFetch: { pages.append($0) }) { _ in foundCount += 1 }
+            return (pages, foundCount)
+        }
+        // A page has 200 results unless another number is asked for.
+        #expect(pages == [1, 2])
+        #expect(foundCount == 300 + PictureStore.hostileNames.count)
+    }
+}
