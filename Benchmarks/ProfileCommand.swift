@@ -13,7 +13,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W3, W6, W7, W10, W11 or W12.")
+    @Argument(help: "W1, W2, W3, W6, W7, W10, W11, W12 or W13.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -25,6 +25,9 @@ struct ProfileCommand: ParsableCommand {
     @Option(help: "The restart interval in entries, instead of the default.")
     var restartInterval: Int?
 
+    @Option(help: "The size of tables in MiB, instead of the default: small ones make a store of many tables.")
+    var fileSize: Int?
+
     @Option(help: "An empty folder for the store; it is emptied afterwards.")
     var scratch: String?
 
@@ -35,6 +38,7 @@ struct ProfileCommand: ParsableCommand {
         let data = MainZoneData(count: records)
         var options = LevelDBOptions()
         if let restartInterval { options.blockRestartInterval = restartInterval }
+        if let fileSize { options.fileByteCount = fileSize << 20 }
         let stratus = try StratusSide(at: folder, options: options)
         defer { stratus.close() }
         let processor = ProcessorTime()
@@ -47,6 +51,7 @@ struct ProfileCommand: ParsableCommand {
         case "W7": try profileFeed(stratus, data)
         case "W10": try profileQueries(stratus, data)
         case "W12": try profilePermissions(stratus, data)
+        case "W13": try profileOpenings(stratus, folder, options)
         default: break
         }
     }
@@ -59,6 +64,17 @@ struct ProfileCommand: ParsableCommand {
             for _ in 0..<rounds { try StratusSide.fetch(stratus.engine, names) }
         }
         say("W2", seconds, processor.seconds, perItem: rounds * names.count)
+    }
+
+    private func profileOpenings(_ stratus: StratusSide, _ folder: String, _ options: LevelDBOptions) throws {
+        stratus.close()
+        // It turns the log of the last session into a table.
+        try StratusSide(at: folder, options: options).close()
+        let processor = ProcessorTime()
+        let seconds = try Stopwatch.seconds {
+            for _ in 0..<rounds { try StratusSide(at: folder, options: options).close() }
+        }
+        say("W13", seconds, processor.seconds, perItem: rounds)
     }
 
     private func profileShareLookups(_ stratus: StratusSide, _ data: MainZoneData) throws {
