@@ -57,7 +57,7 @@ struct LookingTests {
             var looked = 0
             var seen: [String] = []
             try look(as: person) { zone, sight in
-                let source = try ZonePictures(zone, sight)
+                let source = ZonePictures(zone, sight)
                 try source.visitChildren(of: nil, didLook: { looked += 1 }) { child in
                     seen.append(child.name.text)
                     return .next
@@ -79,7 +79,7 @@ struct LookingTests {
         for (person, name, children, all, lookedCount) in expected {
             var (counted, visited) = (0, 0)
             try look(as: person) { zone, sight in
-                let source = try ZonePictures(zone, sight)
+                let source = ZonePictures(zone, sight)
                 let count = try source.recordCount(below: RecordName(name)) { counted += 1 }
                 #expect(count.children == children && count.all == all, "\(name)")
                 try source.visitChildren(of: RecordName(name), didLook: { visited += 1 }) { _ in .next }

@@ -7,7 +7,7 @@ package import StratusRecords
 import StratusStore
 
 /// Something about the accounts that is not as it should be.
-package enum AccountFinding: Hashable, Sendable, CustomStringConvertible {
+package enum AccountFinding: VerifierFinding {
     /// An account cannot be found by something that is its own.
     case missing(identity: String, AccountID)
     /// Something leads to an account that is not there, or does not own it.
@@ -16,6 +16,23 @@ package enum AccountFinding: Hashable, Sendable, CustomStringConvertible {
     case miscounted(UserName)
     /// An owner's counters or private database, where there is neither an account nor a departure.
     case ownerless(UserName)
+
+    /// What is wrong, without what it is wrong with.
+    package enum Kind: String, Hashable, Sendable {
+        case missing = "missingIdentity"
+        case dangling = "danglingIdentity"
+        case miscounted = "wrongUsage"
+        case ownerless = "ownerless"
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .missing: .missing
+        case .dangling: .dangling
+        case .miscounted: .miscounted
+        case .ownerless: .ownerless
+        }
+    }
 
     package var description: String {
         switch self {
@@ -33,44 +50,27 @@ package struct AccountVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
+    /// The first findings of each kind of `verify`.
+    package func findings(countsRecords: Bool = true) throws -> [AccountFinding] {
+        try verify(countsRecords: countsRecords).kept
+    }
+
     /// Compares accounts, identities, departures and owners in one snapshot, and counts every record when
-    /// `countsRecords` is set. `progress` is told how many of accounts, identities and records were looked at.
+    /// `countsRecords` is set. Memory does not grow with the number of accounts. `progress` is told how many of accounts,
+    /// identities and records were looked at.
     ///
     /// Throws what reading the store throws.
-    package func findings(
+    package func verify(
         countsRecords: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> [AccountFinding] {
+    ) throws -> VerifierFindings<AccountFinding> {
         try engine.read { reader in
             let meter = WorkMeter(total: try entryCount(in: reader, countsRecords: countsRecords), progress)
-            var findings: [AccountFinding] = []
-            var expected: [[UInt8]: AccountID] = [:]
-            var owners: Set<UserName> = []
-            try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
-                let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
-                for key in AccountDirectory.identityKeys(of: account) { expected[key] = account.id }
-                owners.insert(account.userName)
-                meter.add()
-                return .next
-            }
-            try reader.store.scan(GlobalKeys.identities.keyRange) { key, value in
-                let account = try IdentityEntry(decoding: value).account
-                if expected.removeValue(forKey: [UInt8](copying: key)) != account {
-                    findings.append(.dangling(identity: KeyDescription.text(of: key), account))
-                }
-                meter.add()
-                return .next
-            }
-            findings += expected.map { .missing(identity: "\(KeyDescription($0))", $1) }
-            owners.formUnion(try apps(in: reader))
-            if countsRecords {
-                for owner in owners where try !QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() }).isExact
-                {
-                    findings.append(.miscounted(owner))
-                }
-            }
-            for departure in try departedOwners(in: reader) { owners.insert(departure) }
-            findings += try owned(in: reader).subtracting(owners).map { .ownerless($0) }
-            return findings.sorted { "\($0)" < "\($1)" }
+            var check = AccountCheck(reader, meter, countsRecords: countsRecords)
+            try check.verifyAccounts()
+            try check.verifyIdentities()
+            try check.verifyOwners()
+            check.findings.sort()
+            return check.findings
         }
     }
 
@@ -78,35 +78,94 @@ package struct AccountVerifier: Sendable {
     private func entryCount(in reader: RecordReader, countsRecords: Bool) throws -> Int {
         let count = try reader.entryCount(in: GlobalKeys.accounts) + reader.entryCount(in: GlobalKeys.identities)
         guard countsRecords else { return count }
-        let departed = Set(try departedOwners(in: reader))
-        return try count + reader.zoneAndRecordCount { $0.owner.map { !departed.contains($0) } ?? true }.records
+        let records = try reader.zoneAndRecordCount { database in
+            try database.owner.map { try !reader.store.contains(GlobalKeys.departure(of: $0)) } ?? true
+        }.records
+        return count + records
+    }
+}
+
+/// One verification of accounts.
+private struct AccountCheck {
+    private let reader: RecordReader
+    private let meter: WorkMeter
+    private let countsRecords: Bool
+    /// Those to whose account their user name does not lead.
+    private var unled: Set<UserName> = []
+    private var ownerless: Set<UserName> = []
+    var findings = VerifierFindings<AccountFinding>()
+
+    init(_ reader: RecordReader, _ meter: WorkMeter, countsRecords: Bool) {
+        (self.reader, self.meter, self.countsRecords) = (reader, meter, countsRecords)
     }
 
-    /// The owners of the public databases.
-    private func apps(in reader: RecordReader) throws -> [UserName] {
-        try reader.databases().filter { $0.id.scope == .public }.map { AssetStore.publicOwner(of: $0.id.container) }
-    }
-
-    private func departedOwners(in reader: RecordReader) throws -> [UserName] {
-        var owners: [UserName] = []
-        try reader.store.scan(GlobalKeys.departures.keyRange) { key, _ in
-            owners.append(try GlobalKeys.readDepartureKey(key))
+    /// Everything that is an account's own leads somewhere, and its owner's counters are what their zones hold.
+    mutating func verifyAccounts() throws {
+        try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
+            let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
+            for key in AccountDirectory.identityKeys(of: account) where try !reader.store.contains(key) {
+                findings.note(.missing(identity: "\(KeyDescription(key))", account.id))
+            }
+            if try reader.account(of: account.userName) != account.id { unled.insert(account.userName) }
+            meter.add()
+            try verifyCounters(of: account.userName)
             return .next
         }
-        return owners
     }
 
-    /// Everybody who has a private database or a counter.
-    private func owned(in reader: RecordReader) throws -> Set<UserName> {
-        var owners = Set(try reader.databases().compactMap(\.id.owner))
+    /// Everything that leads to an account is its own.
+    mutating func verifyIdentities() throws {
+        try reader.store.scan(GlobalKeys.identities.keyRange) { key, value in
+            let id = try IdentityEntry(decoding: value).account
+            let account = try reader.store.withValue(forKey: GlobalKeys.account(id)) {
+                try AccountEntry(decoding: $0).account(id)
+            }
+            let bytes = [UInt8](copying: key)
+            if account.map({ !AccountDirectory.identityKeys(of: $0).contains(bytes) }) ?? true {
+                findings.note(.dangling(identity: KeyDescription.text(of: key), id))
+            }
+            meter.add()
+            return .next
+        }
+    }
+
+    /// Whoever has a private database or a counter has an account, is being deleted, or is the app.
+    mutating func verifyOwners() throws {
+        let databases = try reader.databases().map(\.id)
+        let apps = Set(databases.filter { $0.scope == .public }.map { AssetStore.publicOwner(of: $0.container) })
+        for app in apps.sorted() { try verifyCounters(of: app) }
+        for owner in databases.lazy.compactMap(\.owner) { try verify(owner, apps) }
         try reader.store.scan(GlobalKeys.usages.keyRange) { key, _ in
-            owners.insert(try GlobalKeys.readUsageKey(key))
+            try verify(GlobalKeys.readUsageKey(key), apps)
             return .next
         }
         try reader.store.scan(GlobalKeys.zoneUsages.keyRange) { key, _ in
-            owners.insert(try GlobalKeys.readZoneUsageKey(key).owner)
+            try verify(GlobalKeys.readZoneUsageKey(key).owner, apps)
             return .next
         }
-        return owners
+    }
+
+    private mutating func verify(_ owner: UserName, _ apps: Set<UserName>) throws {
+        guard !apps.contains(owner), !unled.contains(owner), !ownerless.contains(owner),
+            try reader.account(of: owner) == nil, try !reader.store.contains(GlobalKeys.departure(of: owner))
+        else { return }
+        ownerless.insert(owner)
+        findings.note(.ownerless(owner))
+    }
+
+    private mutating func verifyCounters(of owner: UserName) throws {
+        guard countsRecords else { return }
+        let report = try QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() })
+        if !report.isExact { findings.note(.miscounted(owner)) }
+    }
+}
+
+extension RecordReader {
+    /// The account that a user name leads to and is of, as the store has it.
+    func account(of user: UserName) throws -> AccountID? {
+        let key = GlobalKeys.identity(.userRecord, user.text)
+        guard let id = try store.withValue(forKey: key, { try IdentityEntry(decoding: $0).account }) else { return nil }
+        let found = try store.withValue(forKey: GlobalKeys.account(id)) { try AccountEntry(decoding: $0).userName }
+        return found == user ? id : nil
     }
 }

@@ -4,7 +4,7 @@ import StratusLayout
 package import StratusModel
 
 /// Something about the assets that is not as it should be.
-package enum AssetFinding: Hashable, Sendable, CustomStringConvertible {
+package enum AssetFinding: VerifierFinding {
     /// Records hold a content of which there is no file.
     case missing(AssetKey)
     /// A file does not hold what its name and the ledger say.
@@ -61,36 +61,23 @@ package enum AssetFinding: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The result of verifying assets. A store without its contents gives a finding for each of them: memory holds the first.
+/// The result of verifying assets.
 package struct AssetReport: Hashable, Sendable {
-    /// Findings of one kind beyond this number are counted, not kept: many of one hide none of another.
-    package static let maximumFindingCount = 100
-
-    private var counts: [AssetFinding.Kind: Int] = [:]
-    /// The first of each kind.
-    package private(set) var findings: [AssetFinding] = []
+    private var noted = VerifierFindings<AssetFinding>()
 
     package init() {}
 
+    /// The first of each kind.
+    package var findings: [AssetFinding] { noted.kept }
     /// How much is lost or counted wrongly.
-    package var faultCount: Int { count { $0.isFault } }
+    package var faultCount: Int { noted.count { $0.isFault } }
     /// How many files are just left over.
-    package var strayCount: Int { count { !$0.isFault } }
+    package var strayCount: Int { noted.count { !$0.isFault } }
     /// Findings that are counted and not kept.
-    package var unkeptCount: Int { faultCount + strayCount - findings.count }
+    package var unkeptCount: Int { noted.unkeptCount }
 
-    private func count(of isWanted: (AssetFinding.Kind) -> Bool) -> Int {
-        counts.reduce(0) { isWanted($1.key) ? $0 + $1.value : $0 }
-    }
-
-    mutating func note(_ finding: AssetFinding) {
-        let count = counts[finding.kind, default: 0] + 1
-        counts[finding.kind] = count
-        if count <= Self.maximumFindingCount { findings.append(finding) }
-    }
+    mutating func note(_ finding: AssetFinding) { noted.note(finding) }
 
     /// Puts what was kept in an order that depends on nothing else.
-    mutating func sort() {
-        findings = findings.map { (text: "\($0)", finding: $0) }.sorted { $0.text < $1.text }.map { $0.finding }
-    }
+    mutating func sort() { noted.sort() }
 }

@@ -6,7 +6,7 @@ package import StratusRecords
 import StratusStore
 
 /// Something about subscriptions and notifications that is not as it should be.
-package enum SubscriptionFinding: Hashable, Sendable, CustomStringConvertible {
+package enum SubscriptionFinding: VerifierFinding {
     /// A subscription or a device of somebody who has no account.
     case ownerless(String)
     /// A notification for a device that is not there.
@@ -15,6 +15,23 @@ package enum SubscriptionFinding: Hashable, Sendable, CustomStringConvertible {
     case miscounted(String, counted: UInt64, found: UInt64)
     /// What cannot be read.
     case unreadable(String, reason: String)
+
+    /// What is wrong, without what it is wrong with.
+    package enum Kind: Hashable, Sendable {
+        case ownerless
+        case dangling
+        case miscounted
+        case unreadable
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .ownerless: .ownerless
+        case .dangling: .dangling
+        case .miscounted: .miscounted
+        case .unreadable: .unreadable
+        }
+    }
 
     /// The key, as a line.
     package var place: String {
@@ -41,82 +58,112 @@ package struct SubscriptionVerifier: Sendable {
 
     /// Everything that is gone over, once.
     private static let ranges = [
-        GlobalKeys.accounts, GlobalKeys.departures, GlobalKeys.subscriptions, GlobalKeys.notifications,
-        GlobalKeys.devices, GlobalKeys.outbox,
+        GlobalKeys.subscriptions, GlobalKeys.notifications, GlobalKeys.devices, GlobalKeys.outbox,
     ]
 
-    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. `progress` is told how
-    /// many of their entries were looked at.
+    /// The first findings of each kind of `verify`.
+    package func findings() throws -> [SubscriptionFinding] { try verify().kept }
+
+    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. Memory does not grow with
+    /// the number of accounts. `progress` is told how many of the entries were looked at.
     ///
     /// Throws what reading the store throws.
-    package func findings(progress: @escaping WorkMeter.Listener = { _, _ in }) throws -> [SubscriptionFinding] {
+    package func verify(
+        progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> VerifierFindings<SubscriptionFinding> {
         try engine.read { reader in
-            var findings: [SubscriptionFinding] = []
-            let meter = WorkMeter(
-                total: try Self.ranges.reduce(0) { try $0 + reader.entryCount(in: $1) }, progress)
-            let (accounts, users) = try people(in: reader, meter)
-            try visit(GlobalKeys.subscriptions, in: reader, meter, &findings) { key, value in
-                let parts = try GlobalKeys.readSubscriptionKey(key)
-                _ = try KnownSubscription(parts, SubscriptionEntry(decoding: value))
-                return users.contains(parts.user) ? nil : .ownerless(KeyDescription.text(of: key))
-            }
-            var counts: [[UInt8]: UInt64] = [:]
-            try visit(GlobalKeys.notifications, in: reader, meter, &findings) { key, value in
-                let parts = try GlobalKeys.readNotificationKey(key)
-                counts[GlobalKeys.device(of: parts.account, parts.device), default: 0] += 1
-                _ = try ClientNotification(NotificationEntry(decoding: value))
-                return nil
-            }
-            try visit(GlobalKeys.devices, in: reader, meter, &findings) { key, value in
-                let (account, line) = (try GlobalKeys.readDeviceKey(key).account, KeyDescription.text(of: key))
-                let found = counts.removeValue(forKey: [UInt8](copying: key)) ?? 0
-                guard accounts.contains(account) else { return .ownerless(line) }
-                let counted = try DeviceEntry(decoding: value).count
-                return counted == found ? nil : .miscounted(line, counted: counted, found: found)
-            }
-            findings += counts.keys.map { .dangling("\(KeyDescription($0))") }
-            try visit(GlobalKeys.outbox, in: reader, meter, &findings) { key, value in
-                _ = try GlobalKeys.readOutboxKey(key)
-                _ = try OutboxEntry(decoding: value)
-                return nil
-            }
-            return findings.sorted { "\($0)" < "\($1)" }
+            let total = try Self.ranges.reduce(0) { try $0 + reader.entryCount(in: $1) }
+            let check = try SubscriptionCheck(reader, WorkMeter(total: total, progress))
+            try check.verifySubscriptions()
+            try check.verifyNotifications()
+            try check.verifyDevices()
+            try check.verifyOutbox()
+            check.findings.sort()
+            return check.findings
+        }
+    }
+}
+
+/// One verification of subscriptions and notifications.
+private final class SubscriptionCheck {
+    private let reader: RecordReader
+    private let meter: WorkMeter
+    /// The accounts that are being removed; a departure is there as long as that takes.
+    private let departing: Set<AccountID>
+    var findings = VerifierFindings<SubscriptionFinding>()
+
+    init(_ reader: RecordReader, _ meter: WorkMeter) throws {
+        (self.reader, self.meter) = (reader, meter)
+        var departing: Set<AccountID> = []
+        try reader.store.scan(GlobalKeys.departures.keyRange) { _, value in
+            departing.insert(try DepartureEntry(decoding: value).account)
+            return .next
+        }
+        self.departing = departing
+    }
+
+    func verifySubscriptions() throws {
+        try visit(GlobalKeys.subscriptions) { key, value in
+            let parts = try GlobalKeys.readSubscriptionKey(key)
+            _ = try KnownSubscription(parts, SubscriptionEntry(decoding: value))
+            return try isKnown(parts.user) ? nil : .ownerless(KeyDescription.text(of: key))
         }
     }
 
-    /// Everybody who has an account, and whoever is being removed.
-    private func people(
-        in reader: RecordReader, _ meter: WorkMeter
-    ) throws -> (accounts: Set<AccountID>, users: Set<UserName>) {
-        var accounts: Set<AccountID> = []
-        var users: Set<UserName> = []
-        try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
-            accounts.insert(try GlobalKeys.readAccountKey(key))
-            users.insert(try AccountEntry(decoding: value).userName)
-            meter.add()
-            return .next
+    /// Every notification waits for a device. They lie in the order of the devices they are for.
+    func verifyNotifications() throws {
+        var last: [UInt8]?
+        try visit(GlobalKeys.notifications) { key, value in
+            let parts = try GlobalKeys.readNotificationKey(key)
+            let device = GlobalKeys.device(of: parts.account, parts.device)
+            if device != last, try !reader.store.contains(device) {
+                findings.note(.dangling("\(KeyDescription(device))"))
+            }
+            last = device
+            _ = try ClientNotification(NotificationEntry(decoding: value))
+            return nil
         }
-        try reader.store.scan(GlobalKeys.departures.keyRange) { key, value in
-            users.insert(try GlobalKeys.readDepartureKey(key))
-            accounts.insert(try DepartureEntry(decoding: value).account)
-            meter.add()
-            return .next
-        }
-        return (accounts, users)
     }
 
+    func verifyDevices() throws {
+        try visit(GlobalKeys.devices) { key, value in
+            let (parts, line) = (try GlobalKeys.readDeviceKey(key), KeyDescription.text(of: key))
+            guard try isKnown(parts.account) else { return .ownerless(line) }
+            let counted = try DeviceEntry(decoding: value).count
+            let found = try reader.entryCount(in: GlobalKeys.notifications(for: parts.account, parts.name))
+            return counted == found ? nil : .miscounted(line, counted: counted, found: UInt64(found))
+        }
+    }
+
+    func verifyOutbox() throws {
+        try visit(GlobalKeys.outbox) { key, value in
+            _ = try GlobalKeys.readOutboxKey(key)
+            _ = try OutboxEntry(decoding: value)
+            return nil
+        }
+    }
+
+    /// Whether somebody has an account, or is being removed.
+    private func isKnown(_ user: UserName) throws -> Bool {
+        try reader.account(of: user) != nil || reader.store.contains(GlobalKeys.departure(of: user))
+    }
+
+    private func isKnown(_ account: AccountID) throws -> Bool {
+        try departing.contains(account) || reader.store.contains(GlobalKeys.account(account))
+    }
+
+    /// What cannot be read is a finding of its own.
     private func visit(
-        _ range: LayoutRange, in reader: RecordReader, _ meter: WorkMeter, _ findings: inout [SubscriptionFinding],
-        _ finding: (Span<UInt8>, Span<UInt8>) throws -> SubscriptionFinding?
+        _ range: LayoutRange, _ finding: (Span<UInt8>, Span<UInt8>) throws -> SubscriptionFinding?
     ) throws {
         try reader.store.scan(range.keyRange) { key, value in
             meter.add()
             do {
-                if let found = try finding(key, value) { findings.append(found) }
+                if let found = try finding(key, value) { findings.note(found) }
             } catch let error as LayoutError {
-                findings.append(.unreadable(KeyDescription.text(of: key), reason: error.message))
+                findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
             } catch let error as RecordsError {
-                findings.append(.unreadable(KeyDescription.text(of: key), reason: error.message))
+                findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
             }
             return .next
         }

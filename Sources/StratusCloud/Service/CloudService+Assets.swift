@@ -35,7 +35,7 @@ extension CloudService {
     }
 
     /// What is not as it should be with the assets: files against ledger, ledger against records. Of each kind the first
-    /// `AssetReport.maximumFindingCount` are told.
+    /// `VerifierFindings.maximumCount` are told.
     package func verifyAssets(readsContents: Bool = true) throws -> [AssetFinding] {
         guard let assets else { return [] }
         let verifier = AssetVerifier(engine: engine, store: assets)

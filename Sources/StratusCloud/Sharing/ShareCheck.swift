@@ -1,6 +1,6 @@
-// One verification of all shares, which holds no more in memory than one zone's: every share is asked what must exist
-// because of it, and each of that is looked up. What is found is counted, and where more lies there than was found, each
-// entry is asked for its share, which is slow, and seldom necessary.
+// One verification of all shares, one share at a time: every share is asked what must exist because of it, and each of
+// that is looked up. What is found is counted, and where more lies there than was found, each entry is asked for its
+// share, which is slow, and seldom necessary.
 
 import FoundationEssentials
 import StratusLayout
@@ -13,21 +13,25 @@ struct ShareCheck {
     private let meter: WorkMeter
     /// Deleted zones that have not let go of their shares yet.
     private let released: Set<UUID>
-    private(set) var findings: [ShareFinding] = []
+    var findings = VerifierFindings<ShareFinding>()
     /// The keys that exist because of a share which can be read.
     private var acceptanceCount = 0
     private var urlCount = 0
-    /// Keys of which something was found already.
-    private var noted: Set<[UInt8]> = []
+    /// Hashes of the keys of which something was found already: a damaged store may have it of each of them.
+    private var noted: Set<Int> = []
 
-    /// What a share says of one acceptance, and its zone of when it can have begun.
+    /// What a share says of one acceptance, and the last change of its zone.
     private struct ExpectedAcceptance {
         var part: AcceptedPart
         var place: SharePlace
-        /// The last change of the zone with which the person ceased to see the share.
-        var lastEnded: UInt64
-        /// The last change of the zone.
         var sequence: UInt64
+    }
+
+    /// Shares of a zone that were read.
+    private struct ZoneShares {
+        var count = 0
+        /// The one of the whole zone.
+        var whole: SharePlace?
     }
 
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
@@ -36,7 +40,7 @@ struct ShareCheck {
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, _ place: String, _ detail: String) {
-        findings.append(ShareFinding(kind: kind, place: place, detail: detail))
+        findings.note(ShareFinding(kind: kind, place: place, detail: detail))
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, _ place: SharePlace, _ detail: String) {
@@ -44,7 +48,7 @@ struct ShareCheck {
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, key: [UInt8], _ detail: String) {
-        noted.insert(key)
+        noted.insert(key.hashValue)
         note(kind, "\(KeyDescription(key))", detail)
     }
 
@@ -57,11 +61,10 @@ struct ShareCheck {
     /// Verifies the shares of a zone. What cannot be read is a finding, and the others are verified all the same.
     mutating func verify(_ zone: ZoneReader, identity: UUID) throws {
         do {
-            let shares = try readShares(zone, identity: identity)
-            try verifyMarks(zone, shares)
-            try verifyTokens(zone, shares)
-            guard !shares.isEmpty else { return }
-            try expectEntries(zone, shares)
+            try verifyShares(zone, identity: identity)
+            try verifyMarks(zone)
+            try verifyTokens(zone)
+            try verifyEnded(zone, identity: identity)
         } catch let error as LayoutError where error.isCorruption {
             note(.damaged, "zone \(ReadableText.quoted(zone.id.name.text))", "cannot be verified to its end: \(error)")
         } catch let error as RecordsError where error.code == .corruption {
@@ -69,17 +72,13 @@ struct ShareCheck {
         }
     }
 
-    /// The shares of a zone that can be read.
-    private mutating func readShares(_ zone: ZoneReader, identity: UUID) throws -> [SharePlace: ShareContent] {
-        var names: [RecordName] = []
+    private mutating func verifyShares(_ zone: ZoneReader, identity: UUID) throws {
+        var shares = ZoneShares()
+        var sequence: UInt64?
         try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange) { key, _ in
-            names.append(try zone.keys.readTypeKey(key).name)
-            return .next
-        }
-        var shares: [SharePlace: ShareContent] = [:]
-        for name in names {
             meter.add()
-            guard let record = try zone.record(name)?.record else { continue }
+            let name = try zone.keys.readTypeKey(key).name
+            guard let record = try zone.record(name)?.record else { return .next }
             guard let place = SharePlace(zone.id, identity: identity, share: name),
                 place.zone.text != ZoneAddress.defaultZoneName
             else {
@@ -87,60 +86,87 @@ struct ShareCheck {
                 note(
                     .misplaced, "share \(ReadableText.quoted(name.text)) in zone \(zoneText)", "nothing is shared there"
                 )
-                continue
+                return .next
             }
-            do {
-                let content = try ShareContentEntry(of: record).content
-                for problem in ShareInvariants.problems(of: content, at: place) { note(.invalid, place, problem) }
-                shares[place] = content
-            } catch let error as LayoutError where error.isCorruption {
-                note(.damaged, place, "cannot be read: \(error)")
-            } catch let error as RecordsError where error.code == .corruption {
-                note(.damaged, place, "cannot be read: \(error)")
-            }
+            guard let content = try readContent(of: record, place) else { return .next }
+            shares.count += 1
+            if content.root == nil { shares.whole = place }
+            let last = try sequence ?? zone.header().sequence
+            sequence = last
+            try verify(content, at: place, zone, sequence: last)
+            return .next
         }
-        if shares.count > 1, let whole = shares.first(where: { $0.value.root == nil }) {
-            note(.invalid, whole.key, "the whole zone is shared, and something in it besides (SH-09)")
+        if shares.count > 1, let whole = shares.whole {
+            note(.invalid, whole, "the whole zone is shared, and something in it besides (SH-09)")
         }
-        return shares
     }
 
-    /// Every root carries the mark of its share, and every mark is a share's (SH-03, SH-10).
-    private mutating func verifyMarks(_ zone: ZoneReader, _ shares: [SharePlace: ShareContent]) throws {
-        var roots: [RecordName: RecordName] = [:]
-        for (place, content) in shares {
-            guard let root = content.root else { continue }
-            roots[place.share] = root
-            guard let record = try zone.record(root, fields: .none)?.record else {
-                note(.wrongRoot, place, "the root \(ReadableText.quoted(root.text)) is not there")
-                continue
-            }
-            guard record.share != place.share else { continue }
-            let mark = record.share.map { "has the mark of the share \(ReadableText.quoted($0.text))" } ?? "has no mark"
-            note(.wrongRoot, place, "the root \(ReadableText.quoted(root.text)) \(mark)")
+    /// What a share holds; nil, and a finding, where it cannot be read.
+    private mutating func readContent(of record: Record, _ place: SharePlace) throws -> ShareContent? {
+        do {
+            return try ShareContentEntry(of: record).content
+        } catch let error as LayoutError where error.isCorruption {
+            note(.damaged, place, "cannot be read: \(error)")
+        } catch let error as RecordsError where error.code == .corruption {
+            note(.damaged, place, "cannot be read: \(error)")
         }
+        return nil
+    }
+
+    private mutating func verify(
+        _ content: ShareContent, at place: SharePlace, _ zone: ZoneReader, sequence: UInt64
+    ) throws {
+        for problem in ShareInvariants.problems(of: content, at: place) { note(.invalid, place, problem) }
+        try verifyRoot(of: content, at: place, zone)
+        try verifyToken(of: content, at: place, zone)
+        for (user, part) in content.accepted {
+            if try !isKnown(user) { note(.stranger, place, "\(user) has accepted and has no account") }
+            try verify(
+                acceptance: place.acceptanceKey(of: user),
+                ExpectedAcceptance(part: part, place: place, sequence: sequence))
+        }
+        for entry in ShareEntries.urlEntries(of: content, at: place) { try verify(url: entry) }
+    }
+
+    /// A share's root carries its mark (SH-03, SH-10).
+    private mutating func verifyRoot(of content: ShareContent, at place: SharePlace, _ zone: ZoneReader) throws {
+        guard let root = content.root else { return }
+        guard let record = try zone.record(root, fields: .none)?.record else {
+            note(.wrongRoot, place, "the root \(ReadableText.quoted(root.text)) is not there")
+            return
+        }
+        guard record.share != place.share else { return }
+        let mark = record.share.map { "has the mark of the share \(ReadableText.quoted($0.text))" } ?? "has no mark"
+        note(.wrongRoot, place, "the root \(ReadableText.quoted(root.text)) \(mark)")
+    }
+
+    /// A share has its root's secret.
+    private mutating func verifyToken(of content: ShareContent, at place: SharePlace, _ zone: ZoneReader) throws {
+        let key = zone.keys.shareToken(content.root)
+        let value = try zone.store.value(forKey: key)
+        let entry = value.flatMap { try? ShareTokenEntry(decoding: $0.span) }
+        if value != nil, entry == nil {
+            note(.damaged, key: key, "the secret of a URL cannot be read")
+        } else if entry?.token != content.token {
+            note(.wrongToken, place, "the secret of its URL is not the one kept for its root")
+        }
+    }
+
+    /// Every mark is a share's (SH-03, SH-10).
+    private mutating func verifyMarks(_ zone: ZoneReader) throws {
         try zone.store.scan(zone.keys.shareRoots.keyRange) { key, value in
+            meter.add()
             let root = try zone.keys.readShareRootKey(key)
             let share = try ShareRootEntry(decoding: value).share
-            if roots[share] != root {
+            if try Self.content(of: share, zone)?.root != root {
                 note(.wrongRoot, KeyDescription.text(of: key), "no share that can be read has this root")
             }
             return .next
         }
     }
 
-    /// A share has its root's secret, and every secret is that of a record or of the whole zone.
-    private mutating func verifyTokens(_ zone: ZoneReader, _ shares: [SharePlace: ShareContent]) throws {
-        for (place, content) in shares {
-            let key = zone.keys.shareToken(content.root)
-            let value = try zone.store.value(forKey: key)
-            let entry = value.flatMap { try? ShareTokenEntry(decoding: $0.span) }
-            if value != nil, entry == nil {
-                note(.damaged, key: key, "the secret of a URL cannot be read")
-            } else if entry?.token != content.token {
-                note(.wrongToken, place, "the secret of its URL is not the one kept for its root")
-            }
-        }
+    /// Every secret is that of a record or of the whole zone.
+    private mutating func verifyTokens(_ zone: ZoneReader) throws {
         try zone.store.scan(zone.keys.shareTokens.keyRange) { key, _ in
             guard let root = try zone.keys.readShareTokenKey(key), try zone.node(root) == nil else { return .next }
             note(.wrongToken, KeyDescription.text(of: key), "the secret of a record that is not there")
@@ -148,27 +174,20 @@ struct ShareCheck {
         }
     }
 
-    private mutating func expectEntries(_ zone: ZoneReader, _ shares: [SharePlace: ShareContent]) throws {
-        let header = try zone.header()
-        var lastEnded: [[UInt8]: UInt64] = [:]
-        let identity = header.identity
+    /// What somebody is admitted to began after what had ended for them before.
+    private mutating func verifyEnded(_ zone: ZoneReader, identity: UUID) throws {
+        var horizon: UInt64?
         try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, _ in
+            let limit = try horizon ?? zone.header().horizon
+            horizon = limit
             let parts = try zone.keys.readEndedAcceptanceKey(key)
-            guard parts.ended > header.horizon else { return .next }
-            lastEnded[GlobalKeys.acceptance(user: parts.user, zone: identity, share: parts.share)] = parts.ended
+            guard parts.ended > limit else { return .next }
+            let acceptance = GlobalKeys.acceptance(user: parts.user, zone: identity, share: parts.share)
+            guard !noted.contains(acceptance.hashValue), let value = try reader.store.value(forKey: acceptance),
+                let entry = try? AcceptanceEntry(decoding: value.span), entry.since < parts.ended
+            else { return .next }
+            note(.wrong, key: acceptance, "it began at \(entry.since), before the last one ended")
             return .next
-        }
-        for (place, content) in shares {
-            for (user, part) in content.accepted {
-                if try !isKnown(user) { note(.stranger, place, "\(user) has accepted and has no account") }
-                let key = place.acceptanceKey(of: user)
-                try verify(
-                    acceptance: key,
-                    ExpectedAcceptance(
-                        part: part, place: place, lastEnded: lastEnded[key] ?? 0, sequence: header.sequence))
-            }
-            for entry in ShareEntries.urlEntries(of: content, at: place) { try verify(url: entry) }
-            meter.add()
         }
     }
 
@@ -194,8 +213,8 @@ struct ShareCheck {
         if entry.container != place.container || entry.owner != place.owner || entry.zone != place.zone {
             note(.wrong, key: key, "the share lies in another zone")
         }
-        if entry.since == 0 || entry.since > expected.sequence || entry.since < expected.lastEnded {
-            note(.wrong, key: key, "it began at \(entry.since), ahead of the zone or before the last one ended")
+        if entry.since == 0 || entry.since > expected.sequence {
+            note(.wrong, key: key, "it began at \(entry.since), ahead of the zone")
         }
     }
 
@@ -241,7 +260,7 @@ struct ShareCheck {
             meter.add()
             let parts = try GlobalKeys.readAcceptanceKey(key)
             let bytes = [UInt8](copying: key)
-            guard !released.contains(parts.zone), !noted.contains(bytes) else { return .next }
+            guard !released.contains(parts.zone), !noted.contains(bytes.hashValue) else { return .next }
             guard let entry = try? AcceptanceEntry(decoding: value) else {
                 note(.damaged, key: bytes, "cannot be read")
                 return .next
@@ -261,7 +280,7 @@ struct ShareCheck {
         try reader.store.scan(GlobalKeys.shareURLs.keyRange) { key, value in
             meter.add()
             let bytes = [UInt8](copying: key)
-            guard !noted.contains(bytes) else { return .next }
+            guard !noted.contains(bytes.hashValue) else { return .next }
             guard let entry = try? ShareURLEntry(decoding: value) else {
                 note(.damaged, key: bytes, "cannot be read")
                 return .next
@@ -279,8 +298,14 @@ struct ShareCheck {
     /// What a share holds; nil where there is none that can be read.
     private func content(at place: SharePlace) -> ShareContent? {
         guard let listing = try? reader.listing(of: place.zoneID), listing.entry.identity == place.zoneIdentity,
-            let record = try? reader.zone(place.zoneID)?.record(place.share)?.record
+            let zone = try? reader.zone(place.zoneID)
         else { return nil }
+        return try? Self.content(of: place.share, zone)
+    }
+
+    /// The same of a zone's share. Throws where the record cannot be read.
+    private static func content(of share: RecordName, _ zone: ZoneReader) throws -> ShareContent? {
+        guard let record = try zone.record(share)?.record else { return nil }
         return try? ShareContentEntry(of: record).content
     }
 }

@@ -11,7 +11,7 @@ package import StratusRecords
 import StratusStore
 
 /// Something about shares that is not as it should be.
-package struct ShareFinding: Hashable, Sendable, CustomStringConvertible {
+package struct ShareFinding: VerifierFinding {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// Something cannot be read.
         case damaged = "damagedShare"
@@ -53,11 +53,16 @@ package struct ShareVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
-    /// Compares all shares with what exists because of them, in one snapshot. `progress` is told how many shares and
-    /// entries were looked at: a share is when it is read, and when it is held against its entries.
+    /// The first findings of each kind of `verify`.
+    package func findings() throws -> [ShareFinding] { try verify().kept }
+
+    /// Compares all shares with what exists because of them, in one snapshot. Memory does not grow with their number.
+    /// `progress` is told how many shares, marks of roots and entries were looked at.
     ///
     /// Throws what reading the store throws; damage of single shares and entries is among the findings.
-    package func findings(progress: @escaping WorkMeter.Listener = { _, _ in }) throws -> [ShareFinding] {
+    package func verify(
+        progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> VerifierFindings<ShareFinding> {
         try engine.read { reader in
             var check = try ShareCheck(reader, WorkMeter(total: Self.lookCount(in: reader), progress))
             for database in try reader.databases() {
@@ -67,7 +72,8 @@ package struct ShareVerifier: Sendable {
                 }
             }
             try check.verifyDangling()
-            return check.findings.sorted { "\($0)" < "\($1)" }
+            check.findings.sort()
+            return check.findings
         }
     }
 
@@ -75,7 +81,8 @@ package struct ShareVerifier: Sendable {
         var count = try reader.entryCount(in: GlobalKeys.acceptances) + reader.entryCount(in: GlobalKeys.shareURLs)
         for database in try reader.databases() {
             for listing in try reader.zones(in: database.id) {
-                count += try 2 * reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
+                count += try reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
+                count += try reader.entryCount(in: listing.keys.shareRoots)
             }
         }
         return count

@@ -54,10 +54,10 @@ extension RecordReader {
     ///
     /// A zone whose header is damaged counts no records: whoever reads it tells.
     package func zoneAndRecordCount(
-        where isWanted: (DatabaseID) -> Bool = { _ in true }
+        where isWanted: (DatabaseID) throws -> Bool = { _ in true }
     ) throws -> (zones: Int, records: Int) {
         var (zones, records) = (0, 0)
-        for database in try databases() where isWanted(database.id) {
+        for database in try databases() where try isWanted(database.id) {
             for listing in try self.zones(in: database.id) {
                 zones += 1
                 do {

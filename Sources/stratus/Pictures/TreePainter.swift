@@ -23,7 +23,7 @@ struct TreePainter {
     ) throws -> TreePicture {
         return try session.engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
-            let source = try ZonePictures(found, sight)
+            let source = ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight)
             let recordCount = Int(clamping: try found.header().recordCount)
@@ -68,11 +68,12 @@ struct TreePainter {
         guard root == nil, picture.shares.count < Self.otherShareCount else { return }
         var known = Set(names)
         known.insert(ShareContent.zoneWideName)
-        try shares.zone.visitShares { name, content in
-            guard picture.shares.count < Self.otherShareCount, !known.contains(name), try sight.sees(name) else {
-                return
+        try shares.zone.visitShareNames { name in
+            guard picture.shares.count < Self.otherShareCount else { return .stop }
+            if try !known.contains(name) && sight.sees(name), let share = try shares.share(name) {
+                picture.shares.append(share)
             }
-            picture.shares.append(try shares.share(name, content))
+            return .next
         }
     }
 }

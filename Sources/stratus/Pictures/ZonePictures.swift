@@ -9,29 +9,29 @@ import StratusStore
 struct ZonePictures: PictureSource {
     private let zone: ZoneReader
     private let sight: Sight
-    /// Shares are drawn beside the hierarchy. Their names are all that is kept of them.
-    private let shareNames: Set<RecordName>
 
-    init(_ zone: ZoneReader, _ sight: Sight) throws {
+    init(_ zone: ZoneReader, _ sight: Sight) {
         self.zone = zone
         self.sight = sight
-        var names: Set<RecordName> = []
-        try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange) { key, _ in
-            names.insert(try zone.keys.readTypeKey(key).name)
-            return .next
-        }
-        shareNames = names
     }
 
     /// How many shares the person sees.
     var shareCount: Int {
-        get throws { sight.isWhole ? shareNames.count : try shareNames.count { try sight.sees($0) } }
+        get throws {
+            var count = 0
+            try zone.visitShareNames { name in
+                if try sight.sees(name) { count += 1 }
+                return .next
+            }
+            return count
+        }
     }
 
+    /// Shares are drawn beside the hierarchy.
     func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         guard let parent else {
             return try zone.visitSeen(below: RecordAddress(path: "/"), sight, looking: didLook) { child in
-                shareNames.contains(child.name) ? .next : try visit(child)
+                try zone.isShare(child.name) ? .next : visit(child)
             }
         }
         try zone.visitChildren(of: parent) { child in
@@ -114,7 +114,7 @@ struct SharePictures {
 
     /// The share of this name; nil where it has no record.
     func share(_ name: RecordName) throws -> PictureShare? {
-        guard let content = try zone.record(name)?.record.shareContent() else { return nil }
+        guard let content = try zone.shareContent(name) else { return nil }
         return try share(name, content)
     }
 

@@ -41,7 +41,7 @@ struct ShareChange {
             let shareID = try session.client(of: id, acting).recordID(name)
             let (host, container) = (try session.host, try session.container(acting))
             try Answer.wait { try await change(host, shareID, container, lookups) }
-            guard let content = try session.read(id, { try $0.record(name)?.record.shareContent() }) else {
+            guard let content = try session.read(id, { try $0.shareContent(name) }) else {
                 // Whoever has left a share may have ended it.
                 return try console.line("the share \(VisibleText.of(name.text)) is no more")
             }
@@ -85,7 +85,7 @@ struct ShareChange {
         _ person: PersonAddress, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
     ) throws {
         let (user, handle) = (try person.account(in: people)?.userName, person.handle?.normalized)
-        let found = try zone.record(share)?.record.shareContent()?.participants.first { participant in
+        let found = try zone.shareContent(share)?.participants.first { participant in
             user.map { $0 == participant.user } ?? false || handle.map { $0 == participant.invitedHandle } ?? false
         }
         guard let found else { throw takesNoPart(person) }

@@ -11,15 +11,15 @@ struct Verification {
     let damages: [RecordsError]
     /// Nil when the bytes are so damaged that nothing else could be looked at.
     let indexes: IndexReport?
-    let accounts: [AccountFinding]
+    let accounts: VerifierFindings<AccountFinding>
     let assets: AssetReport
-    let shares: [ShareFinding]
-    let subscriptions: [SubscriptionFinding]
+    let shares: VerifierFindings<ShareFinding>
+    let subscriptions: VerifierFindings<SubscriptionFinding>
 
     /// Whether nothing is wrong. Files that nobody counts are none of that: the next host removes them.
     var isClean: Bool {
-        damages.isEmpty && indexes?.isClean == true && accounts.isEmpty && assets.faultCount == 0 && shares.isEmpty
-            && subscriptions.isEmpty
+        damages.isEmpty && indexes?.isClean == true && accounts.count == 0 && assets.faultCount == 0
+            && shares.count == 0 && subscriptions.count == 0
     }
 
     /// What is being looked at, how much of it, of how much, and what is counted.
@@ -34,19 +34,19 @@ struct Verification {
         guard checksums.damages.isEmpty else {
             damages = checksums.damages
             indexes = nil
-            accounts = []
+            accounts = VerifierFindings()
             assets = AssetReport()
-            shares = []
-            subscriptions = []
+            shares = VerifierFindings()
+            subscriptions = VerifierFindings()
             return
         }
         damages = []
         indexes = try session.engine.verify {
             progress($0.part, $0.doneCount, $0.totalCount ?? 0, .items)
         }
-        accounts = try AccountVerifier(engine: session.engine).findings { progress("accounts", $0, $1, .items) }
-        shares = try ShareVerifier(engine: session.engine).findings { progress("shares", $0, $1, .items) }
-        subscriptions = try SubscriptionVerifier(engine: session.engine).findings {
+        accounts = try AccountVerifier(engine: session.engine).verify { progress("accounts", $0, $1, .items) }
+        shares = try ShareVerifier(engine: session.engine).verify { progress("shares", $0, $1, .items) }
+        subscriptions = try SubscriptionVerifier(engine: session.engine).verify {
             progress("subscriptions", $0, $1, .items)
         }
         let verifier = AssetVerifier(engine: session.engine, store: session.assets)
@@ -64,26 +64,32 @@ struct Verification {
         }
         lines += indexes.findings.map { VisibleText.of($0.description) }
         let found = indexes.missingCount + indexes.danglingCount + indexes.wrongCount
-        if found > indexes.findings.count {
-            lines.append("… and \(Quantities.count(found - indexes.findings.count)) more")
-        }
-        lines += accounts.map { "account: " + VisibleText.of($0.description) }
-        lines += assets.findings.map { "asset: " + VisibleText.of($0.description) }
-        if assets.unkeptCount > 0 { lines.append("… and \(Quantities.count(assets.unkeptCount)) more of assets") }
-        lines += shares.map { "share: " + VisibleText.of($0.description) }
-        lines += subscriptions.map { "subscription: " + VisibleText.of($0.description) }
+        lines += Self.more(found - indexes.findings.count, of: nil)
+        lines += Self.lines("account", accounts.kept, unkept: accounts.unkeptCount)
+        lines += Self.lines("asset", assets.findings, unkept: assets.unkeptCount)
+        lines += Self.lines("share", shares.kept, unkept: shares.unkeptCount)
+        lines += Self.lines("subscription", subscriptions.kept, unkept: subscriptions.unkeptCount)
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked)) index entries, "
                 + "\(Quantities.count(entryCount)) entries against their checksums")
         var summary = "verify: \(indexes.summary)"
-        if !accounts.isEmpty { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
+        if accounts.count > 0 { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
         if assets.faultCount > 0 { summary += ", \(Quantities.count(assets.faultCount, "fault")) of assets" }
-        if !shares.isEmpty { summary += ", \(Quantities.count(shares.count, "fault")) of shares" }
-        if !subscriptions.isEmpty { summary += ", \(Quantities.count(subscriptions.count, "fault")) of subscriptions" }
+        if shares.count > 0 { summary += ", \(Quantities.count(shares.count, "fault")) of shares" }
+        if subscriptions.count > 0 { summary += ", \(Quantities.count(subscriptions.count, "fault")) of subscriptions" }
         if assets.strayCount > 0 { summary += ", \(Quantities.count(assets.strayCount, "stray file"))" }
         lines.append(summary)
         return lines
+    }
+
+    private static func lines(_ what: String, _ findings: [some VerifierFinding], unkept: Int) -> [String] {
+        findings.map { "\(what): " + VisibleText.of($0.description) } + more(unkept, of: "\(what)s")
+    }
+
+    /// How many findings are not told one by one.
+    private static func more(_ count: Int, of what: String?) -> [String] {
+        count > 0 ? ["… and \(Quantities.count(count)) more" + (what.map { " of \($0)" } ?? "")] : []
     }
 
     var object: JSONObject {
@@ -103,10 +109,10 @@ struct Verification {
         var findings = (indexes?.findings ?? []).map { finding in
             Self.finding("\(finding.kind)", finding.place, finding.detail)
         }
-        findings += accounts.map { Self.finding($0.kind, $0.place, "\($0)") }
+        findings += accounts.kept.map { Self.finding($0.kind.rawValue, $0.place, "\($0)") }
         findings += assets.findings.map { Self.finding($0.kind.text, $0.place, "\($0)") }
-        findings += shares.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
-        findings += subscriptions.map { Self.finding("subscription", $0.place, "\($0)") }
+        findings += shares.kept.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
+        findings += subscriptions.kept.map { Self.finding("subscription", $0.place, "\($0)") }
         object.add("findings", .array(findings))
         return object
     }
@@ -147,15 +153,6 @@ extension FreeingProgress.Part {
 }
 
 extension AccountFinding {
-    fileprivate var kind: String {
-        switch self {
-        case .missing: "missingIdentity"
-        case .dangling: "danglingIdentity"
-        case .miscounted: "wrongUsage"
-        case .ownerless: "ownerless"
-        }
-    }
-
     fileprivate var place: String {
         switch self {
         case .missing(let identity, _), .dangling(let identity, _): identity

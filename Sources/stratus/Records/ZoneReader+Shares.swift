@@ -7,26 +7,29 @@ import StratusRecords
 import StratusStore
 
 extension ZoneReader {
-    /// Visits every share of the zone in the byte order of their names.
-    func visitShares(_ visit: (RecordName, ShareContent) throws -> Void) throws {
-        var names: [RecordName] = []
+    /// Visits the names of the zone's shares in their byte order.
+    func visitShareNames(_ visit: (RecordName) throws -> ScanStep) throws {
         try store.scan(keys.types(of: ShareContent.recordType).keyRange) { key, _ in
-            names.append(try keys.readTypeKey(key).name)
-            return .next
-        }
-        for name in names {
-            if let content = try record(name)?.record.shareContent() { try visit(name, content) }
+            try visit(keys.readTypeKey(key).name)
         }
     }
+
+    /// Whether a record is a share.
+    func isShare(_ name: RecordName) throws -> Bool {
+        try store.contains(keys.type(ShareContent.recordType, name: name))
+    }
+
+    /// What a share holds; nil where a record is none.
+    func shareContent(_ name: RecordName) throws -> ShareContent? { try record(name)?.record.shareContent() }
 
     /// The share that a record is, or that it is in.
     ///
     /// Throws `notFound` where it is in none, and where a root bears the mark of a share that has no record.
     func share(of name: RecordName) throws -> (name: RecordName, content: ShareContent) {
-        if let content = try record(name)?.record.shareContent() { return (name, content) }
+        if let content = try shareContent(name) { return (name, content) }
         let membership = try shareMembership(of: name)
         let share = membership?.share ?? ShareContent.zoneWideName
-        if let content = try record(share)?.record.shareContent() { return (share, content) }
+        if let content = try shareContent(share) { return (share, content) }
         guard let membership else { throw ToolError(.notFound, "The record is in no share.", ["record": name.text]) }
         throw ToolError(
             .notFound,

@@ -112,16 +112,19 @@ struct ReportReader {
         of zone: ZoneReader, _ sight: Sight, _ reader: RecordReader, _ counts: inout StoreReport.Zone
     ) throws {
         let pictures = SharePictures(zone, sight, in: reader)
-        try zone.visitShares { name, content in
-            guard try sight.sees(name) else { return }
+        try zone.visitShareNames { name in
+            guard try sight.sees(name) else { return .next }
             counts.shareCount += 1
             report.shareCount += 1
-            guard report.shares.count < StoreReport.shareCount else { return }
+            guard report.shares.count < StoreReport.shareCount, let content = try zone.shareContent(name) else {
+                return .next
+            }
             let owner = try pictures.people.title(of: zone.id.database.owner)
             report.shares.append(
                 StoreReport.Sharing(
                     owner: DisplayText.of(owner), zone: DisplayText.of(zone.id.name.text),
                     share: try pictures.share(name, content), url: secret.url(of: content)))
+            return .next
         }
     }
 

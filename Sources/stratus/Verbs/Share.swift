@@ -7,6 +7,7 @@ import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,8 +44,8 @@ struct Share: ParsableCommand {
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.read(id) { zone in
-                    try zone.visitShares { name, content in
-                        guard try sight.sees(name) else { return }
+                    try zone.visitShareNames { name in
+                        guard try sight.sees(name), let content = try zone.shareContent(name) else { return .next }
                         let pending = content.participants.count { $0.status == .pending }
                         let subject = content.root.map { VisibleText.of($0.text) } ?? "the whole zone"
                         try console.line(
@@ -56,6 +57,7 @@ struct Share: ParsableCommand {
                             "publicPermission": .string("\(content.publicPermission)"),
                             "participants": JSONValue(content.participants.count), "pending": JSONValue(pending),
                         ])
+                        return .next
                     }
                 }
             }
@@ -183,7 +185,7 @@ struct Share: ParsableCommand {
         /// Whether people would be removed, and that is not to be done. Where nobody would, nothing is asked.
         private func isStopped(_ session: StoreSession, _ name: RecordName, _ console: Console) throws -> Bool {
             let id = try session.zone(zone)
-            let content = try session.read(id) { try $0.record(name)?.record.shareContent() }
+            let content = try session.read(id) { try $0.shareContent(name) }
             guard let content else { return false }
             let isClosing = permission == .none
             let removed = content.participants.count {

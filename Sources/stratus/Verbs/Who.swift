@@ -34,7 +34,7 @@ struct Who: ParsableCommand {
             let name = try session.read(id) { try $0.resolve(record, sight) }
             var audience = try session.service.audience(of: name, in: id)
             if let share = audience.share, !sight.isWhole {
-                let content = try session.read(id) { try $0.record(share)?.record.shareContent() }
+                let content = try session.read(id) { try $0.shareContent(share) }
                 audience = content.map { ShareSight(viewer: sight.viewer).seen(audience, $0) } ?? audience
             }
             try session.engine.read { reader in

@@ -1,5 +1,6 @@
 // The verifier of accounts finds what is planted, and nothing else.
 
+import Foundation
 import StratusCloud
 import StratusLayout
 import StratusModel
@@ -52,6 +53,41 @@ struct AccountVerifierTests {
         // Without counting, wrong counters stay unseen and everything else is found.
         try service.engine.transact { try $0.delete(GlobalKeys.usage(of: alice.userName)) }
         #expect(try AccountVerifier(engine: service.engine).findings(countsRecords: false) == [])
+    }
+
+    @Test("of very many faults the first of each kind are kept, and all are counted")
+    func manyFaults() throws {
+        let bench = try AccountBench()
+        let alice = try bench.service.createAccount(.init(externalID: "alice"))
+        let kept = VerifierFindings<AccountFinding>.maximumCount
+        try bench.service.engine.transact { transaction in
+            for number in 0..<(kept + 30) {
+                try transaction.set(
+                    GlobalKeys.identity(.externalID, "alice \(number)"),
+                    to: IdentityEntry(account: alice.id).encoded())
+            }
+            // Twice the same owner.
+            try transaction.set(GlobalKeys.usage(of: "_ghost"), to: UsageEntry(byteCount: 1).encoded())
+            try transaction.set(
+                GlobalKeys.zoneUsage(of: "_ghost", zone: UUID()), to: UsageEntry(byteCount: 1).encoded())
+        }
+        let findings = try AccountVerifier(engine: bench.service.engine).verify()
+        #expect(findings.count == kept + 31 && findings.unkeptCount == 30)
+        #expect(findings.kept.filter { $0.kind != .dangling } == [.ownerless("_ghost")])
+    }
+
+    @Test("an account that its user name does not lead to is told of once, and its data is not nobody's")
+    func unled() throws {
+        let bench = try AccountBench()
+        let alice = try bench.service.createAccount(.init(externalID: "alice"))
+        let zone = AccountBench.zone("Notes", of: alice.userName)
+        try bench.makeZone(zone, by: alice.userName, in: bench.service.engine)
+        try bench.save([Record(name: "a", type: "T")], in: zone, engine: bench.service.engine)
+        let key = GlobalKeys.identity(.userRecord, alice.userName.text)
+        try bench.service.engine.transact { try $0.delete(key) }
+        #expect(
+            try AccountVerifier(engine: bench.service.engine).findings()
+                == [.missing(identity: "\(KeyDescription(key))", alice.id)])
     }
 
     /// The keys that faults are planted under.

@@ -88,8 +88,9 @@ struct ShareVerifierTests {
         let scene = try Scene()
         // Only their URLs are missing.
         try scene.plant { content in content.participants += (0..<150).map { scene.town.oneTime(1_000 + $0) } }
-        let findings = try ShareVerifier(engine: scene.town.engine).findings()
-        #expect(findings.count == 150 && findings.allSatisfy { $0.kind == .missing })
+        let findings = try ShareVerifier(engine: scene.town.engine).verify()
+        #expect(findings.count == 150 && findings.kept.allSatisfy { $0.kind == .missing })
+        #expect(findings.kept.count == VerifierFindings<ShareFinding>.maximumCount && findings.unkeptCount == 50)
     }
 
     @Test("[X-08] an address by which somebody has accepted may be that of another who is invited by it")
