@@ -70,6 +70,17 @@ struct ProgressTests {
         #expect(text.line(done: 5, elapsedSeconds: 1, width: nil).count > 200)
     }
 
+    @Test("what is too long for a terminal gives way to how long it takes still")
+    func longNames() {
+        let text = ProgressText(verb: "looking for /share/doc/README", total: 1_000_000, isTotalBound: true)
+        let figures = "400,000 of at most 1,000,000, 400,000/s, at most 2 s left"
+        func line(_ width: Int) -> String { text.line(done: 400_000, elapsedSeconds: 1, width: width) }
+        #expect(line(88) == "looking for /share/doc/README: \(figures)")
+        #expect(line(79) == "looking for /share/…: \(figures)")
+        #expect(line(68) == "looking …: \(figures)")
+        #expect(line(67) == String("looking for /share/doc/README: \(figures)".prefix(67)))
+    }
+
     @Test("whatever a zone is called, what is told of it stays one line that moves no cursor")
     func hostileNames() {
         let name = "a\nerror: all is lost\u{1B}[2J"

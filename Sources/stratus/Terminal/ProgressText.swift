@@ -16,6 +16,8 @@ enum ProgressUnit {
 /// Long work, or a part of it with a total of its own.
 struct ProgressText {
     private static let barWidth = 24
+    /// So much of the verb stays where a terminal is too narrow for it.
+    private static let shortestVerbWidth = 8
     /// Nobody waits for longer, and more would fit into no duration.
     private static let longestSeconds = 1e9
 
@@ -36,9 +38,12 @@ struct ProgressText {
         let figures = figures(done, elapsedSeconds)
         let plain = "\(verb): \(figures)"
         guard let width else { return plain }
-        // How long it takes still matters more than the bar.
+        // How long it takes still matters more than the bar, and than the end of a long name.
         if let drawn = bar(done).map({ "\(verb) \($0)  \(figures)" }), drawn.count <= width { return drawn }
-        return String(plain.prefix(width))
+        let ending = "…: \(figures)"
+        let room = width - ending.count
+        guard plain.count > width, room >= Self.shortestVerbWidth else { return String(plain.prefix(width)) }
+        return String(verb.prefix(room)) + ending
     }
 
     private func figures(_ done: Int, _ elapsedSeconds: Double) -> String {
