@@ -100,8 +100,7 @@ struct LookingTests {
             var looked = 0
             var listed: [String] = []
             try look(as: person) { zone, sight in
-                let top = RecordAddress(path: "/")
-                try zone.visitAllSeen(below: top, sight, looking: { looked += 1 }) { child, parent in
+                try zone.visitAllSeen(below: nil, sight, looking: { looked += 1 }) { child, parent in
                     listed.append("\(parent?.text ?? "") / \(child.name.text)")
                 }
             }
@@ -112,7 +111,8 @@ struct LookingTests {
         }
         var listed: [String] = []
         try look(as: nil) { zone, sight in
-            try zone.visitAllSeen(below: RecordAddress(path: "/Home/Holiday"), sight) { child, parent in
+            let folder = try zone.resolve(RecordAddress(path: "/Home/Holiday"), looking: { _, _, _ in })
+            try zone.visitAllSeen(below: folder, sight) { child, parent in
                 if parent?.text == "holiday" { listed.append(child.name.text) }
             }
         }

@@ -1,4 +1,5 @@
-// Stores for pictures: a household that shares its lists, and one whose names do what they can to break a page.
+// Stores for pictures: a household that shares its lists, and one whose names do what they can to break a page; for paths,
+// one of wide folders.
 
 import Foundation
 import StratusKit
@@ -56,6 +57,21 @@ enum PictureStore {
         let share = try await anna.share("plan-1", as: "share-plans")
         try await anna.invite("emil", to: share, .readWrite, accepts: true)
         try await anna.makeZone("elsewhere")
+    }
+
+    /// A folder of many at the top, a folder of as many in it, and beside it one that is not called by its record name. Their
+    /// owner is anna, their zone "home".
+    static func makeWide(at path: String, childCount: Int) async throws {
+        let anna = try Owner(of: path, zone: "home")
+        defer { anna.close() }
+        try await anna.save([
+            Row(name: "wide", parent: nil, label: "wide", type: "Folder"),
+            Row(name: "aside", parent: nil, label: "Aside", type: "Folder"),
+        ])
+        for parent in ["wide", "wide-7"] {
+            let children = (0..<childCount).map { Row(name: "\(parent)-\($0)", parent: parent, label: "child \($0)") }
+            try await anna.save(children)
+        }
     }
 
     /// No literal holds them.

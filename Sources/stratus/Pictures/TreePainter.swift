@@ -14,20 +14,20 @@ struct TreePainter {
     let zone: ZoneID
     let limits: PictureLimits
 
-    /// `progress` is told how many records were looked at, and how many the zone has: of those below a record no more is
-    /// known before they are counted, which is the work.
+    /// People see how many records were looked at, and how many the zone has: of those below a record no more is known before
+    /// they are counted, which is the work.
     ///
     /// Throws `unknownZone`, and `notFound` where the record is not there or not seen.
-    func picture(
-        of address: RecordAddress, _ sight: Sight, progress: @escaping (_ done: Int, _ most: Int) -> Void
-    ) throws -> TreePicture {
+    func picture(of address: RecordAddress, _ sight: Sight, _ console: Console) throws -> TreePicture {
         return try session.engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
             let source = ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
-            let root = address.isTop ? nil : try child(address, found, sight)
+            let root = address.isTop ? nil : try child(address, found, sight, console)
             let recordCount = Int(clamping: try found.header().recordCount)
-            var folder = TreeFolder(source, limits) { progress($0, recordCount) }
+            let progress = Progress("counting", total: nil, on: console)
+            defer { progress.finish() }
+            var folder = TreeFolder(source, limits) { progress.update($0, ofAtMost: recordCount) }
             let folded = try folder.fold(from: root)
             let owner = try session.owner(of: zone.database, in: reader)
             var picture = TreePicture(
@@ -40,8 +40,10 @@ struct TreePainter {
         }
     }
 
-    private func child(_ address: RecordAddress, _ zone: ZoneReader, _ sight: Sight) throws -> Child {
-        let name = try zone.resolve(address, sight)
+    private func child(
+        _ address: RecordAddress, _ zone: ZoneReader, _ sight: Sight, _ console: Console
+    ) throws -> Child {
+        let name = try zone.resolve(address, sight, console)
         return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)
     }
 

@@ -29,14 +29,9 @@ struct ZonePictures: PictureSource {
 
     /// Shares are drawn beside the hierarchy.
     func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
-        guard let parent else {
-            return try zone.visitSeen(below: RecordAddress(path: "/"), sight, looking: didLook) { child in
-                try zone.isShare(child.name) ? .next : visit(child)
-            }
-        }
-        try zone.visitChildren(of: parent) { child in
-            didLook()
-            return try sight.sees(child.name) ? try visit(child) : .next
+        guard parent == nil else { return try zone.visitSeen(below: parent, sight, looking: didLook, visit) }
+        try zone.visitSeen(below: nil, sight, looking: didLook) { child in
+            try zone.isShare(child.name) ? .next : visit(child)
         }
     }
 

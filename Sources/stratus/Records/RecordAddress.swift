@@ -67,18 +67,32 @@ struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
 }
 
 extension ZoneReader {
-    /// The name of the record that an address leads to.
+    /// Is told of a path as far as it is looked for, how many records were looked at for its last name, and of how many at
+    /// most.
+    typealias PathListener = (_ path: String, _ looked: Int, _ most: Int) -> Void
+
+    /// The name of the record that an address leads to. A path reads each child of the folders on its way, and people see how
+    /// far that has come.
     ///
     /// Throws `notFound` when there is none, `ambiguous` when a folder on the way has several children of the name.
-    func resolve(_ address: RecordAddress) throws -> RecordName {
+    func resolve(_ address: RecordAddress, _ console: Console) throws -> RecordName {
+        let progress = Progress("looking for", total: nil, on: console)
+        defer { progress.finish() }
+        return try resolve(address, looking: { progress.update($0, $1, ofAtMost: $2) })
+    }
+
+    /// The same where `looking` is told now and then. Each folder on the way is counted anew.
+    func resolve(_ address: RecordAddress, looking: @escaping PathListener) throws -> RecordName {
         switch address.form {
         case .recordName(let name):
             guard try node(name) != nil else { throw unknown(address, missing: name.text, below: nil) }
             return name
         case .path(let names):
             var found: RecordName?
+            var path = ""
             for name in names {
-                found = try child(named: name, of: found, address)
+                path += "/\(name)"
+                found = try child(named: name, of: found, address) { [path] in looking(path, $0, $1) }
             }
             guard let found else {
                 throw ToolError(
@@ -89,10 +103,15 @@ extension ZoneReader {
         }
     }
 
-    private func child(named name: String, of parent: RecordName?, _ address: RecordAddress) throws -> RecordName {
+    private func child(
+        named name: String, of parent: RecordName?, _ address: RecordAddress,
+        looking: @escaping (_ looked: Int, _ most: Int) -> Void
+    ) throws -> RecordName {
         if parent == nil, let top = try top(named: name) { return top }
+        let recordCount = Int(clamping: try header().recordCount)
+        let looked = LookCounter { looking($0, recordCount) }
         var matches: [RecordName] = []
-        try visitChildrenOrTops(of: parent) { child in
+        try visitChildrenOrTops(of: parent, passing: looked.add) { child in
             guard let record = try record(child.name, fields: .only([TreeField.name]))?.record else { return .next }
             // Names are compared by their bytes, as everywhere.
             if record.label.utf8.elementsEqual(name.utf8) { matches.append(child.name) }
@@ -126,15 +145,22 @@ extension ZoneReader {
             .notFound, "No such record: look with 'stratus ls' at what is there (paths begin with '/').", fields)
     }
 
-    /// Visits the children of a record, or the records without parent, in the byte order of their names.
-    func visitChildrenOrTops(of parent: RecordName?, _ visit: (Child) throws -> ScanStep) throws {
-        if let parent { return try visitChildren(of: parent, visit) }
-        try visitTops(visit)
+    /// Visits the children of a record, or the records without parent, in the byte order of their names. `passing` is called
+    /// for each record on the way: each child, or each record of the zone.
+    func visitChildrenOrTops(
+        of parent: RecordName?, passing: () -> Void = {}, _ visit: (Child) throws -> ScanStep
+    ) throws {
+        guard let parent else { return try visitTops(passing, visit) }
+        try visitChildren(of: parent) { child in
+            passing()
+            return try visit(child)
+        }
     }
 
     /// The records without parent have no list of their own: this looks at every entry of the parent index.
-    private func visitTops(_ visit: (Child) throws -> ScanStep) throws {
+    private func visitTops(_ passing: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         try store.scan(keys.parents.keyRange) { key, value in
+            passing()
             let entry = try ParentEntryView(value)
             guard !entry.hasParent else { return .next }
             return try visit(Child(name: keys.readParentKey(key), hasChildren: entry.hasChildren))

@@ -36,7 +36,7 @@ struct ShareChange {
             let lookups = try people.flatMap { person in
                 byAllNames ? try session.lookups(person) : [try session.lookup(person)]
             }
-            let name = try share(in: id, creating: creating, session)
+            let name = try share(in: id, creating: creating, session, console)
             if try isStopped(session, name, console) { return }
             let shareID = try session.client(of: id, acting).recordID(name)
             let (host, container) = (try session.host, try session.container(acting))
@@ -106,12 +106,13 @@ struct ShareChange {
         return false
     }
 
-    private func share(in zone: ZoneID, creating: Bool, _ session: StoreSession) throws -> RecordName {
+    private func share(
+        in zone: ZoneID, creating: Bool, _ session: StoreSession, _ console: Console
+    ) throws -> RecordName {
+        let name = try session.read(zone) { try $0.resolve(record, console) }
         do {
-            return try session.read(zone) { zone in try zone.share(of: zone.resolve(record)).name }
+            return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {
-            // Throws again where it is the record that is not there.
-            let name = try session.read(zone) { try $0.resolve(record) }
             let root = try session.client(of: zone, acting).recordID(name)
             return RecordName(try ShareClient(session.container(acting)).share(root, named: nil).recordID.recordName)
         }

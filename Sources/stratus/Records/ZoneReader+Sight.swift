@@ -9,18 +9,17 @@ extension ZoneReader {
     /// The record that an address leads to, where it is seen.
     ///
     /// Throws as `resolve`, and `notFound` where it is not seen.
-    func resolve(_ address: RecordAddress, _ sight: Sight) throws -> RecordName {
-        let name = try resolve(address)
+    func resolve(_ address: RecordAddress, _ sight: Sight, _ console: Console) throws -> RecordName {
+        let name = try resolve(address, console)
         try sight.require(name)
         return name
     }
 
-    /// Visits what is seen directly below an address. Below '/' that is what lies under nothing that is seen: records
+    /// Visits what is seen directly below a record. Without one that is what lies under nothing that is seen: records
     /// without parent, and the roots of what others share. `looking` is called for each record there, seen or not, once.
     func visitSeen(
-        below address: RecordAddress, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
+        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {
-        let parent = address.isTop ? nil : try resolve(address, sight)
         try visitChildrenOrTops(of: parent) {
             looking()
             return try sight.sees($0.name) ? try visit($0) : .next
@@ -38,13 +37,12 @@ extension ZoneReader {
         }
     }
 
-    /// The same at any depth, parents before their children: each with the record that it was found below, nil at '/'.
+    /// The same at any depth, parents before their children: each with the record that it was found below, nil at the top.
     func visitAllSeen(
-        below address: RecordAddress, _ sight: Sight, looking: () -> Void = {},
+        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {},
         _ visit: (_ child: Child, _ parent: RecordName?) throws -> Void
     ) throws {
-        let parent = address.isTop ? nil : try resolve(address, sight)
-        try visitSeen(below: address, sight, looking: looking) { top in
+        try visitSeen(below: parent, sight, looking: looking) { top in
             try visit(top, parent)
             var path = [top.name]
             try visitSubtree(below: top.name) { child, level in

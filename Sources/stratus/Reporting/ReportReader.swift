@@ -177,7 +177,7 @@ struct ReportReader {
         // In a public database it is types and creators that decide: what is seen may lie below what is not.
         guard zone.id.database.scope == .public else {
             let meter = meter
-            return try zone.visitSeen(below: RecordAddress(path: "/"), sight, looking: { meter.add() }) { top in
+            return try zone.visitSeen(below: nil, sight, looking: { meter.add() }) { top in
                 report.shape.note(depth: 0)
                 try noteChildren(of: top, zone) { try sight.sees($0) ? true : nil }
                 return .next

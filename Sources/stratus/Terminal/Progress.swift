@@ -26,17 +26,27 @@ final class Progress {
 
     /// The same of one part of the work, with a total of its own.
     func update(_ part: String, _ done: Int, of total: Int, _ unit: ProgressUnit) {
-        // A part that comes again begins anew.
-        if part != self.part || total != text.total || done < lastDone {
-            self.part = part
-            text = ProgressText(verb: "\(verb) \(part)", unit: unit, total: total, doneBefore: done)
-            started = clock.now
-        }
-        update(done)
+        update(part, done, of: total, unit, isBound: false)
     }
 
     /// The same of a part of which single things are counted.
     func update(_ part: String, _ done: Int, of total: Int) { update(part, done, of: total, .items) }
+
+    /// The same of a part of which only a bound is known.
+    func update(_ part: String, _ done: Int, ofAtMost bound: Int) {
+        update(part, done, of: bound, .items, isBound: true)
+    }
+
+    private func update(_ part: String, _ done: Int, of total: Int, _ unit: ProgressUnit, isBound: Bool) {
+        // A part that comes again begins anew.
+        if part != self.part || total != text.total || done < lastDone {
+            self.part = part
+            text = ProgressText(
+                verb: "\(verb) \(part)", unit: unit, total: total, isTotalBound: isBound, doneBefore: done)
+            started = clock.now
+        }
+        update(done)
+    }
 
     /// Tells at once of a part of which nothing more is told until it is done.
     func begin(_ part: String) {

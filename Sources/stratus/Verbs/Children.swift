@@ -35,16 +35,7 @@ struct Children: ParsableCommand {
         let found = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            return try session.read(id) { zone -> Int in
-                let recordCount = try count ? Int(clamping: zone.header().recordCount) : 0
-                let progress = Progress("counting", total: nil, on: console)
-                defer { progress.finish() }
-                let looked = LookCounter { done in
-                    // A list tells by itself that something is going on.
-                    if count { progress.update(done, ofAtMost: recordCount) }
-                }
-                return try visit(zone, sight, looking: looked.add, console)
-            }
+            return try session.read(id) { try list($0, sight, console) }
         }
         if count {
             try console.line(Quantities.count(found))
@@ -54,19 +45,24 @@ struct Children: ParsableCommand {
     }
 
     /// Shows what is seen. Returns how many records that are.
-    private func visit(
-        _ zone: ZoneReader, _ sight: Sight, looking: () -> Void, _ console: Console
-    ) throws -> Int {
+    func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
+        let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
+        let recordCount = try count ? Int(clamping: zone.header().recordCount) : 0
+        let progress = Progress("counting", total: nil, on: console)
+        defer { progress.finish() }
+        let looked = LookCounter { done in
+            // A list tells by itself that something is going on.
+            if count { progress.update(done, ofAtMost: recordCount) }
+        }
         var found = 0
         if recursive {
-            try zone.visitAllSeen(below: record, sight, looking: looking) { child, parent in
+            try zone.visitAllSeen(below: parent, sight, looking: looked.add) { child, parent in
                 found += 1
                 try show(child, below: parent, console)
             }
             return found
         }
-        let parent = record.isTop ? nil : try zone.resolve(record, sight)
-        try zone.visitSeen(below: record, sight, looking: looking) { child in
+        try zone.visitSeen(below: parent, sight, looking: looked.add) { child in
             found += 1
             try show(child, below: parent, console)
             return .next

@@ -33,7 +33,7 @@ struct Explain: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let explanation = try StoreSession.with(store.at(record.place), .readingAsClient) { session in
             let zone = try session.zone(zone)
-            let name = try session.read(zone) { try $0.resolve(record) }
+            let name = try session.read(zone) { try $0.resolve(record, console) }
             return try session.service.explainAccess(to: name, in: zone, for: user(in: session))
         }
         for line in explanation.reasons { try console.line(VisibleText.of(line)) }

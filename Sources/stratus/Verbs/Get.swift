@@ -34,7 +34,7 @@ struct Get: ParsableCommand {
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
             return try session.read(id) { zone in
-                let name = try zone.resolve(record, sight)
+                let name = try zone.resolve(record, sight, console)
                 guard let stored = try zone.record(name) else {
                     throw RecordsError(
                         .corruption, "The record has a place in the hierarchy but is not there: verify the store.",

@@ -33,16 +33,20 @@ struct List: ParsableCommand {
         try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            try session.read(id) { zone in
-                try zone.visitSeen(below: record, sight) { child in
-                    guard let line = try RecordLine(child, zone) else { return .next }
-                    let label = names ? VisibleText.of(child.name.text) : line.label(console)
-                    try console.line(line.columns(console) + label)
-                    try console.object(line.object)
-                    return .next
-                }
-            }
+            try session.read(id) { try list($0, sight, console) }
         }
         try console.flush()
+    }
+
+    /// Shows what is seen.
+    func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
+        let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
+        try zone.visitSeen(below: parent, sight) { child in
+            guard let line = try RecordLine(child, zone) else { return .next }
+            let label = names ? VisibleText.of(child.name.text) : line.label(console)
+            try console.line(line.columns(console) + label)
+            try console.object(line.object)
+            return .next
+        }
     }
 }

@@ -31,7 +31,7 @@ struct Move: ParsableCommand {
         try StoreSession.with(store.at(record.place), acting.writing) { session in
             let zone = try session.zone(zone)
             let (name, parent) = try session.read(zone) { zone in
-                (try zone.resolve(record), under.isTop ? nil : try zone.resolve(under))
+                (try zone.resolve(record, console), under.isTop ? nil : try zone.resolve(under, console))
             }
             let (old, cost) = try StepCost.measuring(session) {
                 // Another process's store is changed by its server alone.

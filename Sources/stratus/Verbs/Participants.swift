@@ -51,7 +51,7 @@ struct Participants: ParsableCommand {
                 let sight = try session.sight(of: id, acting)
                 try session.engine.read { reader in
                     guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
-                    let content = try zone.share(of: zone.resolve(record, sight)).content
+                    let content = try zone.share(of: zone.resolve(record, sight, console)).content
                     let people = People(reader: reader, viewer: sight.viewer)
                     for one in ShareSight(viewer: sight.viewer).seen(content).participants {
                         try show(one, people, console)

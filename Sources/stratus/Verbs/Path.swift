@@ -26,7 +26,9 @@ struct Path: ParsableCommand {
         let chain = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            return try session.read(id) { zone in try ParentChain(of: zone.resolve(record, sight), zone, sight) }
+            return try session.read(id) { zone in
+                try ParentChain(of: zone.resolve(record, sight, console), zone, sight)
+            }
         }
         for line in chain.lines(console) { try console.line(line) }
         try console.object(chain.object)

@@ -52,7 +52,7 @@ struct Put: ParsableCommand {
         try StoreSession.with(store.at(record.place), .existingAsClient) { session in
             let zone = try session.zone(zone)
             let client = try session.client(of: zone, acting)
-            let name = try self.name(in: zone, session)
+            let name = try self.name(in: zone, session, console)
             let (record, isNew) = try self.record(name, client)
             for (key, field) in given {
                 let value = try field.value.clientValue(in: client)
@@ -66,7 +66,7 @@ struct Put: ParsableCommand {
             for one in encrypted { record.encryptedValues.setObject(try Self.value(of: one, client), forKey: one.key) }
             for key in unset { record.setObject(nil, forKey: key) }
             if let under {
-                let parent = under.isTop ? nil : try session.read(zone) { try $0.resolve(under) }
+                let parent = under.isTop ? nil : try session.read(zone) { try $0.resolve(under, console) }
                 if let parent { record.setParent(client.recordID(parent)) } else { record.parent = nil }
             }
             let (_, cost) = try StepCost.measuring(session) { try client.put(record) }
@@ -81,9 +81,9 @@ struct Put: ParsableCommand {
     }
 
     /// A new record is named by its name; a path leads to one that is there.
-    private func name(in zone: ZoneID, _ session: StoreSession) throws -> RecordName {
+    private func name(in zone: ZoneID, _ session: StoreSession, _ console: Console) throws -> RecordName {
         if case .recordName(let name) = record.form { return name }
-        return try session.read(zone) { try $0.resolve(record) }
+        return try session.read(zone) { try $0.resolve(record, console) }
     }
 
     private func record(_ name: RecordName, _ client: ZoneClient) throws -> (CKRecord, isNew: Bool) {

@@ -34,7 +34,7 @@ struct Remove: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store.at(record.place), .existingAsClient) { session in
             let zone = try session.zone(zone)
-            let name = try session.read(zone) { try $0.resolve(record) }
+            let name = try session.read(zone) { try $0.resolve(record, console) }
             try session.requireMayDelete(name, in: zone, acting)
             try requireLeaf(name, in: zone, session)
             let count = try recordCount(name, zone, session, console)

@@ -92,7 +92,9 @@ struct Share: ParsableCommand {
             try StoreSession.with(store.at(record.place), acting.opening) { session in
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
-                let found = try session.read(id) { zone in try zone.share(of: zone.resolve(record, sight)) }
+                let found = try session.read(id) { zone in
+                    try zone.share(of: zone.resolve(record, sight, console))
+                }
                 let seen = ShareSight(viewer: sight.viewer).seen(found.content)
                 try session.engine.read { reader in
                     let people = People(reader: reader, viewer: sight.viewer)
@@ -128,7 +130,7 @@ struct Share: ParsableCommand {
             let console = Console(usesJSON: store.json)
             try StoreSession.with(store.at(record.place), .existingAsClient) { session in
                 let id = try session.zone(zone)
-                let name = try session.read(id) { try $0.resolve(record) }
+                let name = try session.read(id) { try $0.resolve(record, console) }
                 let root = try session.client(of: id, acting).recordID(name)
                 let sharing = try ShareClient(session.container(acting))
                 let (made, cost) = try StepCost.measuring(session) { try sharing.share(root, named: self.share) }
@@ -227,7 +229,7 @@ struct Share: ParsableCommand {
                     acting, of: id,
                     "Only the owner stops a share: 'stratus participants leave' takes the person out of it.")
                 let found = try session.read(id) { zone in
-                    let name = try zone.resolve(record)
+                    let name = try zone.resolve(record, console)
                     let found = try zone.share(of: name)
                     try Self.require(name, found.content.root, found.name)
                     return found

@@ -89,10 +89,7 @@ struct Tree: ParsableCommand {
         let picture = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            let progress = Progress("counting", total: nil, on: console)
-            defer { progress.finish() }
-            let painter = TreePainter(session: session, zone: id, limits: limits)
-            return try painter.picture(of: record, sight) { progress.update($0, ofAtMost: $1) }
+            return try TreePainter(session: session, zone: id, limits: limits).picture(of: record, sight, console)
         }
         let text = self.text(of: picture)
         guard let file = target.output else {
@@ -151,12 +148,12 @@ struct Tree: ParsableCommand {
             let sight = try session.sight(of: id, acting)
             try session.read(id) { zone in
                 if record.isTop {
-                    try zone.visitSeen(below: record, sight) { top in
+                    try zone.visitSeen(below: nil, sight) { top in
                         try show(top, zone, sight, console)
                         return .next
                     }
                 } else {
-                    let name = try zone.resolve(record, sight)
+                    let name = try zone.resolve(record, sight, console)
                     let hasChildren = try zone.node(name)?.hasChildren ?? false
                     try show(Child(name: name, hasChildren: hasChildren), zone, sight, console)
                 }

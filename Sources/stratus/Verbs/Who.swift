@@ -31,7 +31,7 @@ struct Who: ParsableCommand {
         try StoreSession.with(store.at(record.place), .readingAsClient) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            let name = try session.read(id) { try $0.resolve(record, sight) }
+            let name = try session.read(id) { try $0.resolve(record, sight, console) }
             var audience = try session.service.audience(of: name, in: id)
             if let share = audience.share, !sight.isWhole {
                 let content = try session.read(id) { try $0.shareContent(share) }
