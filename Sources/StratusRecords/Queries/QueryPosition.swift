@@ -94,6 +94,8 @@ package struct QueryPosition: Hashable, Sendable {
 package struct QueryRow: Sendable {
     package let values: SortedValues
     package let record: DecodedRecord
+    /// What a page that ends with the row has done.
+    package var work: QueryWork
 }
 
 extension ResultOrder {

@@ -17,6 +17,8 @@ package struct QueryPage: Sendable {
     package var stopped: QueryPosition?
     /// Records that were looked at.
     package var examinedCount = 0
+    /// What was done where the page ends behind all that was looked at, not with one of its rows.
+    package var work = QueryWork()
     /// Whether there is more to look at than may be before the first rows are known: there are none then.
     package var isTooMuch = false
 }
@@ -73,6 +75,7 @@ struct QueryRun {
             if plan.isInOrder { try runInOrder(key, isForward: isForward) } else { try pickFirst(entriesOf: key) }
         case .scattered(let key): try pickFirst(entriesOf: key)
         }
+        page.work = QueryWork(settledCount: page.examinedCount)
         return page
     }
 
@@ -109,7 +112,7 @@ struct QueryRun {
             guard mayPick() else { return }
             if let row = try row(name, { first.takes(values: $0, name: name) }) { first.insert(row) }
         }
-        page.rows = first.rows
+        append(first, settledCount: 0)
     }
 
     private mutating func pickFirst(entriesOf key: FieldKey) throws {
@@ -126,7 +129,16 @@ struct QueryRun {
             }
             guard !page.isTooMuch else { return }
         }
-        page.rows = first.rows
+        append(first, settledCount: 0)
+    }
+
+    /// Adds rows that were picked out of what pages behind them look at again; what was looked at before is settled.
+    private mutating func append(_ picked: FirstRows, settledCount: Int) {
+        for (index, row) in picked.rows.enumerated() {
+            var row = row
+            row.work = QueryWork(settledCount: settledCount, openCount: index + 1)
+            page.rows.append(row)
+        }
     }
 
     /// Whether one more record may be looked at before the first rows are known.
@@ -145,8 +157,8 @@ struct QueryRun {
         }
     }
 
-    /// Rows of one element that are not yet in their order.
-    private typealias Group = (element: TupleElement, first: FirstRows)
+    /// Rows of one element that are not yet in their order, and how many records were looked at before it.
+    private typealias Group = (element: TupleElement, first: FirstRows, settledCount: Int)
 
     /// Entries come in groups of one element. Within a group records are in the order of their names, unless there are
     /// further keys or the element stands for several values: then the first rows of the group are picked.
@@ -160,28 +172,17 @@ struct QueryRun {
                 return try take(entry.element, key, entry.nameOffset, &group)
             }
         }
-        if let group { page.rows += group.first.rows }
+        close(&group)
     }
 
     /// Looks at the record of an entry, where it lies in its index.
     private mutating func take(
         _ element: TupleElement, _ key: Span<UInt8>, _ nameOffset: Int, _ group: inout Group?
     ) throws -> ScanStep {
-        if let open = group, open.element != element {
-            page.rows += open.first.rows
-            group = nil
-        }
+        if let open = group, open.element != element { close(&group) }
         guard page.rows.count < limits.rowCount else { return .stop }
         guard plan.order.keys.count == 1, IndexedValue.isExact(element) else {
-            let row = try row(namedIn: key, from: nameOffset, element) {
-                group?.first.takes(values: $0, name: $1) ?? true
-            }
-            guard let row else { return .next }
-            var first = group?.first ?? FirstRows(plan.order, limit: limits.rowCount - page.rows.count)
-            // So that it is not copied.
-            group = nil
-            first.insert(row)
-            group = (element, first)
+            try take(element, key, nameOffset, into: &group)
             return .next
         }
         guard let row = try row(namedIn: key, from: nameOffset, element) else {
@@ -193,6 +194,25 @@ struct QueryRun {
         }
         page.rows.append(row)
         return page.rows.count < limits.rowCount ? .next : .stop
+    }
+
+    /// The same where the rows of an element are picked.
+    private mutating func take(
+        _ element: TupleElement, _ key: Span<UInt8>, _ nameOffset: Int, into group: inout Group?
+    ) throws {
+        let limit = limits.rowCount - page.rows.count
+        var grown: Group = group ?? (element, FirstRows(plan.order, limit: limit), page.examinedCount)
+        // So that its rows are not copied.
+        group = nil
+        let row = try row(namedIn: key, from: nameOffset, element) { grown.first.takes(values: $0, name: $1) }
+        if let row { grown.first.insert(row) }
+        group = grown
+    }
+
+    private mutating func close(_ group: inout Group?) {
+        guard let closed = group else { return }
+        group = nil
+        append(closed.first, settledCount: closed.settledCount)
     }
 
     /// The ranges without what lies before the position.
@@ -246,7 +266,7 @@ struct QueryRun {
         page.examinedCount += 1
         hasPassed = found != nil
         guard let found, let values, try admits(found) else { return nil }
-        return QueryRow(values: values, record: found)
+        return QueryRow(values: values, record: found, work: QueryWork(settledCount: page.examinedCount))
     }
 }
 

@@ -177,6 +177,7 @@ struct QueryHistory {
         var order: ResultOrder? = query.sorts.isEmpty ? nil : ResultOrder(query.sorts)
         var plans: [String] = []
         var sources: [String] = []
+        var (work, wholeCount) = (QueryWork(), 0)
         while true {
             let limit = 1 + dice.random.below(dice.random.isOne(in: 8) ? 5 : 100)
             let looks = dice.random.isOne(in: 8) ? 1 + dice.random.below(10) : 1_000
@@ -187,16 +188,33 @@ struct QueryHistory {
                 order = plan.order
                 plans.append(plan.description)
                 sources.append(plan.source)
+                if sources.count == 1 {
+                    let noLimits = QueryPageLimits(rowCount: .max, examinedCount: .max)
+                    wholeCount = try zone.page(of: query, plan, after: nil, noLimits).examinedCount
+                }
                 return try zone.page(
                     of: query, plan, after: position, QueryPageLimits(rowCount: limit, examinedCount: looks),
                     fields: selection)
             }
             found += page.rows.map(\.record.stored.record.name)
+            let isFull = page.stopped == nil && page.rows.count == limit
+            let next = work.adding(isFull ? page.rows.last?.work ?? page.work : page.work)
+            // As much as one page looks at that gives all: more than that is counted twice.
+            let isOneWay = Set(sources).count == 1
+            guard next.doneCount >= max(work.doneCount, found.count), !isOneWay || next.doneCount <= wholeCount else {
+                throw QueryMismatch(
+                    description: "\(query)\nfound \(found.count) of \(wholeCount), done \(work), then \(next)\n"
+                        + "plans \(plans.joined(separator: "\n"))")
+            }
+            work = next
             if let stopped = page.stopped {
                 position = stopped
-            } else if page.rows.count == limit, let last = page.rows.last {
+            } else if isFull, let last = page.rows.last {
                 position = QueryPosition(values: last.values, name: .name(last.record.stored.record.name))
             } else {
+                guard !isOneWay || work.doneCount == wholeCount else {
+                    throw QueryMismatch(description: "\(query)\ndone \(work) at the end, not \(wholeCount)")
+                }
                 break
             }
             guard plans.count < 500 else { break }
