@@ -26,7 +26,7 @@ extension CloudService {
         try reporting(.query, caller, itemCount: 0) { event in
             let (page, binding, query, zone) = try answer(request, caller, database)
             event.itemCount = page.records.count
-            var response = QueryResponse(records: page.records, cursor: nil)
+            var response = QueryResponse(records: page.records, cursor: nil, work: page.work)
             if let position = page.position, let lastZone = page.lastZone {
                 let cursor = QueryCursor(
                     query: query, zone: zone, lastZone: lastZone, order: page.order, position: position)

@@ -31,6 +31,16 @@ struct DatabaseQuery {
         var position: QueryPosition?
         /// What was done in each zone, for people.
         var plans: [ZonePlan] = []
+        /// What was done up to the position.
+        var work = QueryWork()
+        /// What was done in the zones that were gone through, where they follow one another.
+        fileprivate var finished = QueryWork()
+
+        /// Tells that nothing comes behind the page.
+        fileprivate mutating func end() {
+            position = nil
+            work = finished
+        }
     }
 
     private struct Found {
@@ -52,9 +62,12 @@ struct DatabaseQuery {
             let order = ResultOrder(translated(zone).sorts)
             let limits = limits(rowCount: limit)
             let examinedCount = try add(zone, order, after: position(cursor, in: zone, order), limits, to: &page)
-            if examinedCount != nil { page.position = nil }
+            if examinedCount != nil { page.end() }
         } else {
             try addMerged(cursor, limit, to: &page)
+        }
+        if zones.count == 1, let only = page.plans.first, !only.plan.isInOrder {
+            page.work.pickedFromCount = only.examinedCount
         }
         return page
     }
@@ -74,7 +87,7 @@ struct DatabaseQuery {
             limits.rowCount = limit - page.records.count
             limits.examinedCount = max(1, limits.examinedCount - examinedCount)
         }
-        page.position = nil
+        page.end()
     }
 
     /// Adds what one zone gives behind a position, in its order, and moves the page's position there. Returns how many
@@ -95,11 +108,15 @@ struct DatabaseQuery {
         page.records.reserveCapacity(page.records.count + wanted.count)
         for row in wanted { page.records.append(.record(try view.shown(row.record))) }
         let isFull = wanted.count < rows.rows.count
-        if let end = (isFull ? nil : rows.stopped) ?? wanted.last.map({ QueryPosition($0) }) {
+        let stopped = isFull ? nil : rows.stopped
+        if let end = stopped ?? wanted.last.map({ QueryPosition($0) }) {
             page.order = verdict.sortFields.isEmpty ? plan.order.keys.first?.field.indexKey : nil
             (page.lastZone, page.position) = (zone.id.name, end)
+            let work = stopped == nil ? wanted.last?.work : rows.work
+            page.work = page.finished.adding(work ?? QueryWork())
         }
-        return isFull || rows.stopped != nil ? nil : rows.examinedCount
+        page.finished = page.finished.adding(rows.work)
+        return isFull || stopped != nil ? nil : rows.examinedCount
     }
 
     // MARK: All zones in one order
@@ -142,6 +159,8 @@ struct DatabaseQuery {
             (page.lastZone, page.position) = (last.zone.id.name, QueryPosition(last.row))
         }
         page.records = try found.map { .record(try $0.view.shown($0.row.record)) }
+        // What a zone gave too much is looked at again: only results are told.
+        page.work = QueryWork(openCount: found.count)
     }
 
     /// The position as one zone sees it: among equal values the zones stand in the order of their names.

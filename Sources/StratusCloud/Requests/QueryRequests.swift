@@ -1,5 +1,7 @@
 // What a client can ask of queries, and what it is answered.
 
+package import StratusRecords
+
 /// A query, or the page after a cursor.
 package struct QueryRequest: Sendable {
     package enum Start: Sendable {
@@ -48,9 +50,12 @@ package struct QueryResponse: Sendable {
     package var records: [QueryResult]
     /// Nil at the end.
     package var cursor: [UInt8]?
+    /// What was done for the page, by itself.
+    package var work: QueryWork
 
-    package init(records: [QueryResult], cursor: [UInt8]?) {
+    package init(records: [QueryResult], cursor: [UInt8]?, work: QueryWork) {
         self.records = records
         self.cursor = cursor
+        self.work = work
     }
 }

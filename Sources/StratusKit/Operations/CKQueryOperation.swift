@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusCloud
+import StratusRecords
 
 /// Fetches a page of the records that a query matches. Where there is more, the result is a cursor, with which another
 /// operation goes on.
@@ -127,12 +128,15 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 final class QueryJob: OperationJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private let request: Result<QueryRequest, CloudError>
+    /// What was done up to where the page begins.
+    private let workBefore: QueryWork
     private let blocks: CKQueryOperation.Blocks
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
     private var cursor: CKQueryCursor?
 
     init(_ inputs: CKQueryOperation.Inputs, _ blocks: CKQueryOperation.Blocks, now: Date) {
         self.blocks = blocks
+        workBefore = inputs.cursor?.work ?? QueryWork()
         request = Self.start(inputs, now).map { start in
             QueryRequest(start, limit: max(inputs.resultsLimit, 0), desiredKeys: inputs.desiredKeys.map(Set.init))
         }
@@ -165,7 +169,7 @@ final class QueryJob: OperationJob, @unchecked Sendable {
             return (CKRecordID(match.address), result)
         }
         try context.fetchFiles(of: answers.successes, under: hold)
-        cursor = response.cursor.map { CKQueryCursor($0) }
+        cursor = response.cursor.map { CKQueryCursor($0, work: workBefore.adding(response.work)) }
     }
 
     func deliver() {

@@ -5,13 +5,18 @@
 // server checks.
 
 public import Foundation
+package import StratusRecords
 
 /// Where a query's results go on. It holds the query; two are equal when they stand for the same place.
 public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable {
     let bytes: [UInt8]
+    /// What the query has done up to here, for whoever shows how far it has come. It is no part of the place: archives do not
+    /// hold it, so that a cursor out of one begins at nothing, and cursors are equal without it.
+    package let work: QueryWork
 
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: [UInt8], work: QueryWork = QueryWork()) {
         self.bytes = bytes
+        self.work = work
         super.init()
     }
 

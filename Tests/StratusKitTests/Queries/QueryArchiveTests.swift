@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusCloud
+import StratusRecords
 import StratusTestSupport
 import Testing
 
@@ -85,6 +86,13 @@ import Testing
         for copy in try archived(cursor) { #expect(copy == cursor && copy.hash == cursor.hash) }
         #expect(CKQueryCursor([1]) != cursor)
         #expect(cursor.copy() as? CKQueryCursor === cursor)
+    }
+
+    @Test("[Q-14] what a query has done up to a cursor is no part of the place: neither archives nor equality know it")
+    func cursorWork() throws {
+        let cursor = CKQueryCursor([1, 2, 3], work: QueryWork(settledCount: 5, openCount: 2))
+        #expect(cursor == CKQueryCursor([1, 2, 3]) && cursor.hash == CKQueryCursor([1, 2, 3]).hash)
+        for copy in try archived(cursor) { #expect(copy == cursor && copy.work == QueryWork()) }
     }
 
     @Test("[Q-13] sort descriptors of keys know their key, their order and how to sort records themselves")

@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusModel
+import StratusRecords
 import StratusStore
 import Testing
 
@@ -28,7 +29,8 @@ extension CKDatabase: LegacyQueryCalls {}
 @Suite struct QueryOperationTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
-    /// A server that finds five records, the fourth of which fails, in pages of two unless a limit is given.
+    /// A server that finds five records, the fourth of which fails, in pages of two unless a limit is given. Each page but
+    /// the first settles ten.
     private func makeServer() -> (server: ScriptedServer, asked: Locked<[QueryRequest]>) {
         let server = ScriptedServer()
         let asked = Locked<[QueryRequest]>([])
@@ -46,7 +48,9 @@ extension CKDatabase: LegacyQueryCalls {}
                 return number == 3
                     ? QueryResult.failure(address, CloudError(.internalError, "Damaged.")) : .record(record)
             }
-            return QueryResponse(records: records, cursor: end < 5 ? [UInt8(end)] : nil)
+            let work = QueryWork(
+                settledCount: start == 0 ? 0 : 10, openCount: records.count, pickedFromCount: 100 - start)
+            return QueryResponse(records: records, cursor: end < 5 ? [UInt8(end)] : nil, work: work)
         }
         return (server, asked)
     }
@@ -102,6 +106,27 @@ extension CKDatabase: LegacyQueryCalls {}
         #expect(query.sorts.map { $0.origin?.latitudeDegrees } == [nil, 52])
         #expect(asked.value.map(\.limit) == [0, 10])
         #expect(asked.value.map(\.desiredKeys) == [["a"], nil])
+    }
+
+    @Test("[Q-14] a cursor tells what all pages before it have done, whatever becomes of it on the way")
+    func work() async throws {
+        let (server, _) = makeServer()
+        let database = server.container().privateCloudDatabase
+        let first = try await database.records(matching: makeQuery(), inZoneWith: Self.zoneID, resultsLimit: 1)
+        let start = try #require(first.queryCursor)
+        #expect(start.work == QueryWork(openCount: 1, pickedFromCount: 100))
+        var cursor = start
+        var works: [QueryWork] = []
+        for _ in 0..<3 {
+            let page = try await database.records(continuingMatchFrom: cursor, resultsLimit: 1)
+            cursor = try #require(page.queryCursor)
+            works.append(cursor.work)
+        }
+        #expect(works.map(\.settledCount) == [10, 20, 30] && works.map(\.openCount) == [1, 1, 1])
+        #expect(works.map(\.doneCount) == [11, 21, 31] && works.map(\.pickedFromCount) == [99, 98, 97])
+        // A page that is asked for again counts once.
+        let again = try await database.records(continuingMatchFrom: start, resultsLimit: 1)
+        #expect(try #require(again.queryCursor).work == works.first)
     }
 
     @Test("[O-06] the old blocks are told of what could be fetched where the new one is not set")

@@ -3,6 +3,7 @@
 
 import Foundation
 import StratusKit
+import StratusRecords
 import StratusTestSupport
 
 /// What the store answered otherwise than looking at every record does.
@@ -257,6 +258,7 @@ struct RandomQueryBench {
             matching: query, inZoneWith: zone.map { zoneID($0, for: asker) }, desiredKeys: desiredKeys,
             resultsLimit: limit)
         var found: [CKRecord.ID] = []
+        var doneCount = 0
         while true {
             pageCount += 1
             for (id, result) in page.matchResults {
@@ -264,6 +266,11 @@ struct RandomQueryBench {
                 found.append(id)
             }
             guard let cursor = page.queryCursor else { return found }
+            guard cursor.work.doneCount >= max(doneCount, found.count) else {
+                throw QueryMismatch(
+                    description: "\(query) has found \(found.count) and done \(doneCount), and now \(cursor.work)")
+            }
+            doneCount = cursor.work.doneCount
             guard found.count <= 2 * (records.count + 1) else {
                 throw QueryMismatch(description: "\(query) does not end")
             }
