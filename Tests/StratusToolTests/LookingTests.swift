@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -119,21 +120,55 @@ struct LookingTests {
         #expect(listed == ["packing", "photos"])
     }
 
-    @Test("a query tells of each page that has come")
-    func pages() async throws {
-        try await PictureStore.makeHostile(at: path)
-        let (pages, foundCount) = try await offPool { [path] () -> ([Int], Int) in
+    /// What a query of the items tells of each page, done and bound, and how many it finds of how many records.
+    private func pages(
+        where format: String, isBackward: Bool = false, limit: Int = 0
+    ) async throws -> (told: [[Int]], foundCount: Int, recordCount: Int) {
+        try await offPool { [path] () -> (told: [[Int]], foundCount: Int, recordCount: Int) in
             let session = try Self.open(path)
             defer { session.close() }
-            let client = try session.existingClient(of: session.zone(ZoneName("home")))
-            let query = CKQuery(recordType: "Item", predicate: NSPredicate(value: true))
-            var pages: [Int] = []
+            let zone = try session.zone(ZoneName("home"))
+            let recordCount = try session.read(zone) { try Int(clamping: $0.header().recordCount) }
+            let client = try session.existingClient(of: zone)
+            let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: format, argumentArray: []))
+            if isBackward { query.sortDescriptors = [NSSortDescriptor(key: "recordName", ascending: false)] }
+            var told: [[Int]] = []
             var foundCount = 0
-            try client.visitResults(of: query, limit: 0, didFetch: { pages.append($0) }) { _ in foundCount += 1 }
-            return (pages, foundCount)
+            try client.visitResults(
+                of: query, limit: limit, recordCount: recordCount, didFetch: { told.append([$0, $1]) }
+            ) { _ in
+                foundCount += 1
+            }
+            return (told, foundCount, recordCount)
         }
+    }
+
+    @Test("[Q-14] a query tells after each page how many records are done, of those of the zone at most")
+    func queryInOrder() async throws {
+        try await PictureStore.makeHostile(at: path)
+        let itemCount = 300 + PictureStore.hostileNames.count
         // A page has 200 results unless another number is asked for.
-        #expect(pages == [1, 2])
-        #expect(foundCount == 300 + PictureStore.hostileNames.count)
+        let all = try await pages(where: "TRUEPREDICATE")
+        #expect(all.recordCount > itemCount)
+        #expect(all.told == [[200, all.recordCount], [itemCount, all.recordCount]] && all.foundCount == itemCount)
+        // Without 1, 10 to 19 and 100 to 199: all items behind the two hundredth result are results.
+        let some = try await pages(where: "NOT name BEGINSWITH 'one of many 1'")
+        #expect(some.foundCount == itemCount - 111)
+        let firstDone = itemCount - (some.foundCount - 200)
+        #expect(some.told == [[firstDone, some.recordCount], [itemCount, some.recordCount]])
+        let first = try await pages(where: "TRUEPREDICATE", limit: 250)
+        #expect(first.told == [[250, first.recordCount]] && first.foundCount == 250)
+        let none = try await pages(where: "FALSEPREDICATE")
+        #expect(none.told == [[0, none.recordCount]] && none.foundCount == 0)
+    }
+
+    @Test("[Q-13] a query in an order without index tells of its results, of what each page looks at or wants at most")
+    func queryPickedFromAll() async throws {
+        try await PictureStore.makeHostile(at: path)
+        let itemCount = 300 + PictureStore.hostileNames.count
+        let all = try await pages(where: "TRUEPREDICATE", isBackward: true)
+        #expect(all.told == [[200, itemCount], [itemCount, itemCount]] && all.foundCount == itemCount)
+        let first = try await pages(where: "TRUEPREDICATE", isBackward: true, limit: 250)
+        #expect(first.told == [[250, 250]] && first.foundCount == 250)
     }
 }

@@ -3,6 +3,7 @@
 import Dispatch
 import StratusKit
 import StratusModel
+import StratusRecords
 import Synchronization
 
 final class ZoneClient {
@@ -58,16 +59,20 @@ final class ZoneClient {
     // MARK: Queries
 
     /// Visits the names of the records that a query finds in the zone, in order, `limit` of them at most; 0 is all.
-    /// `didFetch` is told how many pages have come: a page may have cost much and hold nothing.
+    ///
+    /// Of each page that has come, which may have cost much and hold nothing, `didFetch` is told how far the query has come
+    /// and how far it can come at most. That is counted in records: those that no page looks at any more, of the
+    /// `recordCount` that the zone has; results, where every page looks at all records that could be some.
     ///
     /// Throws `CKError` where the query is refused.
     func visitResults(
-        of query: CKQuery, limit: Int, didFetch: (_ pageCount: Int) -> Void = { _ in },
-        _ visit: (RecordName) throws -> Void
+        of query: CKQuery, limit: Int, recordCount: Int = .max,
+        didFetch: (_ done: Int, _ bound: Int) -> Void = { _, _ in }, _ visit: (RecordName) throws -> Void
     ) throws {
         let (database, zoneID) = (database, zoneID)
-        var remaining = limit == 0 ? Int.max : limit
-        var pageCount = 0
+        let most = limit == 0 ? Int.max : limit
+        var remaining = most
+        var (done, bound) = (0, recordCount)
         var cursor: CKQueryOperation.Cursor?
         repeat {
             let (count, start) = (remaining == Int.max ? 0 : remaining, cursor)
@@ -79,8 +84,14 @@ final class ZoneClient {
                 return try await database.records(
                     matching: query, inZoneWith: zoneID, desiredKeys: [], resultsLimit: count)
             }
-            pageCount += 1
-            didFetch(pageCount)
+            if let work = page.queryCursor?.work {
+                done = work.doneCount
+                bound = work.pickedFromCount.map { work.settledCount + min($0, most) } ?? recordCount
+            } else {
+                // Behind the last page no cursor tells what was looked at for it.
+                done += page.matchResults.count
+            }
+            didFetch(done, bound)
             for (id, result) in page.matchResults {
                 _ = try result.get()
                 try visit(RecordName(id.recordName))

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import StratusKit
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -59,11 +60,14 @@ struct Query: ParsableCommand {
             if explain {
                 try show(explanation(in: zone, session), console)
             } else {
-                // A page does not tell how many records were looked at for it, only that it has come.
-                let progress = Progress("looking, pages of results", total: nil, on: console)
+                let recordCount = try session.read(zone) { try Int(clamping: $0.header().recordCount) }
+                let progress = Progress("looking", total: nil, on: console)
                 defer { progress.finish() }
                 let client = try session.client(of: zone, acting)
-                try client.visitResults(of: query, limit: limit, didFetch: { progress.update($0) }) { name in
+                try client.visitResults(
+                    of: query, limit: limit, recordCount: recordCount,
+                    didFetch: { progress.update($0, ofAtMost: $1) }
+                ) { name in
                     try show(name, in: zone, session, console)
                 }
             }
