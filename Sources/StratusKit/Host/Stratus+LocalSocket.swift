@@ -11,7 +11,7 @@ import StratusStore
 
 extension Stratus {
     /// Begins to serve where the host wants it. Throws `StratusError` where the directory takes no socket.
-    func startServingTool() throws {
+    func startServingTool(_ patience: LocalPatience = LocalPatience()) throws {
         guard let directory else { return }
         guard options.servesTool else {
             // One that a host that was killed has left behind.
@@ -22,9 +22,12 @@ extension Stratus {
             return try self.carryOut(call, tell)
         }
         do {
-            let listener = try LocalSocketListener(LocalSocketName.name, in: directory.path) { channel, isStopping in
-                LocalConnection(channel: channel, host: requests, isStopping: isStopping).serve()
-            }
+            let listener = try LocalSocketListener(
+                LocalSocketName.name, in: directory.path, farewellSeconds: patience.farewellSeconds,
+                serve: { channel, isStopping in
+                    LocalConnection(channel: channel, host: requests, patience: patience, isStopping: isStopping)
+                        .serve()
+                }, wake: { requests.feed.wake() })
             toolSocket.withLock { $0 = listener }
         } catch let error as LocalSocketError {
             throw StratusError(

@@ -68,6 +68,14 @@ final class EventFeed: Sendable {
         for watcher in watchers.withLock({ Array($0.values) }) { watcher.tell(event) }
     }
 
+    /// How many events are lost of which the watchers have still to be told.
+    var lostCount: Int { watchers.withLock { Array($0.values) }.reduce(0) { $0 + $1.untoldLostCount } }
+
+    /// Has nobody who watches now wait any longer for what may happen.
+    func wake() {
+        for watcher in watchers.withLock({ Array($0.values) }) { watcher.wake() }
+    }
+
     func add() -> EventWatcher {
         let watcher = EventWatcher()
         watchers.withLock { $0[ObjectIdentifier(watcher)] = watcher }
@@ -93,6 +101,22 @@ final class EventWatcher: @unchecked Sendable {
     /// The events before this index were taken.
     private var taken = 0
     private var lostCount = 0
+    private var isWoken = false
+
+    /// How many events are lost that no `take` has told of.
+    var untoldLostCount: Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return lostCount
+    }
+
+    /// From here on `take` waits for nothing.
+    func wake() {
+        condition.lock()
+        isWoken = true
+        condition.signal()
+        condition.unlock()
+    }
 
     func tell(_ event: WatchedEvent) {
         condition.lock()
@@ -110,12 +134,12 @@ final class EventWatcher: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// What has happened since; empty where nothing has within so many seconds.
+    /// What has happened since; empty where nothing has within so many seconds, or by the time it is woken.
     func take(waitingAtMost seconds: Double) -> WatchedEvents {
         condition.lock()
         defer { condition.unlock() }
         let end = Date(timeIntervalSinceNow: seconds)
-        while waiting.count == taken, condition.wait(until: end) {}
+        while waiting.count == taken, !isWoken, condition.wait(until: end) {}
         let batch = waiting[taken..<min(waiting.count, taken + Self.batchCount)]
         let events = WatchedEvents(events: Array(batch), lostCount: lostCount)
         taken += batch.count

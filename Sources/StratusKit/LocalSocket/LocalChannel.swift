@@ -3,7 +3,8 @@
 // Invariants:
 //   1. One thread sends and receives at a time; `stop` may be called from any.
 //   2. Memory grows with the bytes that have come, never with those that a header announces.
-//   3. A frame that has begun comes whole within a time, or the connection is over.
+//   3. A frame that has begun comes whole within a time, or the connection is over. What is there already has come in time,
+//      however late it is looked for.
 
 import CLocalSocket
 import Foundation
@@ -107,8 +108,11 @@ final class LocalChannel: Sendable {
         var buffer = [UInt8](repeating: 0, count: min(limit, Self.pieceByteCount))
         while true {
             if isStopping() { return [] }
-            if let end, Self.now > end { throw LocalSocketError.tooSlow }
-            guard clocalsocket_wait(descriptor, Self.sliceMilliseconds) != 0 else { continue }
+            let isLate = end.map { Self.now > $0 } ?? false
+            guard clocalsocket_wait(descriptor, isLate ? 0 : Self.sliceMilliseconds) != 0 else {
+                if isLate { throw LocalSocketError.tooSlow }
+                continue
+            }
             var room = buffer.mutableSpan
             let count = clocalsocket_receive(descriptor, &room)
             if count >= 0 { return Array(buffer[..<Int(count)]) }

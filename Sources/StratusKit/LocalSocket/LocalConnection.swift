@@ -21,6 +21,8 @@ struct LocalPatience: Sendable {
     var idleSeconds = 60.0
     /// How long a frame may take from its first byte to its last, either way.
     var frameSeconds = 30.0
+    /// How long a connection whose work is done may still send when the host stops.
+    var farewellSeconds = 2.0
 }
 
 struct LocalConnection {

@@ -15,8 +15,6 @@ final class LocalSocketListener: @unchecked Sendable {
 
     /// How many connections are served at a time.
     static let connectionCount = 16
-    /// How long a connection whose work is done may still send when the listener stops.
-    private static let farewellSeconds = 2.0
     /// How long is waited where the process has no descriptors left.
     private static let exhaustedSeconds = 0.1
     /// Enough for values as deeply nested as a decoder lets pass.
@@ -28,7 +26,9 @@ final class LocalSocketListener: @unchecked Sendable {
     private let name: String
     private let listener: Int32
     private let allowedUsers: Set<UInt32>
+    private let farewellSeconds: Double
     private let serve: Serve
+    private let wake: @Sendable () -> Void
     private let condition = NSCondition()
     private var channels: [ObjectIdentifier: LocalChannel] = [:]
     private var threadCount = 0
@@ -36,11 +36,19 @@ final class LocalSocketListener: @unchecked Sendable {
 
     /// Begins to take connections at a socket of this name in a directory. A socket that lies there is replaced.
     ///
+    /// `wake` is called when the listener stops: whoever serves and waits for something else than their connection is to
+    /// look at `isStopping`. It may not wait. Who has nothing left to do may send for `farewellSeconds` then.
+    ///
     /// Throws `LocalSocketError` where the directory takes none.
-    init(_ name: String, in directory: String, serve: @escaping Serve) throws {
+    init(
+        _ name: String, in directory: String, farewellSeconds: Double = LocalPatience().farewellSeconds,
+        serve: @escaping Serve, wake: @escaping @Sendable () -> Void = {}
+    ) throws {
         self.directory = directory
         self.name = name
+        self.farewellSeconds = farewellSeconds
         self.serve = serve
+        self.wake = wake
         allowedUsers = [0, clocalsocket_own_user()]
         let (place, file) = (Array(directory.utf8), Array(name.utf8))
         listener = clocalsocket_listen(place.span, file.span, Int32(Self.connectionCount))
@@ -57,7 +65,8 @@ final class LocalSocketListener: @unchecked Sendable {
         isStopped = true
         clocalsocket_stop(listener, 1)
         for channel in channels.values { channel.stop(sendingToo: false) }
-        let end = Date(timeIntervalSinceNow: Self.farewellSeconds)
+        wake()
+        let end = Date(timeIntervalSinceNow: farewellSeconds)
         while threadCount > 0, condition.wait(until: end) {}
         // Whoever does not read keeps nobody waiting.
         for channel in channels.values { channel.stop(sendingToo: true) }
