@@ -183,7 +183,7 @@ struct JoiningTests {
         #expect(report.isExact, "\(report)")
     }
 
-    @Test("people who come while others are removed leave nothing behind that is not so", .timeLimit(.minutes(10)))
+    @Test("people who come while others are removed leave nothing behind that is not so")
     func race() async throws {
         try await TestThreads.offPool {
             let town = try ShareTown(runsBodiesTwice: false)

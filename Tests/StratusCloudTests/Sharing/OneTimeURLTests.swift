@@ -54,7 +54,7 @@ struct OneTimeURLTests {
         #expect(try shown()?.identity.name?.given == "Bob" && shown()?.identity.lookup == nil)
     }
 
-    @Test("[P-16] of many who use a URL at once one gets in", .timeLimit(.minutes(10)))
+    @Test("[P-16] of many who use a URL at once one gets in")
     func race() async throws {
         try await TestThreads.offPool {
             let town = try ShareTown(runsBodiesTwice: false)

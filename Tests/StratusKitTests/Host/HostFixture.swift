@@ -1,7 +1,9 @@
 // What the tests of the host API share.
 
 import Foundation
-import StratusKit
+import StratusTestSupport
+
+@testable import StratusKit
 
 /// A directory that is removed with the object.
 final class HostDirectory: Sendable {
@@ -30,7 +32,20 @@ extension Stratus.Options {
     }
 }
 
+extension LocalPatience {
+    /// As long as a test waits for a thread.
+    static let tested = LocalPatience(
+        idleSeconds: TestThreads.deadlineSeconds, frameSeconds: TestThreads.deadlineSeconds,
+        farewellSeconds: TestThreads.deadlineSeconds)
+}
+
 extension Stratus {
+    /// Has the socket of this store wait for everybody.
+    func serveToolPatiently() throws {
+        stopServingTool()
+        try startServingTool(.tested)
+    }
+
     /// A store in memory with one account.
     static func tested(
         _ change: (inout Stratus.Options) -> Void = { _ in }

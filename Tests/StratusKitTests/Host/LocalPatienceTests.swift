@@ -13,7 +13,7 @@ import Testing
 
 @testable import StratusKit
 
-@Suite("The patience of the host's socket", .timeLimit(.minutes(5)))
+@Suite("The patience of the host's socket", .timeLimit(.minutes(15)))
 struct LocalPatienceTests {
     private let directory: HostDirectory
 
@@ -30,23 +30,32 @@ struct LocalPatienceTests {
 
     private func connect() throws -> LocalChannel { try #require(try LocalClient.connect(directory.store.path)) }
 
+    /// The next frame; nil at the end.
+    private func next(_ channel: LocalChannel) throws -> LocalFrame? {
+        try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds)
+    }
+
     /// What the host says at last over a connection that it ends.
     private func farewell(_ channel: LocalChannel) throws -> LocalSocketError {
-        let frame = try #require(try LocalClient.receive(channel, seconds: 60))
+        let frame = try #require(try next(channel))
         #expect(frame.kind == LocalFrame.Kind.refusal.rawValue)
-        #expect(try LocalClient.receive(channel, seconds: 60) == nil, "the connection goes on")
+        #expect(try next(channel) == nil, "the connection goes on")
         return try LocalCoding.decode(from: frame.content)
     }
 
     @Test("whoever asks nothing for too long, or begins a frame and does not end it, is told so and let go")
     func silence() async throws {
         try await TestThreads.offPool {
-            let listener = try self.listen(WorkingHost(), LocalPatience(idleSeconds: 0.2, frameSeconds: 60))
+            var patience = LocalPatience.tested
+            patience.idleSeconds = 0.2
+            let listener = try self.listen(WorkingHost(), patience)
             defer { listener.stop() }
             #expect(try self.farewell(self.connect()) == .idle)
         }
         try await TestThreads.offPool {
-            let listener = try self.listen(WorkingHost(), LocalPatience(idleSeconds: 60, frameSeconds: 0.2))
+            var patience = LocalPatience.tested
+            patience.frameSeconds = 0
+            let listener = try self.listen(WorkingHost(), patience)
             defer { listener.stop() }
             let request = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.checkItemCount(1)))).bytes
             // In the middle of the header, behind it, and before the last byte.
@@ -55,7 +64,7 @@ struct LocalPatienceTests {
                 try channel.send(bytes: Array(request[..<count]), seconds: 10)
                 #expect(try self.farewell(channel) == .tooSlow, "after \(count) bytes")
             }
-            // Who asks whole requests is served.
+            // Who asks whole requests is served: what is there is in time.
             let client = try #require(try LocalClient(directory: self.directory.store.path))
             #expect(throws: CloudError.self) { let _: Done = try client.ask(.cloud(.checkItemCount(1))) }
         }
@@ -65,7 +74,9 @@ struct LocalPatienceTests {
     func unreadEvents() async throws {
         let host = WorkingHost()
         try await TestThreads.offPool {
-            let listener = try self.listen(host, LocalPatience(idleSeconds: 60, frameSeconds: 0.2))
+            var patience = LocalPatience.tested
+            patience.frameSeconds = 0.2
+            let listener = try self.listen(host, patience)
             defer { listener.stop() }
             let channel = try self.connect()
             let _: Done = try LocalClient.ask(.watch, over: channel)
@@ -87,7 +98,7 @@ struct LocalPatienceTests {
     func progress() async throws {
         let host = WorkingHost(stepCount: 3)
         try await TestThreads.offPool {
-            let listener = try self.listen(host, LocalPatience())
+            let listener = try self.listen(host, .tested)
             defer { listener.stop() }
             let client = try #require(try LocalClient(directory: self.directory.store.path))
             var told: [WorkProgress] = []
@@ -107,7 +118,7 @@ struct LocalPatienceTests {
         // Without end, unless it is told.
         let host = WorkingHost(stepCount: nil)
         try await TestThreads.offPool {
-            let listener = try self.listen(host, LocalPatience())
+            let listener = try self.listen(host, .tested)
             defer { listener.stop() }
             let client = try #require(try LocalClient(directory: self.directory.store.path))
             var hasBegun = false
@@ -118,7 +129,7 @@ struct LocalPatienceTests {
             // One that is killed says nothing.
             let channel = try self.connect()
             try channel.send(LocalFrame(.request, LocalCoding.encode(LocalRequest.host(.purgeZones))), seconds: 10)
-            #expect(try LocalClient.receive(channel, seconds: 60)?.kind == LocalFrame.Kind.progress.rawValue)
+            #expect(try self.next(channel)?.kind == LocalFrame.Kind.progress.rawValue)
             host.forget()
             channel.stop(sendingToo: true)
             while !host.wasStopped { Thread.sleep(forTimeInterval: 0.01) }

@@ -155,9 +155,10 @@ struct LocalSocketTests {
     private func refusal(of frame: LocalFrame) throws -> LocalSocketError {
         let channel = try connect()
         try channel.send(frame, seconds: 10)
-        let answer = try #require(try LocalClient.receive(channel, seconds: 60))
+        let answer = try #require(try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds))
         #expect(answer.kind == LocalFrame.Kind.refusal.rawValue)
-        #expect(try LocalClient.receive(channel, seconds: 60) == nil, "the connection goes on")
+        let next = try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds)
+        #expect(next == nil, "the connection goes on")
         return try LocalCoding.decode(from: answer.content)
     }
 
@@ -177,7 +178,7 @@ struct LocalSocketTests {
             // 16 MiB and one byte are announced, and none of them is sent.
             let channel = try self.connect()
             try channel.send(bytes: [1, 0, 0, 1, LocalFrame.version, 2], seconds: 10)
-            let answer = try #require(try LocalClient.receive(channel, seconds: 60))
+            let answer = try #require(try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds))
             #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("larger"))
         }
     }
@@ -222,6 +223,8 @@ struct LocalSocketTests {
     func connections() async throws {
         let store = try open()
         defer { store.close() }
+        // Else the first may have gone for asking nothing by the time the last one comes.
+        try store.serveToolPatiently()
         try await TestThreads.offPool {
             var channels = try (0..<LocalSocketListener.connectionCount).map { _ in try self.connect() }
             let error = #expect(throws: LocalSocketError.self) { try self.connect() }
@@ -248,6 +251,8 @@ struct LocalSocketTests {
     @Test("closing and emptying the store waits for nobody who merely reads or watches")
     func closing() async throws {
         let store = try open()
+        // Who is let go while they are told of the end are not told.
+        try store.serveToolPatiently()
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.path))
             let watch = try #require(try HostWatch(directory: self.path))
@@ -257,7 +262,8 @@ struct LocalSocketTests {
                     _ = try reader.databases().count
                 }
             }
-            guard case .events(let last) = try watch.next(waitingAtMost: 60, isStopping: { false }) else {
+            let told = try watch.next(waitingAtMost: TestThreads.deadlineSeconds, isStopping: { false })
+            guard case .events(let last) = told else {
                 Issue.record("the watcher was told nothing")
                 return
             }
