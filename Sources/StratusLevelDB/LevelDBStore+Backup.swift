@@ -34,7 +34,8 @@ extension LevelDBStore {
     /// whoever did removes it where the backup fails.
     /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
     /// `copying` is told how many files have been dealt with, and of how many; then `progress` now and then about how many
-    /// bytes of the copy's tables have been verified, and of how many.
+    /// bytes of the copy's tables have been verified, and of how many. `making` is to make that directory, or not to return:
+    /// by it whoever takes away what is unfinished keeps it from being made behind their back.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
     /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
@@ -43,11 +44,12 @@ extension LevelDBStore {
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
         begin: (_ path: String) throws -> Void = { _ in }, prepare: (LevelDBStore) throws -> Void = { _ in },
         copying: (_ done: Int, _ total: Int) -> Void = { _, _ in },
-        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
+        making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: options.formatVersion)
         do {
-            let target = try BackupDirectory.make(for: destination)
+            let target = try BackupDirectory.make(for: destination, making: making)
             let report: LevelDBBackupReport
             do {
                 try begin(target.path)

@@ -18,18 +18,20 @@ extension LevelDBStore {
     /// open.
     ///
     /// `prepare` is given the new store before it has its name: what was lost leaves contradictions, which are its
-    /// caller's to mend. The new store is durable when this returns. `progress` is told of what is done before and after.
+    /// caller's to mend. The new store is durable when this returns. `progress` is told of what is done before and after;
+    /// `making` is to make the directory that becomes it, as for a backup.
     ///
     /// Throws `.held`, `.notAStore`, `.newerFormat`, `.unavailable` for an older format, `.inputOutput` when `destination`
     /// exists or its folder does not, `.diskFull`, and what LevelDB says.
     package static func repairLosingDamagedData(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
-        prepare: (LevelDBStore) throws -> Void = { _ in }, progress: (SalvageProgress) -> Void = { _ in }
+        prepare: (LevelDBStore) throws -> Void = { _ in }, progress: (SalvageProgress) -> Void = { _ in },
+        making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws {
         let claim = try StoreDirectory.claimDamaged(source, formatVersion: options.formatVersion)
         defer { claim.release() }
         do {
-            let target = try BackupDirectory.make(for: destination)
+            let target = try BackupDirectory.make(for: destination, making: making)
             do {
                 try salvage(source, in: target.path, options, prepare, progress)
                 // Somebody who has opened the store meanwhile may have changed it while it was copied.

@@ -110,6 +110,18 @@ import Testing
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: file) }.code == .notAStore)
     }
 
+    @Test("LevelDB brings no directory back that was taken away, and names it as it was given")
+    func takenAway() throws {
+        let opened = #expect(throws: EngineError.self) {
+            _ = try EngineDatabase(path: target, options: EngineOptions(LevelDBOptions(), createIfMissing: true))
+        }
+        #expect(opened?.text.contains(" \(target)/LOCK: ") == true, "\(opened?.text ?? "")")
+        #expect(throws: EngineError.self) {
+            try EngineDatabase.repair(path: target, options: EngineOptions(LevelDBOptions(), createIfMissing: false))
+        }
+        #expect(!FileManager.default.fileExists(atPath: target))
+    }
+
     @Test("a failed system call of our own is never corruption, and names its path")
     func systemErrors() {
         let codes: [Int32: StoreError.Code] = [

@@ -82,9 +82,11 @@ final class StoreBacking: Sendable {
 
     /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` is given its directory
     /// before, `prepare` the verified copy before it has its name; `progress` is told of the tables and of their entries.
+    /// `making` makes the directory.
     static func copyEngine(
         from source: String, to destination: String, progress: (BackupProgress) -> Void,
-        begin: (String) throws -> Void, prepare: (any OrderedStore) throws -> Void
+        begin: (String) throws -> Void, prepare: (any OrderedStore) throws -> Void,
+        making: (_ make: () throws -> Void) throws -> Void
     ) throws -> EngineFigures {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         // The copy is read from its beginning to its end, and most of it once.
@@ -93,7 +95,7 @@ final class StoreBacking: Sendable {
         let report = try LevelDBStore.backup(
             ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare,
             copying: { progress(BackupProgress(part: .tables, doneCount: $0, totalCount: $1)) },
-            progress: { progress(BackupProgress(part: .entries, doneCount: $0, totalCount: $1)) })
+            progress: { progress(BackupProgress(part: .entries, doneCount: $0, totalCount: $1)) }, making: making)
         return EngineFigures(
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount,

@@ -63,6 +63,8 @@ struct StoreBackup: Sendable {
     let destination: String
     /// Called at moments at which others may change the store, with the number of the attempt. For tests.
     var onMoment: @Sendable (Moment, Int) throws -> Void = { _, _ in }
+    /// Makes the directory of each attempt.
+    var making: @Sendable (_ make: () throws -> Void) throws -> Void = { try $0() }
 
     /// `progress` is told now and then how far it has come. Where the store changes too fast it begins anew.
     func make(progress: @escaping (BackupProgress) -> Void = { _ in }) throws -> Stratus.BackupReport {
@@ -103,7 +105,7 @@ struct StoreBackup: Sendable {
                     try onMoment(.engineCopied, number)
                     guard let directory else { return }
                     report.findings = try finish(store, in: directory, &contents, progress)
-                })
+                }, making: making)
             report.entryCount = figures.entryCount
             report.linkedTableCount = figures.linkedTableCount
             report.copiedTableCount = figures.copiedTableCount

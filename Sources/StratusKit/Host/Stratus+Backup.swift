@@ -66,12 +66,14 @@ extension Stratus {
         }
     }
 
-    /// The same, telling `progress` now and then how far it has come.
+    /// The same, telling `progress` now and then how far it has come. `making` is to make the directory of an unfinished copy,
+    /// or not to return: by it whoever takes such directories away keeps them from being made behind their back.
     package static func backup(
-        ofStoreAt source: URL, to destination: URL, progress: @escaping (BackupProgress) -> Void
+        ofStoreAt source: URL, to destination: URL, progress: @escaping (BackupProgress) -> Void,
+        making: @escaping @Sendable (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws -> BackupReport {
         try StratusError.wrapping {
-            try StoreBackup(source: source.path, destination: destination.path).make(progress: progress)
+            try StoreBackup(source: source.path, destination: destination.path, making: making).make(progress: progress)
         }
     }
 }

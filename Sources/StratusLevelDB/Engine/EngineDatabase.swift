@@ -21,7 +21,8 @@ internal import CLevelDB
 
     init(path: String, options: consuming EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
-        let opened = try unsafe EngineErrorSlot.check { unsafe leveldb_open(pointer, path, $0) }
+        let name = EngineDatabase.name(of: path)
+        let opened = try unsafe EngineErrorSlot.check { unsafe leveldb_open(pointer, name, $0) }
         self.path = path
         self.options = options
         unsafe handle = unsafe opened
@@ -53,8 +54,13 @@ internal import CLevelDB
     /// Salvages what it can of a database that is not open, and drops what it cannot read.
     static func repair(path: String, options: borrowing EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
-        try unsafe EngineErrorSlot.check { unsafe leveldb_repair_db(pointer, path, $0) }
+        let name = name(of: path)
+        try unsafe EngineErrorSlot.check { unsafe leveldb_repair_db(pointer, name, $0) }
     }
+
+    /// The name by which LevelDB is told of a directory. It makes a directory that it does not find, also to open one that
+    /// must be there: of this name none can be made, so that what was taken away in between stays away.
+    private static func name(of path: String) -> String { "\(path)/." }
 
     /// LevelDB's answer to a named question ("leveldb.stats", …), or nil when it does not know the name.
     func property(_ name: String) -> String? {

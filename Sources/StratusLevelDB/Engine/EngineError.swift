@@ -21,11 +21,11 @@ struct EngineError: Error, Hashable, Sendable {
     }
 
     let kind: Kind
-    /// LevelDB's own words.
+    /// LevelDB's own words, in which a directory is called as the store was given it.
     let text: String
 
     init(text: String) {
-        self.text = text
+        self.text = text.replacing("/./", with: "/")
         kind = Self.prefixes.first { text.hasPrefix($0.prefix) }?.kind ?? .unknown
     }
 

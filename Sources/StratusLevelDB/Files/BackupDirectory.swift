@@ -18,10 +18,12 @@ struct BackupDirectory {
     private let destination: String
     private let parent: String
 
-    /// Makes the directory for a copy that shall become `destination`, with or without slashes at its end.
+    /// Makes the directory for a copy that shall become `destination`, with or without slashes at its end. `making` makes it.
     ///
     /// Throws `StoreError` with `.inputOutput` when `destination` exists or its folder does not.
-    static func make(for destination: String) throws -> BackupDirectory {
+    static func make(
+        for destination: String, making: (_ make: () throws -> Void) throws -> Void = { try $0() }
+    ) throws -> BackupDirectory {
         let destination = FileSystem.withoutTrailingSlashes(destination)
         let parent = FileSystem.parent(of: destination)
         guard try FileSystem.status(parent)?.kind == .directory else {
@@ -34,10 +36,10 @@ struct BackupDirectory {
         for number in 1...maximumNumber {
             let path = "\(destination).incomplete-\(getpid())-\(number)"
             do {
-                try FileSystem.makeDirectory(path)
+                try making { try FileSystem.makeDirectory(path) }
                 return BackupDirectory(
                     path: path, unfinishedPaths: unfinished, destination: destination, parent: parent)
-            } catch {
+            } catch let error as SystemError {
                 if error.number != EEXIST { throw error }
             }
         }
