@@ -78,7 +78,7 @@ struct StratusCommand: ParsableCommand {
 
     private static func exit(after error: any Error, usesJSON: Bool) -> Never {
         // A verb that ends with a code has said why in its results.
-        if let code = error as? ExitCode { exit(withError: code) }
+        if let code = error as? ExitCode { leave(code) }
         if let code = (error as? ToolError)?.code, code == .pipeBroken { Interruption.endByBrokenPipe() }
         let parserCode = exitCode(for: error)
         if parserCode.isSuccess {
@@ -100,5 +100,7 @@ struct StratusCommand: ParsableCommand {
         exit(report.exit)
     }
 
-    private static func exit(_ status: ExitStatus) -> Never { exit(withError: ExitCode(status.rawValue)) }
+    private static func exit(_ status: ExitStatus) -> Never { leave(ExitCode(status.rawValue)) }
+
+    private static func leave(_ code: ExitCode) -> Never { Interruption.unlessEnding { exit(withError: code) } }
 }

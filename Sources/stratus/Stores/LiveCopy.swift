@@ -106,10 +106,15 @@ final class LiveCopy: Sendable {
         var failure: (any Error)?
         for folder in near + far {
             do {
-                let scratch = try StoreFiles.Scratch(in: folder)
-                Interruption.beforeEnd { scratch.remove() }
-                ErrorReport.show(source, insteadOf: scratch.path)
-                return scratch
+                var made: StoreFiles.Scratch?
+                try Interruption.making {
+                    let scratch = try StoreFiles.Scratch(in: folder)
+                    Interruption.beforeEnd { scratch.remove() }
+                    made = scratch
+                }
+                guard let made else { continue }
+                ErrorReport.show(source, insteadOf: made.path)
+                return made
             } catch { failure = failure ?? error }
         }
         throw failure

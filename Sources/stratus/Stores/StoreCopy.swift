@@ -15,10 +15,10 @@ enum StoreCopy {
         let progress = Progress(verb, total: nil, on: console)
         defer { progress.finish() }
         return try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination)
-        ) {
-            progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
-        }
+            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
+            progress: {
+                progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
+            }, making: { try Interruption.making($0) })
     }
 }
 

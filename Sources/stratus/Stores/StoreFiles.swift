@@ -188,7 +188,7 @@ final class StoreFiles {
                     case .salvaging: progress("what was copied, of which LevelDB tells nothing", 0, nil)
                     case .syncing(let done, let total): progress("(writing files to the disk)", done, total)
                     }
-                })
+                }, making: { try Interruption.making($0) })
         }
         return unmended
     }

@@ -120,19 +120,22 @@ final class Console {
     /// The same from any thread.
     static func note(_ text: String) { tell { $0.note(text) } }
 
-    /// The same for the thread that hears signals: left out where nobody reads, who may keep another thread too.
+    /// The same for the thread that hears signals: left out where nobody reads, who may keep another thread too. Another that
+    /// is writing what somebody reads is waited for.
     static func noteOfSignal(_ text: String) {
-        for _ in 0..<signalNoteAttemptCount {
+        for number in 1...signalNoteAttemptCount {
             let isWritten: Void? = bar.withLockIfAvailable { line in
                 guard cfiletree_is_writable(errors) == 1 else { return }
                 try? write(Array(line.note(text).utf8), to: errors)
             }
             if isWritten != nil { return }
+            if number >= unreadNoteAttemptCount, cfiletree_is_writable(errors) != 1 { return }
             cfiletree_sleep(signalNotePauseMilliseconds)
         }
     }
 
-    private static let signalNoteAttemptCount = 10
+    private static let signalNoteAttemptCount = 1_500
+    private static let unreadNoteAttemptCount = 10
     private static let signalNotePauseMilliseconds: Int32 = 20
 
     /// Writes a question, without an end of its line.

@@ -59,8 +59,9 @@ enum Interruption {
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
-    /// Makes something, and has it taken away before a signal ends the process: `body` calls `beforeEnd`, and no signal ends
-    /// the process in between. It must not wait for anybody.
+    /// Makes something, and has it taken away before a signal ends the process: `body` calls `beforeEnd`, where it was not
+    /// called before, and no signal ends the process in between. Never returns where a signal is ending the process, so that
+    /// nothing is made behind what is taken away. `body` must not wait for anybody.
     static func making(_ body: () throws -> Void) rethrows {
         watch()
         try making.withLock { _ in try body() }
@@ -69,6 +70,11 @@ enum Interruption {
     /// Never returns where a signal is ending the process: what then fails, fails because it is taken away.
     static func waitIfEnding() {
         while state.withLock({ $0.isEnding }) { cfiletree_sleep(20) }
+    }
+
+    /// Ends the process by `body`; where a signal is ending it already, that does, when everything is taken away and told.
+    static func unlessEnding(_ body: () -> Never) -> Never {
+        making.withLock { _ -> Never in body() }
     }
 
     /// Ends the process as a pipe's writer ends whom nobody reads: without a word.

@@ -46,9 +46,13 @@ enum PageFile {
         let url = URL(fileURLWithPath: AbsolutePath.of(path))
         let draft = url.deletingLastPathComponent().appendingPathComponent(".stratus-\(UUID().uuidString)").path
         let discard: @Sendable () -> Void = { _ = try? FileManager.default.removeItem(atPath: draft) }
-        Interruption.beforeEnd(discard)
+        var descriptor: Int32 = 0
+        Interruption.making {
+            descriptor = cfiletree_create_file(Array(draft.utf8).span)
+            Interruption.beforeEnd(discard)
+        }
         defer { discard() }
-        try fill(draft, text, for: path)
+        try fill(descriptor, text, for: path)
         let (from, to) = (Array(draft.utf8), Array(url.path.utf8))
         // A link is made only where nothing is.
         let error = replacing ? cfiletree_rename(from.span, to.span) : cfiletree_link(from.span, to.span)
@@ -58,8 +62,7 @@ enum PageFile {
         throw failed(path, failure.reason)
     }
 
-    private static func fill(_ draft: String, _ text: String, for path: String) throws {
-        let descriptor = cfiletree_create_file(Array(draft.utf8).span)
+    private static func fill(_ descriptor: Int32, _ text: String, for path: String) throws {
         guard descriptor >= 0 else { throw failed(path, FileError(number: -descriptor).reason) }
         defer { cfiletree_close(descriptor) }
         var rest = Array(text.utf8)[...]

@@ -1,13 +1,18 @@
 // What a verb makes on a disk before it is whole, and takes away again where a signal ends it first.
 //
-// Invariant: nothing is taken away that has got its name. The directory is renamed before anything in it is removed, which
-// fails where the verb was faster; and the verb, which may be at work in it on its own thread, finds it gone as a whole.
+// Invariants:
+//   1. Nothing is taken away that has got its name, or is whole. A directory is renamed before anything in it is removed,
+//      which fails where the verb was faster; and the verb, which may be at work in it on its own thread, finds it gone as a
+//      whole.
+//   2. What was taken away is not made anew before the process ends: verbs make such directories and files by
+//      `Interruption.making` alone, and LevelDB makes no directory.
 
 import CFileTree
 import Foundation
+import Synchronization
 
 enum UnfinishedWork {
-    private static let attemptCount = 10
+    private static let attemptCount = 50
     private static let pauseMilliseconds: Int32 = 20
 
     /// The directory of a verb's own is removed before a signal ends the process.
@@ -15,11 +20,15 @@ enum UnfinishedWork {
         Interruption.beforeEnd { _ = remove(path) }
     }
 
-    /// The same for the file that a verb was asked for, which is told.
-    static func removeFileAtEnd(_ path: String) {
+    /// The same for the file that a verb was asked for, which is told. What is returned is to be called when the file is
+    /// whole: from then on it stays.
+    static func removeFileAtEnd(_ path: String) -> () -> Void {
+        let isWhole = Mutex(false)
         Interruption.beforeEnd {
+            guard !isWhole.withLock({ $0 }) else { return }
             if (try? FileManager.default.removeItem(atPath: path)) != nil { tell(path) }
         }
+        return { Interruption.making { isWhole.withLock { $0 = true } } }
     }
 
     /// The same for copies of stores, which get their names when they are complete and until then are called
@@ -47,13 +56,12 @@ enum UnfinishedWork {
     /// Returns whether something was there, and is gone.
     private static func remove(_ path: String) -> Bool {
         let aside = "\(path)-interrupted"
-        var isRemoved = false
+        guard (try? FileManager.default.moveItem(atPath: path, toPath: aside)) != nil else { return false }
         for _ in 0..<attemptCount {
-            guard (try? FileManager.default.moveItem(atPath: path, toPath: aside)) != nil else { break }
-            isRemoved = (try? FileManager.default.removeItem(atPath: aside)) != nil
-            // A verb that is just opening what is gone may have made it anew.
+            if (try? FileManager.default.removeItem(atPath: aside)) != nil { return true }
+            // The verb may have been about to make a file there when the directory was renamed.
             cfiletree_sleep(pauseMilliseconds)
         }
-        return isRemoved
+        return false
     }
 }

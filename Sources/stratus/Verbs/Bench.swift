@@ -39,7 +39,9 @@ struct Bench: ParsableCommand {
         UnfinishedWork.removeAtEnd(path)
         let choice = DatabaseChoice(
             container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
-        let session = try StoreSession(at: path, choice, .creatingForItself)
+        var made: StoreSession?
+        try Interruption.making { made = try StoreSession(at: path, choice, .creatingForItself) }
+        guard let session = made else { return }
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)

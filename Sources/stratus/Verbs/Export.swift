@@ -53,8 +53,6 @@ struct Export: ParsableCommand {
             output.discard()
             throw error
         }
-        // A signal that came before the end has taken the file away.
-        Interruption.waitIfEnding()
         var object: JSONObject = ["file": .string(file), "secrets": .boolean(secrets)]
         for (key, value) in counts.object.members { object.add(key, value) }
         object.add("milliseconds", Quantities.milliseconds(clock.now - started))
@@ -74,6 +72,8 @@ final class LineWriter {
 
     private let path: String
     private let file: FileHandle
+    /// Has the file stay where a signal ends the process.
+    private let keep: () -> Void
     private var buffer = Data()
 
     /// A signal that ends the process takes the file away. Throws `refused` where it is there already or cannot be made.
@@ -81,12 +81,15 @@ final class LineWriter {
         self.path = path
         if path == "-" {
             file = .standardOutput
+            self.keep = {}
             return
         }
+        var stay = {}
         try Interruption.making {
             try TextFile.create(path, "")
-            UnfinishedWork.removeFileAtEnd(path)
+            stay = UnfinishedWork.removeFileAtEnd(path)
         }
+        keep = stay
         // What is exported is for its owner alone to read.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -98,12 +101,13 @@ final class LineWriter {
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// Everything is on the disk when this returns.
+    /// Everything is on the disk when this returns, and stays. Never returns where a signal has taken the file away.
     func finish() throws {
         try flush()
         guard path != "-" else { return }
         try file.synchronize()
         try file.close()
+        keep()
     }
 
     /// Takes an unfinished file away.
