@@ -44,8 +44,9 @@ struct TreeImporter {
     mutating func run(total: Int, _ console: Console) throws {
         let progress = Progress("importing", total: total, on: console)
         defer { progress.finish() }
-        let lookingForGone = Progress("looking for what is gone", total: nil, on: console)
-        let indexing = Progress("filling indexes", total: nil, on: console)
+        // Their clocks begin with them.
+        lazy var lookingForGone = Progress("looking for what is gone", total: nil, on: console)
+        lazy var indexing = Progress("filling indexes", total: nil, on: console)
         try run(
             progress: progress.update, lookingForGone: { lookingForGone.update($0, of: $1) },
             indexing: { indexing.update($0, of: $1) })
@@ -280,6 +281,7 @@ struct TreeImporter {
 
     private mutating func lookForGone(_ progress: (_ done: Int, _ total: Int) -> Void) throws {
         let total = Int(clamping: try session.read(zone) { try $0.header().recordCount })
+        progress(0, total)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
         while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, total) }) {
             try Interruption.safePoint()

@@ -11,6 +11,9 @@ import StratusKit
 final class LiveCopy: Sendable {
     /// A content must come and go within milliseconds for one attempt to fail.
     private static let attemptLimit = 20
+    /// By how much longer each attempt waits than the one before, so that they lie seconds apart in the end: what hinders
+    /// one may pass.
+    private static let pauseSeconds = 0.025
     /// The variable of the environment that names the folder for copies.
     static let folderVariable = "STRATUS_SCRATCH"
 
@@ -37,7 +40,8 @@ final class LiveCopy: Sendable {
         // Links take no time; many contents do, and tables for which only copies will do.
         let progress = Progress("copying", total: nil, on: Console(usesJSON: false))
         defer { progress.finish() }
-        for _ in 0..<attemptLimit {
+        for number in 0..<attemptLimit {
+            Waiting.seconds(Double(number) * pauseSeconds)
             let scratch = try makeScratch(for: source)
             do {
                 let date = Date()

@@ -50,7 +50,8 @@ struct Reset: ParsableCommand {
 
     /// Says where a signal ends the removal of files that the store itself is empty.
     private static func reset(_ session: StoreSession, _ console: Console) throws {
-        let progress = Progress("removing files", total: nil, on: console)
+        // Its clock begins when the store is empty, and there are files to remove.
+        lazy var progress = Progress("removing files", total: nil, on: console)
         defer { progress.finish() }
         Interruption.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
