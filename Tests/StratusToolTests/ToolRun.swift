@@ -20,6 +20,15 @@ struct ToolRun {
 
     var lines: [String] { output.split(separator: "\n").map(String.init) }
 
+    /// The lines of standard error without those that tell how far the run had come: they come where it takes long.
+    var told: [String] { errors.split(separator: "\n").map(String.init).filter { !Self.isProgress($0) } }
+
+    /// Whether a line is such as "importing: 400 of 1,000, 80/s, 8 s left".
+    private static func isProgress(_ line: String) -> Bool {
+        guard !["{", "error:", "note:"].contains(where: { line.hasPrefix($0) }) else { return false }
+        return line.range(of: ": [0-9]", options: .regularExpression) != nil
+    }
+
     /// The tool that was built together with these tests.
     static var executable: String {
         var url = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -100,9 +109,11 @@ struct ToolRun {
         return try Self.object(lines[0], location)
     }
 
-    /// The error that the tool wrote as JSON.
+    /// The error that the tool wrote as JSON: behind progress, and the only thing that it told.
     func error(_ location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
-        let object = try Self.object(errors, location)
+        try #require(told.count == 1, "not one line: \(errors)", sourceLocation: location)
+        #expect(errors.split(separator: "\n").last.map(String.init) == told[0], sourceLocation: location)
+        let object = try Self.object(told[0], location)
         return try #require(object["error"] as? [String: Any], sourceLocation: location)
     }
 

@@ -280,7 +280,10 @@ struct TotalsTests {
     func upkeep() async throws {
         let schema = "DEFINE SCHEMA RECORD TYPE Photo (name STRING QUERYABLE, GRANT READ TO \"_world\");"
         try schema.write(toFile: "\(directory.path)/schema", atomically: false, encoding: .utf8)
-        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"))
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.logger = nil
+        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
         try store.importSchema(schema, intoContainer: "iCloud.default")
         store.close()
         let session = try session("store", .existingAsClient)
