@@ -1,5 +1,8 @@
 // How many records were looked at, told now and then.
 
+import StratusLayout
+import StratusRecords
+
 /// Counts records as they are looked at.
 final class LookCounter {
     /// Looking at a record takes little longer than asking a clock, which is what is done where it is told.
@@ -9,6 +12,12 @@ final class LookCounter {
     private var count = 0
 
     init(_ tell: @escaping (_ count: Int) -> Void) { self.tell = tell }
+
+    /// Tells how many of a zone's records were looked at.
+    convenience init(_ progress: Progress, of zone: ZoneReader) throws {
+        let recordCount = Int(clamping: try zone.header().recordCount)
+        self.init { progress.update($0, ofAtMost: recordCount) }
+    }
 
     /// Counts one more.
     func add() {

@@ -47,22 +47,19 @@ struct Children: ParsableCommand {
     /// Shows what is seen. Returns how many records that are.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let recordCount = try count ? Int(clamping: zone.header().recordCount) : 0
-        let progress = Progress("counting", total: nil, on: console)
+        let progress = Progress(count ? "counting" : "looking", total: nil, on: console)
         defer { progress.finish() }
-        let looked = LookCounter { done in
-            // A list tells by itself that something is going on.
-            if count { progress.update(done, ofAtMost: recordCount) }
-        }
+        // A list tells by itself that something is going on, unless little of it is seen.
+        let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil
         var found = 0
         if recursive {
-            try zone.visitAllSeen(below: parent, sight, looking: looked.add) { child, parent in
+            try zone.visitAllSeen(below: parent, sight, looking: { looked?.add() }) { child, parent in
                 found += 1
                 try show(child, below: parent, console)
             }
             return found
         }
-        try zone.visitSeen(below: parent, sight, looking: looked.add) { child in
+        try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
             found += 1
             try show(child, below: parent, console)
             return .next

@@ -41,7 +41,11 @@ struct List: ParsableCommand {
     /// Shows what is seen.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        try zone.visitSeen(below: parent, sight) { child in
+        let progress = Progress("looking", total: nil, on: console)
+        defer { progress.finish() }
+        // A list tells by itself that something is going on, unless little of it is seen.
+        let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
+        try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
             guard let line = try RecordLine(child, zone) else { return .next }
             let label = names ? VisibleText.of(child.name.text) : line.label(console)
             try console.line(line.columns(console) + label)

@@ -44,7 +44,12 @@ struct Share: ParsableCommand {
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.read(id) { zone in
+                    let progress = Progress("looking", total: nil, on: console)
+                    defer { progress.finish() }
+                    // Who sees few of very many shares is shown nothing for long.
+                    let looked = try LookCounter(progress, of: zone)
                     try zone.visitShareNames { name in
+                        looked.add()
                         guard try sight.sees(name), let content = try zone.shareContent(name) else { return .next }
                         let pending = content.participants.count { $0.status == .pending }
                         let subject = content.root.map { VisibleText.of($0.text) } ?? "the whole zone"
