@@ -56,8 +56,8 @@ package struct AccountVerifier: Sendable {
     }
 
     /// Compares accounts, identities, departures and owners in one snapshot, and counts every record when
-    /// `countsRecords` is set. Memory does not grow with the number of accounts. `progress` is told how many of accounts,
-    /// identities and records were looked at.
+    /// `countsRecords` is set. No account is kept in memory. `progress` is told how many of accounts, identities and records
+    /// were looked at.
     ///
     /// Throws what reading the store throws.
     package func verify(
@@ -90,9 +90,10 @@ private struct AccountCheck {
     private let reader: RecordReader
     private let meter: WorkMeter
     private let countsRecords: Bool
-    /// Those to whose account their user name does not lead.
-    private var unled: Set<UserName> = []
-    private var ownerless: Set<UserName> = []
+    /// Those to whose account their user name does not lead; nil before anybody asks.
+    private var unled: Set<UserName>?
+    /// Hashes of the names that were told: a damaged store may have very many.
+    private var ownerless: Set<Int> = []
     var findings = VerifierFindings<AccountFinding>()
 
     init(_ reader: RecordReader, _ meter: WorkMeter, countsRecords: Bool) {
@@ -103,10 +104,13 @@ private struct AccountCheck {
     mutating func verifyAccounts() throws {
         try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
             let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
-            for key in AccountDirectory.identityKeys(of: account) where try !reader.store.contains(key) {
-                findings.note(.missing(identity: "\(KeyDescription(key))", account.id))
+            for key in AccountDirectory.identityKeys(of: account) {
+                let found = try reader.store.withValue(forKey: key) { try IdentityEntry(decoding: $0).account }
+                // What leads to somebody who does not own it is told where identities are gone over.
+                if try found.map({ try $0 != account.id && owns($0, key) }) ?? true {
+                    findings.note(.missing(identity: "\(KeyDescription(key))", account.id))
+                }
             }
-            if try reader.account(of: account.userName) != account.id { unled.insert(account.userName) }
             meter.add()
             try verifyCounters(of: account.userName)
             return .next
@@ -117,16 +121,20 @@ private struct AccountCheck {
     mutating func verifyIdentities() throws {
         try reader.store.scan(GlobalKeys.identities.keyRange) { key, value in
             let id = try IdentityEntry(decoding: value).account
-            let account = try reader.store.withValue(forKey: GlobalKeys.account(id)) {
-                try AccountEntry(decoding: $0).account(id)
-            }
-            let bytes = [UInt8](copying: key)
-            if account.map({ !AccountDirectory.identityKeys(of: $0).contains(bytes) }) ?? true {
+            if try !owns(id, [UInt8](copying: key)) {
                 findings.note(.dangling(identity: KeyDescription.text(of: key), id))
             }
             meter.add()
             return .next
         }
+    }
+
+    /// Whether there is such an account and an identity is its own.
+    private func owns(_ id: AccountID, _ identityKey: [UInt8]) throws -> Bool {
+        let account = try reader.store.withValue(forKey: GlobalKeys.account(id)) {
+            try AccountEntry(decoding: $0).account(id)
+        }
+        return account.map { AccountDirectory.identityKeys(of: $0).contains(identityKey) } ?? false
     }
 
     /// Whoever has a private database or a counter has an account, is being deleted, or is the app.
@@ -146,10 +154,13 @@ private struct AccountCheck {
     }
 
     private mutating func verify(_ owner: UserName, _ apps: Set<UserName>) throws {
-        guard !apps.contains(owner), !unled.contains(owner), !ownerless.contains(owner),
-            try reader.account(of: owner) == nil, try !reader.store.contains(GlobalKeys.departure(of: owner))
+        guard !apps.contains(owner), !ownerless.contains(owner.hashValue), try reader.account(of: owner) == nil,
+            try !reader.store.contains(GlobalKeys.departure(of: owner))
         else { return }
-        ownerless.insert(owner)
+        let unled = try self.unled ?? reader.unledUsers()
+        self.unled = unled
+        guard !unled.contains(owner) else { return }
+        ownerless.insert(owner.hashValue)
         findings.note(.ownerless(owner))
     }
 
@@ -167,5 +178,16 @@ extension RecordReader {
         guard let id = try store.withValue(forKey: key, { try IdentityEntry(decoding: $0).account }) else { return nil }
         let found = try store.withValue(forKey: GlobalKeys.account(id)) { try AccountEntry(decoding: $0).userName }
         return found == user ? id : nil
+    }
+
+    /// Those to whose account their user name does not lead: all accounts are gone over.
+    func unledUsers() throws -> Set<UserName> {
+        var users: Set<UserName> = []
+        try store.scan(GlobalKeys.accounts.keyRange) { key, value in
+            let user = try AccountEntry(decoding: value).userName
+            if try account(of: user) != GlobalKeys.readAccountKey(key) { users.insert(user) }
+            return .next
+        }
+        return users
     }
 }

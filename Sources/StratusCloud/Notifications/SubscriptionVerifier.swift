@@ -64,8 +64,8 @@ package struct SubscriptionVerifier: Sendable {
     /// The first findings of each kind of `verify`.
     package func findings() throws -> [SubscriptionFinding] { try verify().kept }
 
-    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. Memory does not grow with
-    /// the number of accounts. `progress` is told how many of the entries were looked at.
+    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. Nothing of them is kept
+    /// in memory. `progress` is told how many of the entries were looked at.
     ///
     /// Throws what reading the store throws.
     package func verify(
@@ -90,6 +90,8 @@ private final class SubscriptionCheck {
     private let meter: WorkMeter
     /// The accounts that are being removed; a departure is there as long as that takes.
     private let departing: Set<AccountID>
+    /// Those to whose account their user name does not lead; nil before anybody asks.
+    private var unled: Set<UserName>?
     var findings = VerifierFindings<SubscriptionFinding>()
 
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
@@ -106,7 +108,9 @@ private final class SubscriptionCheck {
         try visit(GlobalKeys.subscriptions) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             _ = try KnownSubscription(parts, SubscriptionEntry(decoding: value))
-            return try isKnown(parts.user) ? nil : .ownerless(KeyDescription.text(of: key))
+            return parts.user
+        } judge: { user, line in
+            try isKnown(user) ? nil : .ownerless(line)
         }
     }
 
@@ -121,15 +125,15 @@ private final class SubscriptionCheck {
             }
             last = device
             _ = try ClientNotification(NotificationEntry(decoding: value))
-            return nil
         }
     }
 
     func verifyDevices() throws {
         try visit(GlobalKeys.devices) { key, value in
-            let (parts, line) = (try GlobalKeys.readDeviceKey(key), KeyDescription.text(of: key))
+            (parts: try GlobalKeys.readDeviceKey(key), counted: try DeviceEntry(decoding: value).count)
+        } judge: { device, line in
+            let (parts, counted) = device
             guard try isKnown(parts.account) else { return .ownerless(line) }
-            let counted = try DeviceEntry(decoding: value).count
             let found = try reader.entryCount(in: GlobalKeys.notifications(for: parts.account, parts.name))
             return counted == found ? nil : .miscounted(line, counted: counted, found: UInt64(found))
         }
@@ -139,33 +143,45 @@ private final class SubscriptionCheck {
         try visit(GlobalKeys.outbox) { key, value in
             _ = try GlobalKeys.readOutboxKey(key)
             _ = try OutboxEntry(decoding: value)
-            return nil
         }
     }
 
     /// Whether somebody has an account, or is being removed.
     private func isKnown(_ user: UserName) throws -> Bool {
-        try reader.account(of: user) != nil || reader.store.contains(GlobalKeys.departure(of: user))
+        if try reader.account(of: user) != nil || reader.store.contains(GlobalKeys.departure(of: user)) { return true }
+        let unled = try self.unled ?? reader.unledUsers()
+        self.unled = unled
+        return unled.contains(user)
     }
 
     private func isKnown(_ account: AccountID) throws -> Bool {
         try departing.contains(account) || reader.store.contains(GlobalKeys.account(account))
     }
 
-    /// What cannot be read is a finding of its own.
-    private func visit(
-        _ range: LayoutRange, _ finding: (Span<UInt8>, Span<UInt8>) throws -> SubscriptionFinding?
+    /// What cannot be read is a finding of its own; what can is judged, of which `line` is the key.
+    private func visit<Parts>(
+        _ range: LayoutRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
+        judge: (_ parts: Parts, _ line: String) throws -> SubscriptionFinding? = { _, _ in nil }
     ) throws {
         try reader.store.scan(range.keyRange) { key, value in
             meter.add()
-            do {
-                if let found = try finding(key, value) { findings.note(found) }
-            } catch let error as LayoutError {
-                findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
-            } catch let error as RecordsError {
-                findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
+            if let parts = try parts(key, value, read), let found = try judge(parts, KeyDescription.text(of: key)) {
+                findings.note(found)
             }
             return .next
         }
+    }
+
+    private func parts<Parts>(
+        _ key: Span<UInt8>, _ value: Span<UInt8>, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts
+    ) throws -> Parts? {
+        do {
+            return try read(key, value)
+        } catch let error as LayoutError {
+            findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
+        } catch let error as RecordsError {
+            findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
+        }
+        return nil
     }
 }

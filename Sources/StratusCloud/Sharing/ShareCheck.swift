@@ -168,6 +168,7 @@ struct ShareCheck {
     /// Every secret is that of a record or of the whole zone.
     private mutating func verifyTokens(_ zone: ZoneReader) throws {
         try zone.store.scan(zone.keys.shareTokens.keyRange) { key, _ in
+            meter.add()
             guard let root = try zone.keys.readShareTokenKey(key), try zone.node(root) == nil else { return .next }
             note(.wrongToken, KeyDescription.text(of: key), "the secret of a record that is not there")
             return .next
@@ -178,13 +179,15 @@ struct ShareCheck {
     private mutating func verifyEnded(_ zone: ZoneReader, identity: UUID) throws {
         var horizon: UInt64?
         try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, _ in
+            meter.add()
             let limit = try horizon ?? zone.header().horizon
             horizon = limit
             let parts = try zone.keys.readEndedAcceptanceKey(key)
             guard parts.ended > limit else { return .next }
             let acceptance = GlobalKeys.acceptance(user: parts.user, zone: identity, share: parts.share)
             guard !noted.contains(acceptance.hashValue), let value = try reader.store.value(forKey: acceptance),
-                let entry = try? AcceptanceEntry(decoding: value.span), entry.since < parts.ended
+                let entry = try? AcceptanceEntry(decoding: value.span), entry.since < parts.ended,
+                try Self.content(of: parts.share, zone)?.accepted[parts.user] != nil
             else { return .next }
             note(.wrong, key: acceptance, "it began at \(entry.since), before the last one ended")
             return .next
@@ -305,7 +308,9 @@ struct ShareCheck {
 
     /// The same of a zone's share. Throws where the record cannot be read.
     private static func content(of share: RecordName, _ zone: ZoneReader) throws -> ShareContent? {
-        guard let record = try zone.record(share)?.record else { return nil }
+        guard try zone.store.contains(zone.keys.type(ShareContent.recordType, name: share)),
+            let record = try zone.record(share)?.record
+        else { return nil }
         return try? ShareContentEntry(of: record).content
     }
 }

@@ -56,8 +56,8 @@ package struct ShareVerifier: Sendable {
     /// The first findings of each kind of `verify`.
     package func findings() throws -> [ShareFinding] { try verify().kept }
 
-    /// Compares all shares with what exists because of them, in one snapshot. Memory does not grow with their number.
-    /// `progress` is told how many shares, marks of roots and entries were looked at.
+    /// Compares all shares with what exists because of them, in one snapshot. Memory holds one share at a time.
+    /// `progress` is told how many shares, marks of roots, secrets and entries were looked at.
     ///
     /// Throws what reading the store throws; damage of single shares and entries is among the findings.
     package func verify(
@@ -82,7 +82,9 @@ package struct ShareVerifier: Sendable {
         for database in try reader.databases() {
             for listing in try reader.zones(in: database.id) {
                 count += try reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
-                count += try reader.entryCount(in: listing.keys.shareRoots)
+                for range in [listing.keys.shareRoots, listing.keys.shareTokens, listing.keys.endedAcceptances] {
+                    count += try reader.entryCount(in: range)
+                }
             }
         }
         return count

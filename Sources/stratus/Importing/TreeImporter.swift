@@ -280,7 +280,7 @@ struct TreeImporter {
     // MARK: 4. What is gone
 
     private mutating func lookForGone(_ progress: (_ done: Int, _ total: Int) -> Void) throws {
-        let total = Int(clamping: try session.read(zone) { try $0.header().recordCount })
+        let total = try session.read(zone) { try $0.recordBound() }
         progress(0, total)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
         while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, total) }) {

@@ -24,18 +24,24 @@ struct TreePainter {
             let source = ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight, console)
-            let recordCount = Int(clamping: try found.header().recordCount)
+            let bound = try found.recordBound()
             let progress = Progress("counting", total: nil, on: console)
             defer { progress.finish() }
-            var folder = TreeFolder(source, limits) { progress.update($0, ofAtMost: recordCount) }
+            var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
             let folded = try folder.fold(from: root)
             let owner = try session.owner(of: zone.database, in: reader)
             var picture = TreePicture(
                 title: PlaceAddress(zone.database, ownedBy: sight.isWhole ? owner : nil, zone: zone.name).text,
                 copyDate: session.copyDate.map { Quantities.date($0) + " UTC" }, nodes: folded.nodes,
                 fold: folded.fold, shares: [])
-            try addShares(named: folded.shares, above: root?.name, to: &picture, shares, sight)
-            if address.isTop { picture.moreShareCount = max(0, try source.shareCount - picture.shares.count) }
+            // Those that are drawn are looked for, then all are counted.
+            func lookingAtShares() -> LookCounter { LookCounter { progress.update("shares", $0, ofAtMost: bound) } }
+            try addShares(
+                named: folded.shares, above: root?.name, to: &picture, shares, sight, looking: lookingAtShares().add)
+            if address.isTop {
+                let shareCount = try source.shareCount(looking: lookingAtShares().add)
+                picture.moreShareCount = max(0, shareCount - picture.shares.count)
+            }
             return picture
         }
     }
@@ -50,7 +56,7 @@ struct TreePainter {
     /// The shares of the nodes first, so that their numbers stay; then the one that covers all that is drawn, or the zone.
     private func addShares(
         named names: [RecordName], above root: RecordName?, to picture: inout TreePicture, _ shares: SharePictures,
-        _ sight: Sight
+        _ sight: Sight, looking: () -> Void
     ) throws {
         for name in names {
             // The mark of a share that has no record is drawn as a share of nobody.
@@ -70,7 +76,7 @@ struct TreePainter {
         guard root == nil, picture.shares.count < Self.otherShareCount else { return }
         var known = Set(names)
         known.insert(ShareContent.zoneWideName)
-        try shares.zone.visitShareNames { name in
+        try shares.zone.visitShareNames(looking: looking) { name in
             guard picture.shares.count < Self.otherShareCount else { return .stop }
             if try !known.contains(name) && sight.sees(name), let share = try shares.share(name) {
                 picture.shares.append(share)

@@ -16,15 +16,13 @@ struct ZonePictures: PictureSource {
     }
 
     /// How many shares the person sees.
-    var shareCount: Int {
-        get throws {
-            var count = 0
-            try zone.visitShareNames { name in
-                if try sight.sees(name) { count += 1 }
-                return .next
-            }
-            return count
+    func shareCount(looking: () -> Void) throws -> Int {
+        var count = 0
+        try zone.visitShareNames(looking: looking) { name in
+            if try sight.sees(name) { count += 1 }
+            return .next
         }
+        return count
     }
 
     /// Shares are drawn beside the hierarchy.

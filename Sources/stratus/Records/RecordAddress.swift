@@ -108,8 +108,8 @@ extension ZoneReader {
         looking: @escaping (_ looked: Int, _ most: Int) -> Void
     ) throws -> RecordName {
         if parent == nil, let top = try top(named: name) { return top }
-        let recordCount = Int(clamping: try header().recordCount)
-        let looked = LookCounter { looking($0, recordCount) }
+        let bound = try recordBound()
+        let looked = LookCounter { looking($0, bound) }
         var matches: [RecordName] = []
         try visitChildrenOrTops(of: parent, passing: looked.add) { child in
             guard let record = try record(child.name, fields: .only([TreeField.name]))?.record else { return .next }

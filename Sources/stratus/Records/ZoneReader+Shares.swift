@@ -7,10 +7,11 @@ import StratusRecords
 import StratusStore
 
 extension ZoneReader {
-    /// Visits the names of the zone's shares in their byte order.
-    func visitShareNames(_ visit: (RecordName) throws -> ScanStep) throws {
+    /// Visits the names of the zone's shares in their byte order. `looking` is called for each.
+    func visitShareNames(looking: () -> Void = {}, _ visit: (RecordName) throws -> ScanStep) throws {
         try store.scan(keys.types(of: ShareContent.recordType).keyRange) { key, _ in
-            try visit(keys.readTypeKey(key).name)
+            looking()
+            return try visit(keys.readTypeKey(key).name)
         }
     }
 

@@ -36,7 +36,7 @@ extension ReportReader {
         try readRecords(of: zone, sight, &counts)
         // A public database of which nothing is seen is none of the person's.
         guard counts.recordCount > 0 || zone.id.database.scope != .public else {
-            return meter.add(Int(clamping: try zone.header().recordCount))
+            return meter.add(try Int(clamping: zone.header().recordCount) + Self.shareCount(of: zone, reader))
         }
         try readHierarchy(of: zone, sight)
         try readShares(of: zone, sight, reader, &counts)

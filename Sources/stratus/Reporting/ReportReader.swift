@@ -49,8 +49,15 @@ struct ReportReader {
 
     /// To be called before zones are read.
     mutating func expect(_ zones: [ZoneID], in reader: RecordReader) throws {
-        let count = try zones.reduce(0) { try $0 + Int(clamping: reader.existingZone($1).header().recordCount) }
-        meter = WorkMeter(total: 2 * count, progress)
+        let count = try zones.reduce(0) { sum, id in
+            let zone = try reader.existingZone(id)
+            return try sum + 2 * Int(clamping: zone.header().recordCount) + Self.shareCount(of: zone, reader)
+        }
+        meter = WorkMeter(total: count, progress)
+    }
+
+    static func shareCount(of zone: ZoneReader, _ reader: RecordReader) throws -> Int {
+        try reader.entryCount(in: zone.keys.types(of: ShareContent.recordType))
     }
 
     private mutating func read(_ reader: RecordReader) throws {
@@ -112,7 +119,7 @@ struct ReportReader {
         of zone: ZoneReader, _ sight: Sight, _ reader: RecordReader, _ counts: inout StoreReport.Zone
     ) throws {
         let pictures = SharePictures(zone, sight, in: reader)
-        try zone.visitShareNames { name in
+        try zone.visitShareNames(looking: { [meter] in meter.add() }) { name in
             guard try sight.sees(name) else { return .next }
             counts.shareCount += 1
             report.shareCount += 1

@@ -3,6 +3,20 @@
 import StratusLayout
 import StratusRecords
 
+extension ZoneReader {
+    /// How many records the zone has, as it counts them, which is what may be looked at. 0 where its header is damaged:
+    /// that is for those to tell who read it for more than showing how long something takes.
+    func recordBound() throws -> Int {
+        do {
+            return Int(clamping: try header().recordCount)
+        } catch let error as LayoutError where error.isCorruption {
+            return 0
+        } catch let error as RecordsError where error.code == .corruption {
+            return 0
+        }
+    }
+}
+
 /// Counts records as they are looked at.
 final class LookCounter {
     /// Looking at a record takes little longer than asking a clock, which is what is done where it is told.
@@ -15,8 +29,8 @@ final class LookCounter {
 
     /// Tells how many of a zone's records were looked at.
     convenience init(_ progress: Progress, of zone: ZoneReader) throws {
-        let recordCount = Int(clamping: try zone.header().recordCount)
-        self.init { progress.update($0, ofAtMost: recordCount) }
+        let bound = try zone.recordBound()
+        self.init { progress.update($0, ofAtMost: bound) }
     }
 
     /// Counts one more.

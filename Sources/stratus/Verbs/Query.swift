@@ -60,7 +60,7 @@ struct Query: ParsableCommand {
             if explain {
                 try show(explanation(in: zone, session), console)
             } else {
-                let recordCount = try session.read(zone) { try Int(clamping: $0.header().recordCount) }
+                let recordCount = try session.read(zone) { try $0.recordBound() }
                 let progress = Progress("looking", total: nil, on: console)
                 defer { progress.finish() }
                 let client = try session.client(of: zone, acting)

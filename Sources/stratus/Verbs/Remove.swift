@@ -80,11 +80,11 @@ struct Remove: ParsableCommand {
         let progress = Progress("counting", total: nil, on: console)
         defer { progress.finish() }
         return try session.read(zone) { zone in
-            let most = Int(clamping: try zone.header().recordCount)
+            let looked = try LookCounter(progress, of: zone)
             var count = 1
             try zone.visitSubtree(below: name) { _, _ in
                 count += 1
-                progress.update(count, ofAtMost: most)
+                looked.add()
                 return .next
             }
             return count

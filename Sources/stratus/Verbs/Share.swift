@@ -48,8 +48,7 @@ struct Share: ParsableCommand {
                     defer { progress.finish() }
                     // Who sees few of very many shares is shown nothing for long.
                     let looked = try LookCounter(progress, of: zone)
-                    try zone.visitShareNames { name in
-                        looked.add()
+                    try zone.visitShareNames(looking: looked.add) { name in
                         guard try sight.sees(name), let content = try zone.shareContent(name) else { return .next }
                         let pending = content.participants.count { $0.status == .pending }
                         let subject = content.root.map { VisibleText.of($0.text) } ?? "the whole zone"

@@ -76,6 +76,36 @@ struct AccountVerifierTests {
         #expect(findings.kept.filter { $0.kind != .dangling } == [.ownerless("_ghost")])
     }
 
+    @Test("of two accounts that own one identity, the one that it does not lead to misses it")
+    func ownedTwice() throws {
+        let bench = try AccountBench()
+        let (service, engine) = (bench.service, bench.service.engine)
+        let email = Handle.email("alice@example.com")
+        let alice = try service.createAccount(.init(externalID: "alice", handles: [email]))
+        var bob = try service.createAccount(.init(externalID: "bob"))
+        bob.handles = [email]
+        let (key, user) = (GlobalKeys.identity(email), GlobalKeys.identity(.userRecord, alice.userName.text))
+        try engine.transact { try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded()) }
+        for (first, second) in [(alice, bob), (bob, alice)] {
+            try engine.transact { try $0.set(key, to: IdentityEntry(account: first.id).encoded()) }
+            #expect(
+                try AccountVerifier(engine: engine).findings()
+                    == [.missing(identity: "\(KeyDescription(key))", second.id)])
+        }
+        // One user name for both: bob's own leads to somebody who does not own it any more.
+        let bobs = GlobalKeys.identity(.userRecord, bob.userName.text)
+        bob = Account(id: bob.id, externalID: bob.externalID, userName: alice.userName, created: bob.created)
+        try engine.transact {
+            try $0.set(key, to: IdentityEntry(account: alice.id).encoded())
+            try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded())
+        }
+        #expect(
+            Set(try AccountVerifier(engine: engine).findings()) == [
+                .missing(identity: "\(KeyDescription(user))", bob.id),
+                .dangling(identity: "\(KeyDescription(bobs))", bob.id),
+            ])
+    }
+
     @Test("an account that its user name does not lead to is told of once, and its data is not nobody's")
     func unled() throws {
         let bench = try AccountBench()
