@@ -122,6 +122,28 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: target))
     }
 
+    @Test("LevelDB's errors name files and the directory as it was given, whatever is in its path")
+    func placeInErrors() throws {
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        let empty = #expect(throws: EngineError.self) {
+            _ = try EngineDatabase(path: target, options: EngineOptions(LevelDBOptions(), createIfMissing: false))
+        }
+        #expect(empty?.text.contains(" \(target): ") == true, "\(empty?.text ?? "")")
+        let texts = [
+            "IO error: lock #/LOCK: already held by process",
+            "IO error: #/000005.ldb: \(EngineError.systemText(ENOENT))",
+            "Invalid argument: #: does not exist (create_if_missing is false)",
+            "Corruption: CURRENT points to a non-existent file: #/MANIFEST-000004",
+        ]
+        for path in ["/x/store", "store", "/x/./store", "./store", "/x/store.", "/x/./.store"] {
+            for text in texts {
+                let told = text.replacing("#", with: "\(path)/.")
+                let place = EnginePlace(path: path)
+                #expect(place.name == "\(path)/." && place.asGiven(told) == text.replacing("#", with: path))
+            }
+        }
+    }
+
     @Test("a failed system call of our own is never corruption, and names its path")
     func systemErrors() {
         let codes: [Int32: StoreError.Code] = [

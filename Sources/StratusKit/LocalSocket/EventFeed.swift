@@ -59,7 +59,7 @@ package struct WatchedEvents: Codable, Hashable, Sendable {
 
 /// The watchers of one store.
 final class EventFeed: Sendable {
-    private let watchers = Locked<[ObjectIdentifier: EventWatcher]>([:])
+    let watchers = Locked<[ObjectIdentifier: EventWatcher]>([:])
 
     /// Whether anybody watches: who does not ask need not make events.
     var isWatched: Bool { watchers.withLock { !$0.isEmpty } }
@@ -67,9 +67,6 @@ final class EventFeed: Sendable {
     func tell(_ event: WatchedEvent) {
         for watcher in watchers.withLock({ Array($0.values) }) { watcher.tell(event) }
     }
-
-    /// How many events are lost of which the watchers have still to be told.
-    var lostCount: Int { watchers.withLock { Array($0.values) }.reduce(0) { $0 + $1.untoldLostCount } }
 
     /// Has nobody who watches now wait any longer for what may happen.
     func wake() {
@@ -96,19 +93,13 @@ final class EventWatcher: @unchecked Sendable {
     /// So many are told in one frame.
     private static let batchCount = 512
 
-    private let condition = NSCondition()
+    let condition = NSCondition()
     private var waiting: [WatchedEvent] = []
     /// The events before this index were taken.
     private var taken = 0
-    private var lostCount = 0
-    private var isWoken = false
-
     /// How many events are lost that no `take` has told of.
-    var untoldLostCount: Int {
-        condition.lock()
-        defer { condition.unlock() }
-        return lostCount
-    }
+    private(set) var lostCount = 0
+    private var isWoken = false
 
     /// From here on `take` waits for nothing.
     func wake() {

@@ -7,8 +7,8 @@ internal import CLevelDB
 
 /// Owns a `leveldb_t` with its options.
 @safe final class EngineDatabase: @unchecked Sendable {  // because LevelDB guards itself and `close` comes last
-    /// The directory, as it was given.
-    let path: String
+    let place: EnginePlace
+    var path: String { place.path }
     private let options: EngineOptions
     private let syncedWrite: OpaquePointer
     private let unsyncedWrite: OpaquePointer
@@ -21,9 +21,10 @@ internal import CLevelDB
 
     init(path: String, options: consuming EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
-        let name = EngineDatabase.name(of: path)
-        let opened = try unsafe EngineErrorSlot.check { unsafe leveldb_open(pointer, name, $0) }
-        self.path = path
+        let place = EnginePlace(path: path)
+        let name = place.name
+        let opened = try unsafe EngineErrorSlot.check(place) { unsafe leveldb_open(pointer, name, $0) }
+        self.place = place
         self.options = options
         unsafe handle = unsafe opened
         unsafe syncedWrite = leveldb_writeoptions_create()
@@ -48,19 +49,16 @@ internal import CLevelDB
     func write(_ batch: borrowing EngineWriteBatch, synced: Bool) throws(EngineError) {
         let writeOptions = unsafe synced ? syncedWrite : unsyncedWrite
         let batchPointer = unsafe batch.pointer
-        try unsafe EngineErrorSlot.check { unsafe leveldb_write(pointer, writeOptions, batchPointer, $0) }
+        try unsafe EngineErrorSlot.check(place) { unsafe leveldb_write(pointer, writeOptions, batchPointer, $0) }
     }
 
     /// Salvages what it can of a database that is not open, and drops what it cannot read.
     static func repair(path: String, options: borrowing EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
-        let name = name(of: path)
-        try unsafe EngineErrorSlot.check { unsafe leveldb_repair_db(pointer, name, $0) }
+        let place = EnginePlace(path: path)
+        let name = place.name
+        try unsafe EngineErrorSlot.check(place) { unsafe leveldb_repair_db(pointer, name, $0) }
     }
-
-    /// The name by which LevelDB is told of a directory. It makes a directory that it does not find, also to open one that
-    /// must be there: of this name none can be made, so that what was taken away in between stays away.
-    private static func name(of path: String) -> String { "\(path)/." }
 
     /// LevelDB's answer to a named question ("leveldb.stats", …), or nil when it does not know the name.
     func property(_ name: String) -> String? {

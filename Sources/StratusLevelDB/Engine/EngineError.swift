@@ -25,7 +25,7 @@ struct EngineError: Error, Hashable, Sendable {
     let text: String
 
     init(text: String) {
-        self.text = text.replacing("/./", with: "/")
+        self.text = text
         kind = Self.prefixes.first { text.hasPrefix($0.prefix) }?.kind ?? .unknown
     }
 
@@ -65,6 +65,21 @@ struct EngineError: Error, Hashable, Sendable {
     }
 }
 
+/// The directory of a database, and the name by which LevelDB is told of it.
+struct EnginePlace: Hashable, Sendable {
+    /// As the store was given it.
+    let path: String
+
+    /// LevelDB makes a directory that it does not find, also to open one that must be there: of this name none can be made,
+    /// so that what was taken away in between stays away.
+    var name: String { "\(path)/." }
+
+    /// LevelDB's words, with the directory called as it was given. What the path itself has of such parts stays.
+    func asGiven(_ text: String) -> String {
+        text.replacing("\(name)/", with: "\(path)/").replacing(name, with: path)
+    }
+}
+
 /// Where a C call leaves its error text.
 @safe struct EngineErrorSlot: ~Copyable {
     private var text: UnsafeMutablePointer<CChar>?
@@ -77,14 +92,15 @@ struct EngineError: Error, Hashable, Sendable {
         unsafe leveldb_free(text)
     }
 
-    /// Runs a C call and throws what it left in the slot.
+    /// Runs a C call on the database at `place` and throws what it left in the slot.
     static func check<Result>(
+        _ place: EnginePlace,
         _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) throws(EngineError) -> Result {
         var slot = EngineErrorSlot()
         let result = unsafe call(&slot.text)
         if let text = unsafe slot.text {
-            throw EngineError(text: unsafe String(cString: text))
+            throw EngineError(text: place.asGiven(unsafe String(cString: text)))
         }
         return result
     }

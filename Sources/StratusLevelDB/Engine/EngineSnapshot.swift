@@ -34,7 +34,7 @@ internal import CLevelDB
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         var count = 0
         let found = try unsafe key.withEngineBytes { bytes throws(EngineError) in
-            try unsafe EngineErrorSlot.check {
+            try unsafe EngineErrorSlot.check(database.place) {
                 unsafe leveldb_get(database.pointer, readOptions, bytes.characters, bytes.count, &count, $0)
             }
         }
@@ -45,15 +45,17 @@ internal import CLevelDB
     }
 
     func makeIterator() -> EngineIterator {
-        unsafe EngineIterator(leveldb_create_iterator(database.pointer, readOptions))
+        unsafe EngineIterator(leveldb_create_iterator(database.pointer, readOptions), in: database.place)
     }
 }
 
 /// Owns a `leveldb_iterator_t`.
 @safe final class EngineIterator {
     private var pointer: OpaquePointer?
+    private let place: EnginePlace
 
-    fileprivate init(_ pointer: OpaquePointer) {
+    fileprivate init(_ pointer: OpaquePointer, in place: EnginePlace) {
+        self.place = place
         unsafe self.pointer = unsafe pointer
     }
 
@@ -121,6 +123,6 @@ internal import CLevelDB
     /// Throws what went wrong on the way. LevelDB passes over a block it cannot read and stays valid behind it, so this
     /// is asked after every scan, however it ended.
     func check() throws(EngineError) {
-        try unsafe EngineErrorSlot.check { unsafe leveldb_iter_get_error(live, $0) }
+        try unsafe EngineErrorSlot.check(place) { unsafe leveldb_iter_get_error(live, $0) }
     }
 }

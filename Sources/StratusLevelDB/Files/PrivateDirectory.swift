@@ -9,6 +9,8 @@
 //      may come between the steps of a process that makes one: that process sees its OWNER gone, or locked, and makes
 //      another.
 //   4. Only directories of this user are swept, and links are never followed.
+//   5. It is renamed before anything in it is removed, to a name that is swept as its own would be, and that nothing is
+//      made under: a thread that is still at work in it finds it gone as a whole, and can add nothing to it.
 //
 // Unsafe: C functions get paths and structures that live for the length of the call.
 
@@ -22,8 +24,13 @@ package final class PrivateDirectory: Sendable {
     private static let maximumNumber = 1_000
     /// Deeper directories are nobody's here.
     private static let maximumDepth = 16
-    /// Another thread of the process may still put files there.
-    private static let removalRoundCount = 5
+    /// Follows the name of one that is being removed.
+    private static let asideSuffix = "-removed"
+    /// Another thread of the process may have been about to put a file there when it was renamed, and sweepers may be at it.
+    private static let removalRoundCount = 50
+    private static let removalPauseMicroseconds: UInt32 = 20_000
+    /// Sweepers wait for nobody: the next one comes.
+    private static let sweepRoundCount = 5
 
     /// Where it lies.
     package let path: String
@@ -73,7 +80,9 @@ package final class PrivateDirectory: Sendable {
     }
 
     /// Removes the directory and all that is in it. It may be called more than once, on any thread.
-    package func remove() { Self.remove(path) }
+    package func remove() {
+        Self.remove(path, roundCount: Self.removalRoundCount, pauseMicroseconds: Self.removalPauseMicroseconds)
+    }
 
     // MARK: Helpers
 
@@ -83,7 +92,7 @@ package final class PrivateDirectory: Sendable {
         if (try? FileSystem.removeDirectory(path)) != nil { return true }
         guard let descriptor = try? own(path, isNew: false) else { return false }
         defer { close(descriptor) }
-        remove(path)
+        remove(path, roundCount: sweepRoundCount, pauseMicroseconds: 0)
         return true
     }
 
@@ -112,14 +121,29 @@ package final class PrivateDirectory: Sendable {
         return buffer.st_mode & S_IFMT == S_IFDIR && buffer.st_uid == geteuid()
     }
 
-    private static func remove(_ path: String) {
-        for _ in 0..<removalRoundCount {
-            guard let names = try? FileSystem.names(in: path) else { return }
-            for name in names where name != ownerName { removeAll("\(path)/\(name)", depth: 0) }
-            guard (try? FileSystem.names(in: path))?.allSatisfy({ $0 == ownerName }) == true else { continue }
-            try? FileSystem.remove("\(path)/\(ownerName)")
-            if (try? FileSystem.removeDirectory(path)) != nil { return }
+    private static func remove(_ path: String, roundCount: Int, pauseMicroseconds: UInt32) {
+        let place = movedAside(path)
+        for round in 0..<roundCount {
+            if round > 0, pauseMicroseconds > 0 { usleep(pauseMicroseconds) }
+            guard let names = try? FileSystem.names(in: place) else { return }
+            for name in names where name != ownerName { removeAll("\(place)/\(name)", depth: 0) }
+            guard (try? FileSystem.names(in: place))?.allSatisfy({ $0 == ownerName }) == true else { continue }
+            try? FileSystem.remove("\(place)/\(ownerName)")
+            if (try? FileSystem.removeDirectory(place)) != nil { return }
         }
+    }
+
+    /// Renames a directory that is to be removed, and returns where it lies then. Where it has gone already, another thread
+    /// may be at it under that name. It stays where it is where an earlier one of its name could not be removed.
+    private static func movedAside(_ path: String) -> String {
+        guard !path.hasSuffix(asideSuffix) else { return path }
+        let aside = path + asideSuffix
+        do {
+            try FileSystem.rename(path, to: aside)
+        } catch {
+            return error.number == ENOENT ? aside : path
+        }
+        return aside
     }
 
     private static func removeAll(_ path: String, depth: Int) {

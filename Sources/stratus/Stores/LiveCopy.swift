@@ -11,8 +11,8 @@ import StratusKit
 final class LiveCopy: Sendable {
     /// A content must come and go within milliseconds for one attempt to fail.
     private static let attemptLimit = 20
-    /// By how much longer each attempt waits than the one before, so that they lie seconds apart in the end: what hinders
-    /// one may pass.
+    /// By how much longer each attempt waits than the one before, up to half a second before the last: what hinders one may
+    /// pass.
     private static let pauseSeconds = 0.025
     /// The variable of the environment that names the folder for copies.
     static let folderVariable = "STRATUS_SCRATCH"
@@ -110,13 +110,11 @@ final class LiveCopy: Sendable {
         var failure: (any Error)?
         for folder in near + far {
             do {
-                var made: StoreFiles.Scratch?
-                try Interruption.making {
+                let made = try Interruption.making {
                     let scratch = try StoreFiles.Scratch(in: folder)
                     Interruption.beforeEnd { scratch.remove() }
-                    made = scratch
+                    return scratch
                 }
-                guard let made else { continue }
                 ErrorReport.show(source, insteadOf: made.path)
                 return made
             } catch { failure = failure ?? error }

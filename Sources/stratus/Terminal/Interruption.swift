@@ -61,10 +61,11 @@ enum Interruption {
 
     /// Makes something, and has it taken away before a signal ends the process: `body` calls `beforeEnd`, where it was not
     /// called before, and no signal ends the process in between. Never returns where a signal is ending the process, so that
-    /// nothing is made behind what is taken away. `body` must not wait for anybody.
-    static func making(_ body: () throws -> Void) rethrows {
+    /// nothing is made behind what is taken away. Signals wait for `body`. It may take its time, as where a store is opened and
+    /// an account committed, but wait for nobody who needs `making`.
+    static func making<Result>(_ body: () throws -> Result) rethrows -> Result {
         watch()
-        try making.withLock { _ in try body() }
+        return try making.withLock { _ in try body() }
     }
 
     /// Never returns where a signal is ending the process: what then fails, fails because it is taken away.

@@ -46,10 +46,10 @@ enum PageFile {
         let url = URL(fileURLWithPath: AbsolutePath.of(path))
         let draft = url.deletingLastPathComponent().appendingPathComponent(".stratus-\(UUID().uuidString)").path
         let discard: @Sendable () -> Void = { _ = try? FileManager.default.removeItem(atPath: draft) }
-        var descriptor: Int32 = 0
-        Interruption.making {
-            descriptor = cfiletree_create_file(Array(draft.utf8).span)
+        let descriptor = Interruption.making {
+            let made = cfiletree_create_file(Array(draft.utf8).span)
             Interruption.beforeEnd(discard)
+            return made
         }
         defer { discard() }
         try fill(descriptor, text, for: path)

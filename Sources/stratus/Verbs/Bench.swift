@@ -39,9 +39,7 @@ struct Bench: ParsableCommand {
         UnfinishedWork.removeAtEnd(path)
         let choice = DatabaseChoice(
             container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
-        var made: StoreSession?
-        try Interruption.making { made = try StoreSession(at: path, choice, .creatingForItself) }
-        guard let session = made else { return }
+        let session = try Interruption.making { try StoreSession(at: path, choice, .creatingForItself) }
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)

@@ -84,12 +84,10 @@ final class LineWriter {
             self.keep = {}
             return
         }
-        var stay = {}
-        try Interruption.making {
+        keep = try Interruption.making {
             try TextFile.create(path, "")
-            stay = UnfinishedWork.removeFileAtEnd(path)
+            return UnfinishedWork.removeFileAtEnd(path)
         }
-        keep = stay
         // What is exported is for its owner alone to read.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

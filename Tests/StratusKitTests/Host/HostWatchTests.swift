@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -69,7 +70,7 @@ struct HostWatchTests {
             let (roundCount, batchCount) = (1_000, 256)
             var count = 0
             // Until nothing fits any more into its socket, whose size is the system's, and into what the host keeps for it.
-            while store.output.feed.lostCount == 0, count < roundCount * batchCount {
+            while store.output.feed.untoldLostCount == 0, count < roundCount * batchCount {
                 for number in count..<count + batchCount {
                     store.output.tell(CloudEvent(kind: .query, caller: caller, itemCount: number))
                 }
@@ -92,5 +93,20 @@ struct HostWatchTests {
         let told = WatchedEvent.text(text, hiding: "https://x.test/s/")
         #expect(told == "refused: https://x.test/s/… (url=https://x.test/s/…, other=https://x.test/t)")
         #expect(WatchedEvent.text(text, hiding: "") == text)
+    }
+}
+
+extension EventFeed {
+    /// How many events are lost of which the watchers have still to be told.
+    fileprivate var untoldLostCount: Int {
+        watchers.withLock { Array($0.values) }.reduce(0) { $0 + $1.untoldLostCount }
+    }
+}
+
+extension EventWatcher {
+    fileprivate var untoldLostCount: Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return lostCount
     }
 }
