@@ -189,7 +189,8 @@ struct HostSocketTests {
 
     @Test("a compaction that is interrupted stops the host's, says how to go on, and harms nothing")
     func interruptedCompaction() async throws {
-        // The host is held until the tool has heard the signal, so that it cannot be done before.
+        // The host is held until the tool has heard the signal, so that it cannot be done before. Where the machine leaves
+        // the tool without a greeting for longer than a tool waits for one, nothing was tried: it is done again.
         let run = try await children(
             """
             "$TOOL" import-tree /usr/share/doc --store store > /dev/null 2> note
@@ -200,13 +201,18 @@ struct HostSocketTests {
               (( 0x${caught:-0} & 1 << 14 ))
             }
             serve
-            kill -STOP $HOST_PID
-            "$TOOL" compact --store store > /dev/null 2> errors & child=$!
-            until hears $child || ! kill -0 $child; do sleep 0.01; done
-            kill -TERM $child
-            until grep -q stopping errors || ! kill -0 $child; do sleep 0.01; done
-            kill -CONT $HOST_PID
-            wait $child; echo $?
+            interrupt() { # a compaction; the status is the tool's
+              kill -STOP $HOST_PID
+              "$TOOL" compact --store store > /dev/null 2> errors & child=$!
+              until hears $child || ! kill -0 $child; do sleep 0.01; done
+              kill -TERM $child
+              until grep -q stopping errors || ! kill -0 $child; do sleep 0.01; done
+              kill -CONT $HOST_PID
+              wait $child
+            }
+            interrupt; code=$?
+            while grep -q 'Nothing has come for so long' errors; do interrupt; code=$?; done
+            echo $code
             cat errors >&2
             "$TOOL" compact --store store > /dev/null 2> note; echo $?
             "$TOOL" export - --store store 2> /dev/null | cmp - before; echo $?

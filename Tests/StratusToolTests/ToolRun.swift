@@ -26,7 +26,11 @@ struct ToolRun {
     /// Whether a line is such as "importing: 400 of 1,000, 80/s, 8 s left".
     private static func isProgress(_ line: String) -> Bool {
         guard !["{", "error:", "note:"].contains(where: { line.hasPrefix($0) }) else { return false }
-        return line.range(of: ": [0-9]", options: .regularExpression) != nil
+        let amount = "(\\d[\\d,]*|\\d+(\\.\\d)? ([KMGT]i)?B)"
+        let duration = "(\\d+ s|\\d+ min \\d+ s|\\d+ h \\d+ min)"
+        let form =
+            "^.+: \(amount)( of (at most )?\(amount))?(, \(amount)/s)?(, (at most )?\(duration) left)?$"
+        return line.range(of: form, options: .regularExpression) != nil
     }
 
     /// The tool that was built together with these tests.
