@@ -145,7 +145,8 @@ struct VerifyTests {
 
     @Test("of very many contents and stray files the first are told, how many more there are, and all are counted")
     func manyContents() async throws {
-        let (kept, count) = (VerifierFindings<AssetFinding>.maximumCount, VerifierFindings<AssetFinding>.maximumCount + 30)
+        let kept = VerifierFindings<AssetFinding>.maximumCount
+        let count = kept + 30
         try changeStore { transaction in
             for number in 0..<count {
                 let digest = [UInt8](repeating: UInt8(number), count: 32)

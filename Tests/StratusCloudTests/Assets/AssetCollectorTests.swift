@@ -130,7 +130,8 @@ struct AssetCollectorTests {
 
     @Test("where all contents are gone the first are kept, all are counted, and stray files are told all the same")
     func manyFindings() throws {
-        let (kept, count) = (VerifierFindings<AssetFinding>.maximumCount, VerifierFindings<AssetFinding>.maximumCount + 20)
+        let kept = VerifierFindings<AssetFinding>.maximumCount
+        let count = kept + 20
         let assets = try (0..<count).map { try fixture.save(put($0)) }
         for asset in assets { try files.removeFile(path(of: asset)) }
         files.put([1], at: "/store/assets/content/notes.txt")
