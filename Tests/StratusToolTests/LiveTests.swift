@@ -105,6 +105,8 @@ struct LiveTests {
         }
         let report = try await shell("\"$TOOL\" report --store store --output report.html --json")
         #expect(try report.object()["asOf"] is String)
+        let stats = try await shell("\"$TOOL\" stats --store store --json")
+        #expect(try stats.object()["asOf"] is String)
         let picture = try await shell("\"$TOOL\" tree / --format svg --nodes 400 --store store")
         #expect(picture.status == 0 && picture.output.contains("28 records, no share, as of 20"))
         let page = try String(contentsOfFile: "\(directory.path)/report.html", encoding: .utf8)

@@ -139,10 +139,17 @@ private struct AccountCheck {
 
     /// Whoever has a private database or a counter has an account, is being deleted, or is the app.
     mutating func verifyOwners() throws {
-        let databases = try reader.databases().map(\.id)
-        let apps = Set(databases.filter { $0.scope == .public }.map { AssetStore.publicOwner(of: $0.container) })
+        var apps: Set<UserName> = []
+        for container in try reader.containers() {
+            let database = DatabaseID(container: container, owner: nil, scope: .public)
+            guard try reader.databaseEntry(database) != nil else { continue }
+            apps.insert(AssetStore.publicOwner(of: container))
+        }
         for app in apps.sorted() { try verifyCounters(of: app) }
-        for owner in databases.lazy.compactMap(\.owner) { try verify(owner, apps) }
+        try reader.visitDatabases { database, _ in
+            if let owner = database.owner { try verify(owner, apps) }
+            return .next
+        }
         try reader.store.scan(GlobalKeys.usages.keyRange) { key, _ in
             try verify(GlobalKeys.readUsageKey(key), apps)
             return .next

@@ -110,9 +110,12 @@ package final class AssetStore: Sendable {
     }
 
     /// The names in a directory; none when it is not there.
-    func names(in path: String) throws -> [String] {
+    func names(in path: String) throws -> [String] { try namesIfThere(in: path) ?? [] }
+
+    /// The names in a directory; nil when it is not there.
+    func namesIfThere(in path: String) throws -> [String]? {
         do throws(FileFailure) { return try files.names(in: path) } catch {
-            if error.number == FileFailure.notFound { return [] }
+            if error.number == FileFailure.notFound { return nil }
             throw CloudError(
                 .serviceUnavailable, "A directory of assets cannot be read.", ["path": path], cause: error.reason)
         }

@@ -27,16 +27,22 @@ package struct AssetVerifier: Sendable {
         readsContents: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> AssetReport {
         var report = AssetReport()
-        var owners = try ledgerOwners()
         let meter = WorkMeter(total: try ledgerByteCount(), progress)
         for name in try store.names(in: store.directory.content) {
-            if let owner = AssetDirectory.owner(ofDirectory: name) {
-                owners.insert(owner)
-            } else {
+            guard let owner = AssetDirectory.owner(ofDirectory: name) else {
                 report.note(.foreign(path: store.directory.content + "/" + name))
+                continue
             }
+            try check(owner, readsContents, meter, &report)
         }
-        for owner in owners.sorted() { try check(owner, readsContents, meter, &report) }
+        var next = try ledgerOwner(in: GlobalKeys.assets)
+        while let owner = next {
+            // Whoever has a directory was looked at with it.
+            if try store.namesIfThere(in: store.directory.owner(owner)) == nil {
+                try check(owner, readsContents, meter, &report)
+            }
+            next = try ledgerOwner(behind: owner)
+        }
         report.sort()
         return report
     }
@@ -153,27 +159,27 @@ package struct AssetVerifier: Sendable {
         _ visit: (AssetKey, UInt64) -> Void,
         onZone: (_ zone: (id: ZoneID, database: DatabaseNumber), _ held: UInt64) throws -> Void = { _, _ in }
     ) throws {
-        for database in try reader.databases() {
-            guard let owner = owner(database.id) else { continue }
-            for listing in try reader.zones(in: database.id) {
-                let id = ZoneID(database: database.id, name: listing.name)
-                let zone = try reader.existingZone(id)
-                var sum: UInt64 = 0
-                // Every live record has an entry among the parents.
-                try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
-                    guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
-                    sum += count(record.record, owner, visit)
-                    meter.add()
-                    return .next
-                }
-                try onZone((id, listing.database), sum)
+        try reader.visitZones { id, listing in
+            guard let owner = owner(id.database) else { return .next }
+            let zone = try reader.existingZone(id)
+            var sum: UInt64 = 0
+            // Every live record has an entry among the parents.
+            try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
+                guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
+                sum += count(record.record, owner, visit)
+                meter.add()
+                return .next
             }
+            try onZone((id, listing.database), sum)
+            return .next
         }
-        for release in try reader.releases() {
+        try reader.store.scan(GlobalKeys.releases.keyRange) { _, value in
+            let release = try ReleaseEntry(decoding: value)
             _ = try reader.visitRecords(of: release) { record in
                 _ = count(record, release.owner, visit)
                 return .next
             }
+            return .next
         }
     }
 
@@ -186,24 +192,20 @@ package struct AssetVerifier: Sendable {
         return sum
     }
 
-    /// Every owner of whom the ledger counts something: one look each.
-    private func ledgerOwners() throws -> Set<UserName> {
+    /// The first owner in a part of the ledger: one look.
+    private func ledgerOwner(in range: LayoutRange) throws -> UserName? {
         try engine.read { reader in
-            var owners: Set<UserName> = []
-            var range = GlobalKeys.assets.keyRange
-            var isAtEnd = false
-            while !isAtEnd {
-                isAtEnd = true
-                try reader.store.scan(range, .forward, limit: 1) { key, _ in
-                    let owner = try GlobalKeys.readAssetKey(key).owner
-                    owners.insert(owner)
-                    range.lower = GlobalKeys.assets(of: owner).upper
-                    isAtEnd = false
-                    return .stop
-                }
+            var owner: UserName?
+            try reader.store.scan(range.keyRange, .forward, limit: 1) { key, _ in
+                owner = try GlobalKeys.readAssetKey(key).owner
+                return .stop
             }
-            return owners
+            return owner
         }
+    }
+
+    private func ledgerOwner(behind owner: UserName) throws -> UserName? {
+        try ledgerOwner(in: LayoutRange(lower: GlobalKeys.assets(of: owner).upper, upper: GlobalKeys.assets.upper))
     }
 
     /// How many bytes the contents of the ledger have.

@@ -47,8 +47,9 @@ struct DepartureRunner {
         count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName), counter)
         for container in try reader.containers() {
             let database = privateDatabase(container)
-            for zone in try reader.zones(in: database) {
+            try reader.visitZones(in: database) { zone in
                 count += try 1 + reader.entryCount(in: zone.keys.types(of: ShareContent.recordType), counter)
+                return .next
             }
             if let number = try reader.databaseEntry(database)?.number {
                 count += try reader.releases(in: number).reduce(0) {
@@ -133,7 +134,7 @@ struct DepartureRunner {
             try checkpoint()
             let count: Int
             (count, hasMore) = try engine.transact { transaction in
-                let zones = try transaction.zones(in: database)
+                let zones = try transaction.zones(in: database, limit: Self.zoneBatchCount + 1)
                 let batch = zones.prefix(Self.zoneBatchCount)
                 for zone in batch {
                     try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)

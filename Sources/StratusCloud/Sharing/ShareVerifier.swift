@@ -65,11 +65,9 @@ package struct ShareVerifier: Sendable {
     ) throws -> VerifierFindings<ShareFinding> {
         try engine.read { reader in
             var check = try ShareCheck(reader, WorkMeter(total: Self.lookCount(in: reader), progress))
-            for database in try reader.databases() {
-                for listing in try reader.zones(in: database.id) {
-                    let id = ZoneID(database: database.id, name: listing.name)
-                    try check.verify(reader.existingZone(id), identity: listing.entry.identity)
-                }
+            try reader.visitZones { id, listing in
+                try check.verify(reader.existingZone(id), identity: listing.entry.identity)
+                return .next
             }
             try check.verifyDangling()
             check.findings.sort()
@@ -79,13 +77,12 @@ package struct ShareVerifier: Sendable {
 
     private static func lookCount(in reader: RecordReader) throws -> Int {
         var count = try reader.entryCount(in: GlobalKeys.acceptances) + reader.entryCount(in: GlobalKeys.shareURLs)
-        for database in try reader.databases() {
-            for listing in try reader.zones(in: database.id) {
-                count += try reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
-                for range in [listing.keys.shareRoots, listing.keys.shareTokens, listing.keys.endedAcceptances] {
-                    count += try reader.entryCount(in: range)
-                }
+        try reader.visitZones { _, listing in
+            count += try reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
+            for range in [listing.keys.shareRoots, listing.keys.shareTokens, listing.keys.endedAcceptances] {
+                count += try reader.entryCount(in: range)
             }
+            return .next
         }
         return count
     }

@@ -11,10 +11,14 @@ import StratusStore
 
 extension CloudService {
     /// Fills and clears indexes for whoever waits for it. `progress` is told between commits how many records were looked at,
-    /// and of how many.
-    package func finishIndexes(_ pace: UpkeepPace, progress: (_ done: Int, _ total: Int) -> Void) throws {
+    /// and of how many. Zones are told what is wanted `reviewedZoneCount` at a time, which is at least one; twice as many
+    /// names are in memory.
+    package func finishIndexes(
+        _ pace: UpkeepPace, reviewedZoneCount: Int = CloudService.reviewedZoneCount,
+        progress: (_ done: Int, _ total: Int) -> Void
+    ) throws {
         try putUpOldTypes()
-        try reviewIndexes(pace)
+        try reviewIndexes(pace, zonesAtOnce: reviewedZoneCount)
         let total = try engine.read { try $0.unbuiltRecordCount() }
         try engine.buildIndexes(
             pause: pace.pause, rest: pace.restShortly,
@@ -30,7 +34,7 @@ extension CloudService {
         _ pace: UpkeepPace, progress: (IndexBuildProgress) -> Void = { _ in }
     ) throws -> IndexBuildProgress {
         try putUpOldTypes()
-        try reviewIndexes(pace)
+        try reviewIndexes(pace, zonesAtOnce: Self.reviewedZoneCount)
         return try engine.buildIndexes(
             pause: pace.pause, rest: pace.restShortly,
             shouldContinue: {
@@ -62,9 +66,9 @@ extension CloudService {
         }
     }
 
-    private func reviewIndexes(_ pace: UpkeepPace) throws {
+    private func reviewIndexes(_ pace: UpkeepPace, zonesAtOnce: Int) throws {
         while pace.shouldContinue(), let review = try nextReview() {
-            guard try carryOut(review, pace) else { return }
+            guard try carryOut(review, zonesAtOnce: zonesAtOnce, pace) else { return }
         }
     }
 
@@ -72,6 +76,8 @@ extension CloudService {
         var container: ContainerName
         var type: RecordType
         var entry: IndexReviewEntry
+        /// What zones are told. Another change of the schema, which may want something else, begins the review anew.
+        var wanted: [FieldKey: QueryIndexKinds]
         var key: [UInt8] { GlobalKeys.indexReview(container, type) }
     }
 
@@ -80,56 +86,99 @@ extension CloudService {
             var next: Review?
             try reader.store.scan(GlobalKeys.indexReviews.keyRange, .forward, limit: 1) { key, value in
                 let (container, type) = try GlobalKeys.readIndexReviewKey(key)
-                next = Review(container: container, type: type, entry: try IndexReviewEntry(decoding: value))
+                next = Review(
+                    container: container, type: type, entry: try IndexReviewEntry(decoding: value),
+                    wanted: try wantedIndexes(of: type, in: container, reader))
                 return .stop
             }
             return next
         }
     }
 
+    private func wantedIndexes(
+        of type: RecordType, in container: ContainerName, _ reader: RecordReader
+    ) throws -> [FieldKey: QueryIndexKinds] {
+        try schemaKeeper.schema(of: type, container: container, in: reader)?.queryIndexes ?? [:]
+    }
+
+    /// Whether nobody has put the review back since it came this far.
+    private func isCurrent(_ review: Review, in reader: RecordReader) throws -> Bool {
+        let entry = try reader.store.withValue(forKey: review.key) { try IndexReviewEntry(decoding: $0) }
+        return try entry == review.entry
+            && wantedIndexes(of: review.type, in: review.container, reader) == review.wanted
+    }
+
     /// Tells every zone behind the review's position what is wanted. Returns false when it was told to stop.
-    private func carryOut(_ review: Review, _ pace: UpkeepPace) throws -> Bool {
+    private func carryOut(_ review: Review, zonesAtOnce: Int, _ pace: UpkeepPace) throws -> Bool {
         var review = review
-        for id in try zones(of: review) {
-            guard pace.shouldContinue() else { return false }
-            let moved = try engine.transact { transaction -> IndexReviewEntry? in
-                // Another change of the schema has put the review back: it begins anew.
-                guard try self.entry(of: review, in: transaction) == review.entry else { return nil }
-                guard let zone = try transaction.zone(id) else { return review.entry }
-                let schema = try schemaKeeper.schema(of: review.type, container: review.container, in: transaction)
-                let wanted = schema?.queryIndexes ?? [:]
-                guard try transaction.setQueryIndexes(wanted, of: review.type, in: zone) else { return review.entry }
-                let entry = IndexReviewEntry(last: (zone.keys.database, zone.keys.zone))
-                try transaction.set(review.key, to: entry.encoded())
-                return entry
+        var position = review.entry.last
+        while true {
+            let page = try zones(of: review, behind: position, limit: zonesAtOnce)
+            for place in page {
+                guard pace.shouldContinue() else { return false }
+                guard let moved = try tell(place, what: review) else { return true }
+                if moved != review.entry { pace.restShortly() }
+                review.entry = moved
             }
-            guard let moved else { return true }
-            if moved != review.entry { pace.restShortly() }
-            review.entry = moved
+            guard let last = page.last, page.count == zonesAtOnce else { break }
+            position = (last.database, last.zone)
         }
         let last = review
         try engine.transact { transaction in
-            if try self.entry(of: last, in: transaction) == last.entry { try transaction.delete(last.key) }
+            if try isCurrent(last, in: transaction) { try transaction.delete(last.key) }
         }
         return true
     }
 
-    private func entry(of review: Review, in reader: RecordReader) throws -> IndexReviewEntry? {
-        try reader.store.withValue(forKey: review.key) { try IndexReviewEntry(decoding: $0) }
+    /// Tells a zone what is wanted. Returns how far the review has come, which moves on only with what is written; nil where
+    /// another change of the schema has put the review back: it begins anew.
+    private func tell(_ place: ReviewedZone, what review: Review) throws -> IndexReviewEntry? {
+        try engine.transact { transaction -> IndexReviewEntry? in
+            guard try isCurrent(review, in: transaction) else { return nil }
+            guard let zone = try transaction.zone(place.id) else { return review.entry }
+            guard try transaction.setQueryIndexes(review.wanted, of: review.type, in: zone) else { return review.entry }
+            // A zone that was made anew under the name has a larger number, behind which others may wait.
+            let entry = IndexReviewEntry(last: (place.database, place.zone))
+            try transaction.set(review.key, to: entry.encoded())
+            return entry
+        }
     }
 
-    /// The zones that are still to be told, in the order of their numbers.
-    private func zones(of review: Review) throws -> [ZoneID] {
-        try engine.read { reader in
-            var found: [(database: DatabaseNumber, zone: ZoneNumber, id: ZoneID)] = []
-            for (id, database) in try reader.databases() where id.container == review.container {
-                for listing in try reader.zones(in: id) {
-                    found.append((database.number, listing.entry.number, ZoneID(database: id, name: listing.name)))
-                }
+    private struct ReviewedZone {
+        var database: DatabaseNumber
+        var zone: ZoneNumber
+        var id: ZoneID
+    }
+
+    /// Zones that are told before the directory is gone over again, which is not in the order of numbers.
+    package static let reviewedZoneCount = 50_000
+
+    /// The first zones of the container behind a position, in the order of their numbers.
+    private func zones(
+        of review: Review, behind position: (database: DatabaseNumber, zone: ZoneNumber)?, limit: Int
+    ) throws -> [ReviewedZone] {
+        precondition(limit > 0, "A review goes on by one zone at least.")
+        return try engine.read { reader in
+            var found: [ReviewedZone] = []
+            func keepFirst() {
+                found.sort { ($0.database, $0.zone) < ($1.database, $1.zone) }
+                found.removeLast(max(0, found.count - limit))
             }
-            found.sort { ($0.database, $0.zone) < ($1.database, $1.zone) }
-            guard let last = review.entry.last else { return found.map(\.id) }
-            return found.filter { ($0.database, $0.zone) > (last.database, last.zone) }.map(\.id)
+            try reader.visitDatabases { database, entry in
+                let isBehind = position.map { entry.number >= $0.database } ?? true
+                guard database.container == review.container, isBehind else { return .next }
+                try reader.visitZones(in: database) { listing in
+                    let number = listing.entry.number
+                    guard position.map({ (entry.number, number) > $0 }) ?? true else { return .next }
+                    let id = ZoneID(database: database, name: listing.name)
+                    found.append(ReviewedZone(database: entry.number, zone: number, id: id))
+                    if found.count >= 2 * limit { keepFirst() }
+                    return .next
+                }
+                return .next
+            }
+            keepFirst()
+            return found
         }
     }
 }

@@ -103,12 +103,12 @@ extension CloudService {
     }
 
     private func purgeHistory(before limit: Date, _ pace: UpkeepPace) throws {
-        for database in try engine.read({ try $0.databases().map(\.id) }) {
+        var last: ZoneID?
+        repeat {
             guard pace.shouldContinue() else { return }
-            let zones = try engine.read { try $0.zones(in: database).map(\.name) }
-            for name in zones where pace.shouldContinue() {
-                let zone = ZoneID(database: database, name: name)
-                if database.scope == .private { try trimShareTrail(of: zone, shouldContinue: pace.shouldContinue) }
+            let page = try engine.read { try $0.zones(after: last, limit: Self.purgedZoneCount) }
+            for zone in page where pace.shouldContinue() {
+                if zone.database.scope == .private { try trimShareTrail(of: zone, shouldContinue: pace.shouldContinue) }
                 guard let sequence = try newestExpiredSequence(of: zone, before: limit) else { continue }
                 do {
                     _ = try engine.purgeHistory(of: zone, upTo: sequence) { _ in pace.shouldContinue() }
@@ -118,8 +118,12 @@ extension CloudService {
                 }
                 pace.restShortly()
             }
-        }
+            last = page.last
+        } while last != nil
     }
+
+    /// Zones whose names are in memory at a time.
+    private static let purgedZoneCount = 1_000
 
     /// The newest sequence of a zone that was written before `limit` and is not behind the purge horizon yet. Sequences
     /// grow with time, so it is found by halving.

@@ -138,7 +138,12 @@ struct ZoneChanges {
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
 
     private func customZoneCount(_ database: DatabaseID, in reader: RecordReader) throws -> Int {
-        try reader.zones(in: database).count { $0.name.text != ZoneAddress.defaultZoneName }
+        var count = 0
+        try reader.visitZones(in: database) { listing in
+            count += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
+            return .next
+        }
+        return count
     }
 
     private func resolved(_ address: ZoneAddress) throws(CloudError) -> ResolvedZone {

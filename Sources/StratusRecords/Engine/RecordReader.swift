@@ -7,6 +7,8 @@ package import StratusStore
 
 /// Reads any zone of any database in one snapshot. Valid only inside the `read` or `transact` call that made it.
 package class RecordReader {
+    private static let rememberedZoneCount = 1_024
+
     package let store: any StoreReader
     let engine: RecordEngine
     let transaction: (any StoreTransaction)?
@@ -25,6 +27,8 @@ package class RecordReader {
         let reader = ZoneReader(
             id: id, keys: listing.keys, store: store, transaction: transaction, cache: engine.ancestorCache,
             limits: engine.options.limits)
+        // A store may have a million zones. A transaction's readers stay: they know what it has written.
+        if transaction == nil, zoneReaders.count >= Self.rememberedZoneCount { zoneReaders.removeAll() }
         zoneReaders[id] = reader
         return reader
     }
@@ -49,29 +53,6 @@ package class RecordReader {
                 ["zone": id.name.text])
         }
         return try existingZone(id)
-    }
-
-    /// The zones of a database in the byte order of their names.
-    package func zones(in database: DatabaseID) throws -> [ZoneListing] {
-        guard let entry = try databaseEntry(database) else { return [] }
-        let keys = DatabaseKeys(entry.number)
-        var listings: [ZoneListing] = []
-        try store.scan(keys.zones.keyRange) { key, value in
-            let name = try keys.readZoneKey(key)
-            listings.append(ZoneListing(name: name, database: entry.number, entry: try ZoneEntry(decoding: value)))
-            return .next
-        }
-        return listings
-    }
-
-    /// Every database of the store.
-    package func databases() throws -> [(id: DatabaseID, entry: DatabaseEntry)] {
-        var databases: [(id: DatabaseID, entry: DatabaseEntry)] = []
-        try store.scan(GlobalKeys.databases.keyRange) { key, value in
-            databases.append((try GlobalKeys.readDatabaseKey(key), try DatabaseEntry(decoding: value)))
-            return .next
-        }
-        return databases
     }
 
     package func databaseEntry(_ database: DatabaseID) throws -> DatabaseEntry? {

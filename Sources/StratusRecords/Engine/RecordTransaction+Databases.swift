@@ -44,7 +44,7 @@ extension RecordTransaction {
         let keys = DatabaseKeys(entry.number)
         // The header alone must not fill a batch.
         let limit = max(limit, 2)
-        guard try zones(in: id).isEmpty, try !isPurging(entry.number) else {
+        guard try zones(in: id, limit: 1).isEmpty, try !isPurging(entry.number) else {
             throw RecordsError(
                 .invalidRequest, "A database is removed after its zones: delete them and let them be purged.",
                 ["database": "\(entry.number)"])

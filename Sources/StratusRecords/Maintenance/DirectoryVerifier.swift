@@ -9,44 +9,40 @@ struct DirectoryVerifier {
     let reader: RecordReader
 
     func verify(_ report: inout IndexReport) throws {
-        var known: [DatabaseNumber: Set<ZoneNumber>] = [:]
-        for database in try reader.databases() {
-            known[database.entry.number] = try verify(database.entry, database.id, &report)
-        }
-        try verifyRebuilds(of: known, &report)
-        try reader.store.scan(GlobalKeys.purges.keyRange) { _, value in
-            let purge = try PurgeEntry(decoding: value)
-            if known[purge.database]?.insert(purge.zone).inserted == false {
-                report.note(.wrong, "\(purge.database) / \(purge.zone)", "is listed and waits to be purged")
-            }
+        // Numbers alone: there may be as many databases as people.
+        var known: Set<DatabaseNumber> = []
+        let work = try UnfinishedZones(reader, &report)
+        try reader.visitDatabases { id, entry in
+            known.insert(entry.number)
+            var zones = try verify(entry, id, &report)
+            verify(work, in: entry.number, &zones, &report)
+            try verifyRanges(of: entry.number, zones, &report)
             return .next
         }
-        try reader.store.scan(GlobalKeys.releases.keyRange) { _, value in
-            let release = try ReleaseEntry(decoding: value)
-            if known[release.database]?.insert(release.zone).inserted == false {
-                report.note(
-                    .wrong, "\(release.database) / \(release.zone)", "is listed or purged and waits to be released")
-            }
-            return .next
-        }
-        for (database, zones) in known { try verifyRanges(of: database, zones, &report) }
-        try verifyDatabases(Set(known.keys), &report)
+        work.noteStrays(known, &report)
+        try verifyDatabases(known, &report)
     }
 
-    /// A zone whose indexes are being rebuilt takes no requests, which whoever verifies must learn.
-    private func verifyRebuilds(
-        of known: [DatabaseNumber: Set<ZoneNumber>], _ report: inout IndexReport
-    ) throws {
-        try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
-            let (database, zone) = try GlobalKeys.readRebuildKey(key)
-            if known[database]?.contains(zone) == true {
+    /// Adds deleted zones, which have keys until they are purged, to those of a database that are listed.
+    private func verify(
+        _ work: UnfinishedZones, in database: DatabaseNumber, _ zones: inout Set<ZoneNumber>,
+        _ report: inout IndexReport
+    ) {
+        for place in work.rebuilds.zones(of: database) {
+            let key = GlobalKeys.rebuild(database, place.zone)
+            if zones.contains(place.zone) {
+                // It takes no requests, which whoever verifies must learn.
                 report.note(
-                    .wrong, key: [UInt8](copying: key),
-                    "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
+                    .wrong, key: key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
             } else {
-                report.note(.dangling, key: [UInt8](copying: key), "a rebuild of a zone that does not exist")
+                report.note(.dangling, key: key, "a rebuild of a zone that does not exist")
             }
-            return .next
+        }
+        for place in work.purges.zones(of: database) where !zones.insert(place.zone).inserted {
+            report.note(.wrong, "\(database) / \(place.zone)", "is listed and waits to be purged")
+        }
+        for place in work.releases.zones(of: database) where !zones.insert(place.zone).inserted {
+            report.note(.wrong, "\(database) / \(place.zone)", "is listed or purged and waits to be released")
         }
     }
 
@@ -84,13 +80,14 @@ struct DirectoryVerifier {
             return []
         }
         var numbers: Set<ZoneNumber> = []
-        for listing in try reader.zones(in: id) {
+        try reader.visitZones(in: id) { listing in
             numbers.insert(listing.entry.number)
             if listing.entry.number.rawValue >= header.nextZoneNumber {
                 report.note(.wrong, key: keys.zone(listing.name), "its number is not yet given out")
             }
             let zoneID = ZoneID(database: id, name: listing.name)
             try verifyFeedEntry(of: reader.existingZone(zoneID), listing, keys, &report)
+            return .next
         }
         return numbers
     }

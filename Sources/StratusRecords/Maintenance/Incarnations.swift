@@ -14,22 +14,30 @@ extension RecordEngine {
     /// Returns the number of zones.
     @discardableResult
     package func renewIncarnations(draw: () -> UUID) throws -> Int {
-        let zones = try read { reader in
-            try reader.databases().flatMap { database in
-                try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
-            }
-        }
-        for id in zones {
-            let incarnation = draw()
-            try transact { transaction in
-                guard let zone = try transaction.zone(id) else { return }
+        var zoneCount = 0
+        var last: ZoneID?
+        repeat {
+            let page = try read { try $0.zones(after: last, limit: Self.renewedZoneCount) }
+            try renewIncarnations(of: page.map { ($0, draw()) })
+            zoneCount += page.count
+            last = page.last
+        } while last != nil
+        let format = FormatEntry(version: FormatEntry.currentVersion, incarnation: draw())
+        try transact { try $0.set(GlobalKeys.format(), to: format.encoded()) }
+        return zoneCount
+    }
+
+    /// Zones in a commit.
+    private static let renewedZoneCount = 200
+
+    private func renewIncarnations(of zones: [(id: ZoneID, incarnation: UUID)]) throws {
+        try transact { transaction in
+            for (id, incarnation) in zones {
+                guard let zone = try transaction.zone(id) else { continue }
                 var header = try zone.header()
                 header.incarnation = incarnation
                 try transaction.set(zone.keys.header(), to: header.encoded())
             }
         }
-        let format = FormatEntry(version: FormatEntry.currentVersion, incarnation: draw())
-        try transact { try $0.set(GlobalKeys.format(), to: format.encoded()) }
-        return zones.count
     }
 }

@@ -42,21 +42,20 @@ extension RecordEngine {
     package func verify(progress: (IndexProgress) -> Void = { _ in }) throws -> IndexReport {
         try read { reader in
             var report = IndexReport()
-            for database in try reader.databases() {
-                for listing in try reader.zones(in: database.id) {
-                    let id = ZoneID(database: database.id, name: listing.name)
-                    // Without the cache: what is verified is what lies on disk.
-                    let zone = ZoneReader(
-                        id: id, keys: listing.keys, store: reader.store, transaction: nil,
-                        cache: AncestorCache(capacityByteCount: 0), limits: options.limits)
-                    do {
-                        try verifyZone(zone, listing, &report, progress)
-                    } catch let error as LayoutError where error.isCorruption {
-                        report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
-                    } catch let error as RecordsError where error.code == .corruption {
-                        report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
-                    }
+            // Without the cache: what is verified is what lies on disk.
+            let cache = AncestorCache(capacityByteCount: 0)
+            try reader.visitZones { id, listing in
+                let zone = ZoneReader(
+                    id: id, keys: listing.keys, store: reader.store, transaction: nil, cache: cache,
+                    limits: options.limits)
+                do {
+                    try verifyZone(zone, listing, &report, progress)
+                } catch let error as LayoutError where error.isCorruption {
+                    report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
+                } catch let error as RecordsError where error.code == .corruption {
+                    report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
                 }
+                return .next
             }
             try DirectoryVerifier(reader: reader).verify(&report)
             return report

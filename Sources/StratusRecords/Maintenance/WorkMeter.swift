@@ -57,20 +57,26 @@ extension RecordReader {
         where isWanted: (DatabaseID) throws -> Bool = { _ in true }
     ) throws -> (zones: Int, records: Int) {
         var (zones, records) = (0, 0)
-        for database in try databases() where try isWanted(database.id) {
-            for listing in try self.zones(in: database.id) {
+        try visitDatabases { database, _ in
+            guard try isWanted(database) else { return .next }
+            try visitZones(in: database) { listing in
                 zones += 1
-                do {
-                    let zone = try existingZone(ZoneID(database: database.id, name: listing.name))
-                    records += Int(clamping: try zone.header().recordCount)
-                } catch let error as LayoutError where error.isCorruption {
-                    continue
-                } catch let error as RecordsError where error.code == .corruption {
-                    continue
-                }
+                records += try recordCount(of: ZoneID(database: database, name: listing.name))
+                return .next
             }
+            return .next
         }
         return (zones, records)
+    }
+
+    private func recordCount(of zone: ZoneID) throws -> Int {
+        do {
+            return Int(clamping: try existingZone(zone).header().recordCount)
+        } catch let error as LayoutError where error.isCorruption {
+            return 0
+        } catch let error as RecordsError where error.code == .corruption {
+            return 0
+        }
     }
 
     /// How many entries lie in a range. It goes over all of them, unless the `counter` stops.

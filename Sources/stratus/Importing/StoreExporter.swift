@@ -69,10 +69,9 @@ struct StoreExporter {
         try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
         try exportSchemas(of: containers)
-        for (database, _) in try reader.databases() {
-            for listing in try reader.zones(in: database) {
-                try export(ZoneID(database: database, name: listing.name), listing.entry, reader)
-            }
+        try reader.visitZones { id, listing in
+            try export(id, listing.entry, reader)
+            return .next
         }
         // Contents that only deleted zones hold still were foretold, and are not written.
         total = lineCount + subscriptionCount

@@ -45,7 +45,7 @@ struct StoreImporter {
         service = try session.service
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-import-\(UUID().uuidString)")
         let isEmpty = try session.engine.read { reader in
-            try reader.databases().isEmpty
+            try reader.containers().isEmpty
                 && AccountDirectory().accounts(after: nil, limit: 1, in: reader).accounts.isEmpty
         }
         guard isEmpty || resumes else {

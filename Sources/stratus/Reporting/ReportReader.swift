@@ -48,12 +48,12 @@ struct ReportReader {
     }
 
     /// To be called before zones are read.
-    mutating func expect(_ zones: [ZoneID], in reader: RecordReader) throws {
-        let count = try zones.reduce(0) { sum, id in
-            let zone = try reader.existingZone(id)
-            return try sum + 2 * Int(clamping: zone.header().recordCount) + Self.shareCount(of: zone, reader)
-        }
-        meter = WorkMeter(total: count, progress)
+    mutating func expect(_ count: Int) { meter = WorkMeter(total: count, progress) }
+
+    /// How much `expect` is to be told of a zone.
+    static func lookCount(of zone: ZoneID, in reader: RecordReader) throws -> Int {
+        let zone = try reader.existingZone(zone)
+        return try 2 * Int(clamping: zone.header().recordCount) + shareCount(of: zone, reader)
     }
 
     static func shareCount(of zone: ZoneReader, _ reader: RecordReader) throws -> Int {
@@ -61,10 +61,12 @@ struct ReportReader {
     }
 
     private mutating func read(_ reader: RecordReader) throws {
-        let zones = try reader.databases().flatMap { database in
-            try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
+        var count = 0
+        try reader.visitZones { id, _ in
+            count += try Self.lookCount(of: id, in: reader)
+            return .next
         }
-        try expect(zones, in: reader)
+        expect(count)
         var last: AccountID?
         repeat {
             let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
@@ -72,14 +74,16 @@ struct ReportReader {
             last = page.next
         } while last != nil
         try readContents(reader)
-        for (database, _) in try reader.databases() {
+        try reader.visitDatabases { database, _ in
             report.databaseCount += 1
             let owner = try session.owner(of: database, in: reader)
-            for listing in try reader.zones(in: database) {
+            try reader.visitZones(in: database) { listing in
                 let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
                 let address = PlaceAddress(database, ownedBy: owner, zone: listing.name).text
                 try read(zone, address, reader)
+                return .next
             }
+            return .next
         }
     }
 

@@ -193,25 +193,28 @@ final class StoreFiles {
         return unmended
     }
 
+    /// Zones whose names are in memory at a time.
+    private static let renewedZoneCount = 1_000
+
     /// Makes the indexes of a salvaged store anew. Returns where that failed.
     private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
         let engine = try engine(on: store)
         try engine.renewIncarnations { UUID() }
-        let zones = try engine.read { reader in
-            try reader.databases().flatMap { database in
-                try reader.zones(in: database.id).map { ZoneID(database: database.id, name: $0.name) }
-            }
-        }
         var unmended: Unmended = []
-        for zone in zones {
-            do {
-                try engine.rebuild(zone, incarnation: UUID()) {
-                    progress($0.part, $0.doneCount, $0.totalCount ?? 0)
+        var last: ZoneID?
+        repeat {
+            let page = try engine.read { try $0.zones(after: last, limit: renewedZoneCount) }
+            for zone in page {
+                do {
+                    try engine.rebuild(zone, incarnation: UUID()) {
+                        progress($0.part, $0.doneCount, $0.totalCount ?? 0)
+                    }
+                } catch let error as RecordsError {
+                    unmended.append((zone, error))
                 }
-            } catch let error as RecordsError {
-                unmended.append((zone, error))
             }
-        }
+            last = page.last
+        } while last != nil
         return unmended
     }
 }

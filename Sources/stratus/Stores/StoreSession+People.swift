@@ -104,17 +104,17 @@ extension StoreSession {
     ) throws -> [(zone: ZoneID, isOwn: Bool)] {
         let (service, user) = (try service, person.userName)
         var found: [(zone: ZoneID, isOwn: Bool)] = []
-        var containers: Set<ContainerName> = []
-        for (database, _) in try reader.databases() {
-            let caller = Caller(container: database.container, account: person.id)
-            let isUsable = try service.accountStatus(of: caller) == .available
-            if isUsable, containers.insert(database.container).inserted {
-                let shared = try service.visibleZones(of: user, in: database.container, reader).map(\.id)
+        for container in try reader.containers() {
+            var databases = [DatabaseID(container: container, owner: nil, scope: .public)]
+            if try service.accountStatus(of: Caller(container: container, account: person.id)) == .available {
+                let shared = try service.visibleZones(of: user, in: container, reader).map(\.id)
                 found += shared.sorted { Self.order($0) < Self.order($1) }.map { ($0, false) }
+                databases.append(DatabaseID(container: container, owner: user, scope: .private))
             }
-            guard database.scope == .public || isUsable && database.owner == user else { continue }
-            found += try reader.zones(in: database).map {
-                (ZoneID(database: database, name: $0.name), database.owner == user)
+            for database in databases {
+                found += try reader.zones(in: database).map {
+                    (ZoneID(database: database, name: $0.name), database.owner == user)
+                }
             }
         }
         return found

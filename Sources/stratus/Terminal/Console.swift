@@ -94,15 +94,32 @@ final class Console {
         try append(JSONValue.object(object).text)
     }
 
+    /// The same of an object with a list as long as the store has things, which is never in memory: `visit` is handed what adds
+    /// an element to it. It is called without JSON, too. Where it throws, a part of the line may have been written.
+    func object(
+        _ object: JSONObject, list name: String, _ visit: (_ add: (JSONObject) throws -> Void) throws -> Void
+    ) throws {
+        guard usesJSON else { return try visit { _ in } }
+        let members = object.members.map { JSONValue.string($0.key).text + ":" + $0.value.text + "," }
+        try append("{" + members.joined() + JSONValue.string(name).text + ":[", terminator: "")
+        var isFirst = true
+        try visit { element in
+            try append((isFirst ? "" : ",") + JSONValue.object(element).text, terminator: "")
+            isFirst = false
+        }
+        let date = Self.copyDate.withLock { $0 }
+        try append("]" + (date.map { ",\"asOf\":" + Quantities.timestamp($0).text } ?? "") + "}")
+    }
+
     /// When the copy was made that is read instead of the store itself. The process reads one store.
     private static let copyDate = Mutex<Date?>(nil)
 
     /// Has every object say from here on as of when it is.
     static func readsCopy(of date: Date) { copyDate.withLock { $0 = date } }
 
-    private func append(_ text: String) throws {
+    private func append(_ text: String, terminator: String = "\n") throws {
         buffer.append(contentsOf: text.utf8)
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.append(contentsOf: terminator.utf8)
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 

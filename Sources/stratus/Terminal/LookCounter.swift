@@ -1,4 +1,4 @@
-// How many records were looked at, told now and then.
+// How many records or databases were looked at, told now and then.
 
 import StratusLayout
 import StratusRecords
@@ -38,4 +38,23 @@ final class LookCounter {
         count += 1
         if count.isMultiple(of: Self.countBetweenTellings) { tell(count) }
     }
+}
+
+/// Counts the databases of a store as they are looked at.
+final class DatabaseProgress {
+    private let progress: Progress
+    private var count = 0
+
+    init(_ reader: RecordReader, _ console: Console) throws {
+        let total = try reader.entryCount(in: GlobalKeys.databases)
+        progress = Progress("looking at databases", total: total, on: console)
+    }
+
+    /// Counts one more.
+    func add() {
+        count += 1
+        progress.update(count)
+    }
+
+    func finish() { progress.finish() }
 }

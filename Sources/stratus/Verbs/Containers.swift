@@ -31,7 +31,7 @@ struct Containers: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         let tallies = try StoreSession.with(store, .reading) { session in
-            try session.engine.read { try Self.tallies($0) }
+            try session.engine.read { try Self.tallies($0, console) }
         }
         for (container, tally) in tallies.sorted(by: { $0.key < $1.key }) {
             try console.line(
@@ -46,17 +46,22 @@ struct Containers: ParsableCommand {
         try console.flush()
     }
 
-    private static func tallies(_ reader: RecordReader) throws -> [ContainerName: Tally] {
+    private static func tallies(_ reader: RecordReader, _ console: Console) throws -> [ContainerName: Tally] {
         var tallies: [ContainerName: Tally] = [:]
-        for (id, _) in try reader.databases() {
+        let progress = try DatabaseProgress(reader, console)
+        defer { progress.finish() }
+        try reader.visitDatabases { id, _ in
             var tally = tallies[id.container] ?? Tally()
             tally.databases += 1
-            for listing in try reader.zones(in: id) {
+            try reader.visitZones(in: id) { listing in
                 tally.zones += 1
                 let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
                 tally.records += header.recordCount
+                return .next
             }
             tallies[id.container] = tally
+            progress.add()
+            return .next
         }
         try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
             let parts = try GlobalKeys.readSchemaKey(key)

@@ -4,6 +4,7 @@ import ArgumentParser
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Databases: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +26,13 @@ struct Databases: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .reading) { session in
             try session.engine.read { reader in
-                for (id, _) in try reader.databases() { try show(id, reader, session, console) }
+                let progress = try DatabaseProgress(reader, console)
+                defer { progress.finish() }
+                try reader.visitDatabases { id, _ in
+                    try show(id, reader, session, console)
+                    progress.add()
+                    return .next
+                }
             }
         }
         try console.flush()
@@ -35,18 +42,20 @@ struct Databases: ParsableCommand {
         _ id: DatabaseID, _ reader: RecordReader, _ session: StoreSession, _ console: Console
     ) throws {
         let owner = try session.owner(of: id, in: reader)
-        let zones = try reader.zones(in: id)
-        let records = try zones.reduce(UInt64(0)) { sum, listing in
-            try sum + reader.existingZone(ZoneID(database: id, name: listing.name)).header().recordCount
+        var (zones, records) = (0, UInt64(0))
+        try reader.visitZones(in: id) { listing in
+            zones += 1
+            records += try reader.existingZone(ZoneID(database: id, name: listing.name)).header().recordCount
+            return .next
         }
         let address = PlaceAddress(id, ownedBy: owner).text
         try console.line(
-            "\(VisibleText.of(address))  \(Quantities.count(zones.count, "zone")), "
+            "\(VisibleText.of(address))  \(Quantities.count(zones, "zone")), "
                 + Quantities.count(records, "record"))
         try console.object([
             "address": .string(address), "container": .string(id.container.text), "scope": .string("\(id.scope)"),
             "owner": JSONValue(id.owner?.text), "externalID": JSONValue(owner?.externalID),
-            "zones": JSONValue(zones.count), "records": JSONValue(records),
+            "zones": JSONValue(zones), "records": JSONValue(records),
         ])
     }
 }

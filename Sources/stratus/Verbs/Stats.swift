@@ -11,7 +11,8 @@ struct Stats: ParsableCommand {
         abstract: "Shows what a store holds and how much room it takes.",
         discussion: """
             Sizes are estimates of LevelDB, of files only. --count counts the entries of every keyspace, which reads the \
-            whole store.
+            whole store. Where a zone cannot be read nothing is shown, or the beginning of the output, with --json a part \
+            of the line.
 
             --json: {"path","filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
             "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
@@ -35,28 +36,22 @@ struct Stats: ParsableCommand {
                 "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
             let counter = count ? try EntryCounter(session, console) : nil
-            let zones = try session.engine.read { reader in try self.zones(of: reader, session, counter, console) }
-            counter?.finish()
-            try console.object([
+            let store: JSONObject = [
                 "path": .string(session.path),
                 "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
-                "memoryBytes": JSONValue(figures.memoryByteCount), "zones": .array(zones.map { .object($0) }),
-            ])
+                "memoryBytes": JSONValue(figures.memoryByteCount),
+            ]
+            try console.object(store, list: "zones") { add in
+                try session.engine.read { reader in
+                    try reader.visitZones { id, _ in
+                        try add(object(of: reader.existingZone(id), session, counter, console))
+                        return .next
+                    }
+                }
+            }
+            counter?.finish()
         }
         try console.flush()
-    }
-
-    private func zones(
-        of reader: RecordReader, _ session: StoreSession, _ counter: EntryCounter?, _ console: Console
-    ) throws -> [JSONObject] {
-        var objects: [JSONObject] = []
-        for (database, _) in try reader.databases() {
-            for listing in try reader.zones(in: database) {
-                let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
-                objects.append(try object(of: zone, session, counter, console))
-            }
-        }
-        return objects
     }
 
     private func object(
@@ -108,11 +103,12 @@ private final class EntryCounter {
     init(_ session: StoreSession, _ console: Console) throws {
         self.session = session
         let total = try session.engine.read { reader in
-            try reader.databases().reduce(0) { sum, database in
-                try reader.zones(in: database.id).reduce(sum) {
-                    try $0 + session.approximateByteCount(of: $1.keys.all.keyRange)
-                }
+            var sum = 0
+            try reader.visitZones { _, listing in
+                sum += try session.approximateByteCount(of: listing.keys.all.keyRange)
+                return .next
             }
+            return sum
         }
         progress = Progress("counting", total: total, unit: .bytes, on: console)
     }

@@ -6,6 +6,7 @@ import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Zones: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,7 +38,7 @@ struct Zones: ParsableCommand {
                 let database = try session.database
                 try session.engine.read { reader in
                     let owner = try session.owner(of: database, in: reader)
-                    for listing in try reader.zones(in: database) {
+                    try reader.visitZones(in: database) { listing in
                         let id = ZoneID(database: database, name: listing.name)
                         let header = try reader.existingZone(id).header()
                         let created = listing.entry.created.date
@@ -52,6 +53,7 @@ struct Zones: ParsableCommand {
                             "created": Quantities.timestamp(created),
                             "identity": .string(header.identity.uuidString),
                         ])
+                        return .next
                     }
                 }
             }

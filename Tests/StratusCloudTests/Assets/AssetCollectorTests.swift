@@ -128,6 +128,27 @@ struct AssetCollectorTests {
         #expect(quick == expected.subtracting([.damaged(key(assets[2]))]))
     }
 
+    @Test("each owner is looked at once: with files and no ledger, with an empty directory, and without any")
+    func owners() throws {
+        let empty = try fixture.save(put(1), owner: "_anne")
+        try files.removeFile(path(of: empty, owner: "_anne"))
+        let gone = try fixture.save(put(2), owner: "_zoe")
+        try files.removeFile(path(of: gone, owner: "_zoe"))
+        for name in try files.names(in: "/store/assets/content/_zoe") {
+            try files.removeDirectory("/store/assets/content/_zoe/" + name)
+        }
+        try files.removeDirectory("/store/assets/content/_zoe")
+        let orphan = try fixture.store.takeIn(path: put(3), owner: "_bob")
+        try fixture.save(put(4), owner: "_carl")
+        let report = try fixture.verifier.verify()
+        let expected: Set<AssetFinding> = [
+            .missing(AssetKey(owner: "_anne", digest: empty.digest)),
+            .missing(AssetKey(owner: "_zoe", digest: gone.digest)),
+            .orphaned(AssetKey(owner: "_bob", digest: orphan.digest)),
+        ]
+        #expect(Set(report.findings) == expected && report.findings.count == 3)
+    }
+
     @Test("where all contents are gone the first are kept, all are counted, and stray files are told all the same")
     func manyFindings() throws {
         let kept = VerifierFindings<AssetFinding>.maximumCount

@@ -126,6 +126,112 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
+    @Test("[Q-10] an imported schema's indexes reach every zone of its container, wherever that is stopped")
+    func reviewInPages() throws {
+        func schema(_ marks: String) -> String {
+            """
+            DEFINE SCHEMA RECORD TYPE Note ( age INT64 \(marks),
+                GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world" );
+            """
+        }
+        for (pageCount, stop) in [1, 2, 3, 4].flatMap({ count in (1...9).map { (count, $0) } }) {
+            let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
+            try bench.service.importSchema(schema(""), into: RecordBench.container)
+            var zones: [ZoneID] = []
+            func make(_ name: String, _ account: Account) throws {
+                try bench.makeZone(ZoneAddress(zoneName: name), by: account)
+                try bench.save(.new("note", in: ZoneAddress(zoneName: name), ["age": .int64(1)]), by: account)
+            }
+            // Numbers of zones go up where names go down, and those of databases as they come.
+            for (account, name) in [(bench.bob, "b"), (bench.alice, "z"), (bench.bob, "a"), (bench.alice, "y")] {
+                try make(name, account)
+                let database = DatabaseID(
+                    container: RecordBench.container, owner: account.userName, scope: .private)
+                zones.append(ZoneID(database: database, name: ZoneName(name)))
+            }
+            try bench.service.importSchema(schema("QUERYABLE"), into: RecordBench.container)
+            // One of the zones is made anew while the others are told, which stops right behind that and goes on later.
+            var steps = 0
+            let pace = UpkeepPace(
+                pause: {},
+                shouldContinue: {
+                    steps += 1
+                    if steps == stop {
+                        #expect(throws: Never.self) {
+                            let isTold = try bench.service.engine.read {
+                                try $0.existingZone(zones[1]).queryIndexes(of: "Note").fields["age"] != nil
+                            }
+                            _ = try bench.service.engine.transact { try $0.deleteZone(zones[1]) }
+                            try make("z", bench.alice)
+                            // As it would be with the schema of before, so that there is something to tell it.
+                            guard !isTold else { return }
+                            try bench.service.engine.transact {
+                                _ = try $0.setQueryIndexes([:], of: "Note", in: $0.existingZone(zones[1]))
+                            }
+                        }
+                    }
+                    return steps <= stop
+                })
+            try bench.service.finishIndexes(pace, reviewedZoneCount: pageCount) { _, _ in }
+            try bench.service.finishIndexes(UpkeepPace(pause: {}), reviewedZoneCount: pageCount) { _, _ in }
+            for id in zones {
+                let state = try bench.service.engine.read {
+                    try $0.existingZone(id).queryIndexes(of: "Note").fields["age"]
+                }
+                #expect(state?.phase == .ready, "\(id.name.text), \(pageCount) at a time, stopped at \(stop)")
+            }
+            let hasReview = try bench.service.engine.read { reader in
+                try reader.entryCount(in: GlobalKeys.indexReviews) > 0
+            }
+            #expect(!hasReview)
+            try clean(bench)
+        }
+    }
+
+    @Test("[Q-10] a schema that is imported while zones are told of another one reaches all of them")
+    func schemaDuringReview() throws {
+        func schema(_ marks: String, _ more: String = "") -> String {
+            """
+            DEFINE SCHEMA RECORD TYPE Note ( age INT64 \(marks), \(more)
+                GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world" );
+            """
+        }
+        for step in 1...6 {
+            let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
+            try bench.service.importSchema(schema(""), into: RecordBench.container)
+            for name in ["a", "b", "c"] {
+                try bench.makeZone(ZoneAddress(zoneName: name))
+                try bench.save(.new("note", in: ZoneAddress(zoneName: name), ["age": .int64(1)]))
+            }
+            // It wants the same indexes, so that telling the zones writes nothing.
+            try bench.service.importSchema(schema("", "title STRING,"), into: RecordBench.container)
+            var steps = 0
+            let pace = UpkeepPace(
+                pause: {},
+                shouldContinue: {
+                    steps += 1
+                    guard steps == step else { return true }
+                    #expect(throws: Never.self) {
+                        let wanted = schema("QUERYABLE", "title STRING,")
+                        try bench.service.importSchema(wanted, into: RecordBench.container)
+                    }
+                    return true
+                })
+            try bench.service.finishIndexes(pace) { _, _ in }
+            try bench.service.finishIndexes(UpkeepPace(pause: {})) { _, _ in }
+            for name in ["a", "b", "c"] {
+                let database = DatabaseID(
+                    container: RecordBench.container, owner: bench.alice.userName, scope: .private)
+                let state = try bench.service.engine.read {
+                    try $0.existingZone(ZoneID(database: database, name: ZoneName(name)))
+                        .queryIndexes(of: "Note").fields["age"]
+                }
+                #expect(steps < step || state?.phase == .ready, "\(name), at step \(step)")
+            }
+            try clean(bench)
+        }
+    }
+
     @Test(
         "records from before there were indexes are entered in the background, and found by looking through them until then"
     )

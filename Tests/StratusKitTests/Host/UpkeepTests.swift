@@ -6,6 +6,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @testable import StratusKit

@@ -1,0 +1,170 @@
+// Going over databases and zones where they lie, and what is said of zones that are listed and something else too.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("the directory")
+struct DirectoryTests {
+    private let sample: SampleZone
+    /// Every zone, in the order of the directory. A database between two others has none.
+    private let all: [ZoneID]
+
+    private static func database(_ container: ContainerName, _ owner: UserName?) -> DatabaseID {
+        DatabaseID(container: container, owner: owner, scope: owner == nil ? .public : .private)
+    }
+
+    init() throws {
+        let places: [(DatabaseID, [ZoneName])] = [
+            (Self.database("c", nil), ["_defaultZone"]), (Self.database("c", "alice"), ["a", "b", "sample"]),
+            (Self.database("c", "bob"), []), (Self.database("c", "carol"), ["b", "ä"]),
+            (Self.database("d", "alice"), ["a"]),
+        ]
+        let sample = try SampleZone()
+        // Numbers are not in the order of names.
+        for (database, names) in places.reversed() {
+            for name in names.isEmpty ? ["gone"] : names.reversed() {
+                let id = ZoneID(database: database, name: name)
+                if id != sample.id { try Self.create(id, sample.engine) }
+                if names.isEmpty { try sample.engine.transact { try $0.deleteZone(id) } }
+            }
+        }
+        self.sample = sample
+        all = places.flatMap { database, names in names.map { ZoneID(database: database, name: $0) } }
+    }
+
+    private static func create(_ id: ZoneID, _ engine: RecordEngine) throws {
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        try engine.transact { try $0.createZone(id, birth) }
+    }
+
+    /// What pages of a length name behind a position.
+    private func pages(behind position: ZoneID? = nil, of limit: Int) throws -> [ZoneID] {
+        var found: [ZoneID] = []
+        var last = position
+        repeat {
+            let page = try sample.engine.read { try $0.zones(after: last, limit: limit) }
+            #expect(page.count <= limit)
+            found += page
+            last = page.last
+        } while last != nil
+        return found
+    }
+
+    @Test("every zone is visited once, in the order of databases and names, until the visitor stops")
+    func visits() throws {
+        for count in 1...all.count + 1 {
+            var visited: [ZoneID] = []
+            try sample.engine.read { reader in
+                try reader.visitZones { id, listing in
+                    let known = try reader.listing(of: id)
+                    #expect(known == listing)
+                    visited.append(id)
+                    return visited.count < count ? .next : .stop
+                }
+            }
+            #expect(visited == Array(all.prefix(count)))
+        }
+        var databases: [DatabaseID] = []
+        try sample.engine.read { reader in
+            try reader.visitDatabases { id, _ in
+                databases.append(id)
+                return databases.count < 4 ? .next : .stop
+            }
+        }
+        let people: [UserName?] = [nil, "alice", "bob", "carol"]
+        #expect(databases == people.map { Self.database("c", $0) })
+    }
+
+    @Test("pages of any length name every zone once, from any zone on")
+    func pagesOfZones() throws {
+        for limit in 1...all.count + 1 {
+            #expect(try pages(of: limit) == all)
+            for (index, zone) in all.enumerated() {
+                #expect(try pages(behind: zone, of: limit) == Array(all[(index + 1)...]))
+            }
+        }
+        let carol = Self.database("c", "carol")
+        for limit in 0...3 {
+            let names = try sample.engine.read { try $0.zones(in: carol, limit: limit).map(\.name) }
+            #expect(names == Array((["b", "ä"] as [ZoneName]).prefix(limit)))
+        }
+        #expect(try sample.engine.read { try $0.zones(after: nil, limit: 0) }.isEmpty)
+    }
+
+    @Test("a page goes on behind a zone and a database that are gone")
+    func pagesBehindWhatIsGone() throws {
+        let gone = ZoneID(database: Self.database("c", "alice"), name: "b")
+        try sample.engine.transact { try $0.deleteZone(gone) }
+        #expect(try pages(behind: gone, of: 1) == Array(all[3...]))
+        let nobody = ZoneID(database: Self.database("c", "bobby"), name: "zone")
+        #expect(try pages(behind: nobody, of: 2) == Array(all[4...]))
+    }
+
+    @Test("renewing incarnations and verifying go over the zones of all databases")
+    func everyZone() throws {
+        func incarnations() throws -> Set<UUID> {
+            try sample.engine.read { reader in Set(try all.map { try reader.existingZone($0).header().incarnation }) }
+        }
+        let before = try incarnations()
+        #expect(try sample.engine.renewIncarnations { UUID() } == all.count)
+        let after = try incarnations()
+        #expect(after.count == all.count && after.isDisjoint(with: before))
+        let report = try sample.engine.verify()
+        #expect(report.isClean && report.zonesChecked == all.count, "\(report.findings)")
+        #expect(try sample.engine.read { try $0.zoneAndRecordCount().zones } == all.count)
+    }
+
+    @Test("a zone that is listed and waits to be purged or released is told, as is a rebuild of one that is not listed")
+    func contradictions() throws {
+        let keys = try sample.keys()
+        let (database, zone) = (keys.database, keys.zone)
+        let purge = PurgeEntry(database: database, zone: zone, identity: UUID())
+        let release = ReleaseEntry(database: database, zone: zone, identity: UUID(), owner: "alice")
+        let marks = [
+            GlobalKeys.rebuild(database, ZoneNumber(99)), GlobalKeys.rebuild(DatabaseNumber(99), zone),
+        ]
+        let mark = RebuildEntry(identity: UUID()).encoded()
+        try sample.store.transact { writer in
+            try writer.set(GlobalKeys.purge(database, zone), to: purge.encoded())
+            try writer.set(GlobalKeys.release(database, zone), to: release.encoded())
+            for key in marks { try writer.set(key, to: mark) }
+            try writer.set(GlobalKeys.rebuild(database, zone), to: mark)
+        }
+        let report = try sample.engine.verify()
+        let told = report.findings.map { "\($0.kind) \($0.place): \($0.detail)" }
+        for text in [
+            "wrong \(database) / \(zone): is listed and waits to be purged",
+            "wrong \(database) / \(zone): is listed or purged and waits to be released",
+            "wrong \(KeyDescription(GlobalKeys.rebuild(database, zone))): a rebuild of the zone's indexes runs or was "
+                + "interrupted: rebuild them again",
+        ] + marks.map({ "dangling \(KeyDescription($0)): a rebuild of a zone that does not exist" }) {
+            #expect(told.count { $0 == text } == 1, "\(text) is not among \(told)")
+        }
+        #expect(told.count == 5)
+    }
+
+    @Test("what waits to be purged or released in no known database, or under another zone's key, is told")
+    func strayWork() throws {
+        let keys = try sample.keys()
+        let (unknown, zone) = (DatabaseNumber(99), ZoneNumber(98))
+        let purge = PurgeEntry(database: unknown, zone: zone, identity: UUID())
+        let release = ReleaseEntry(database: unknown, zone: zone, identity: UUID(), owner: "alice")
+        let stray = [GlobalKeys.purge(unknown, zone), GlobalKeys.release(unknown, zone)]
+        // The values name a zone of another database.
+        let mistaken = [GlobalKeys.purge(keys.database, zone), GlobalKeys.release(keys.database, ZoneNumber(97))]
+        try sample.store.transact { writer in
+            for (index, key) in (stray + mistaken).enumerated() {
+                try writer.set(key, to: index % 2 == 0 ? purge.encoded() : release.encoded())
+            }
+        }
+        let told = Set(try sample.engine.verify().findings.map { "\($0.kind) \($0.place): \($0.detail)" })
+        let expected =
+            stray.map { "dangling \(KeyDescription($0)): a deleted zone of no known database" }
+            + mistaken.map { "wrong \(KeyDescription($0)): the entry names another zone than its key" }
+        #expect(told.isSuperset(of: expected), "\(told)")
+    }
+}
