@@ -18,7 +18,8 @@ extension LevelDBStore {
     /// open.
     ///
     /// `prepare` is given the new store before it has its name: what was lost leaves contradictions, which are its
-    /// caller's to mend. The new store is durable when this returns. `progress` is told of what is done before and after;
+    /// caller's to mend. What it commits is not durable one by one: the new store is as a whole when this returns.
+    /// `progress` is told of what is done before and after;
     /// `making` is to make the directory that becomes it, as for a backup.
     ///
     /// Throws `.held`, `.notAStore`, `.newerFormat`, `.unavailable` for an older format, `.inputOutput` when `destination`
@@ -67,6 +68,8 @@ extension LevelDBStore {
         }
         var options = options
         options.createIfMissing = false
+        // All files are made durable at the end, before the store has its name.
+        options.syncsCommits = false
         let store = try open(at: path, options: options)
         do {
             try prepare(store)
