@@ -48,6 +48,176 @@ private struct Refusal: Error {}
         }
     }
 
+    @Test("who stands at the lane when a flush could begin is taken along, instead of waiting for another one")
+    func takesAlongWhoStandsAtTheLane() async throws {
+        try await TestThreads.offPool {
+            let arrivals = Locked(0)
+            let groups = Locked<[Int]>([])
+            let isHeld = Latch("the first group to be written")
+            let hasFlusher = Latch("a body of the next group to have run")
+            let isInside = Latch("a body to hold the lane")
+            let allStand = Latch("the others to stand at the lane")
+            let isDecided = Latch("the next flush to wait for them, or to go on without them")
+            let store = try Self.store {
+                $0.testHooks.gathersWithoutBound = true
+                $0.testHooks.willGather = { isDecided.open() }
+                $0.testHooks.didArrive = {
+                    let count = arrivals.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if count == 11 { allStand.open() }
+                    if count > 3 { try? isDecided.wait() }
+                }
+            } willWriteGroup: { transactionCount in
+                let count = groups.withLock { groups in
+                    groups.append(transactionCount)
+                    return groups.count
+                }
+                if count > 1 { isDecided.open() }
+                isHeld.open()
+                try isInside.wait()
+            }
+            defer { store.value.close() }
+            try TestThreads.run(11) { thread in
+                if thread > 0 { try isHeld.wait() }
+                if thread > 1 { try hasFlusher.wait() }
+                if thread > 2 { try isInside.wait() }
+                try store.value.transact { transaction in
+                    try transaction.set([UInt8(thread)], to: [1])
+                    if thread == 1 { hasFlusher.open() }
+                    guard thread == 2 else { return }
+                    isInside.open()
+                    try allStand.wait()
+                }
+            }
+            #expect(groups.value == [1, 10])
+        }
+    }
+
+    @Test("nobody waits for those who have had a turn, however it ended")
+    func countsTurns() async throws {
+        try await TestThreads.offPool {
+            let fails = Locked(false)
+            let store = try Self.store {
+                $0.groupByteCount = 1_000
+                $0.testHooks.gathersWithoutBound = true
+                $0.testHooks.goesOnAfterFailedWrites = true
+            } willWriteGroup: { _ in
+                if fails.value { throw PlannedFault() }
+            }
+            // A thread that waits for ever ends the test, at last.
+            try TestThreads.run(1) { _ in
+                func save(_ key: UInt8, byteCount: Int = 1) throws {
+                    try store.value.transact { try $0.set([key], to: [UInt8](repeating: 0, count: byteCount)) }
+                }
+                #expect(throws: Refusal.self) { try store.value.transact { _ in throw Refusal() } }
+                try save(1)
+                let isThere = try store.value.transact { try $0.contains([1]) }
+                #expect(isThere)
+                try save(2, byteCount: 2_000)
+                try save(3)
+                fails.withLock { $0 = true }
+                #expect(try storeError { try save(4) }.code == .commitUnknown)
+                fails.withLock { $0 = false }
+                try save(5)
+                #expect(store.value.statistics.groupsCommitted == 4)
+                store.value.close()
+                #expect(try storeError { try save(6) }.code == .closed)
+            }
+        }
+    }
+
+    @Test("closing, and a group that fills, end the waiting for who stands at the lane")
+    func endsGathering() async throws {
+        try await TestThreads.offPool {
+            for isClosing in [false, true] {
+                let arrivals = Locked(0)
+                let isStuck = Latch("two to be stuck before the lane")
+                let isGathering = Latch("a body to have run")
+                let mayGoOn = Latch("the others to be through")
+                let store = try Self.store {
+                    $0.groupByteCount = 1_000
+                    $0.testHooks.gathersWithoutBound = true
+                    $0.testHooks.didArrive = {
+                        let count = arrivals.withLock { count in
+                            count += 1
+                            return count
+                        }
+                        guard count <= 2 else { return }
+                        if count == 2 { isStuck.open() }
+                        try? mayGoOn.wait()
+                    }
+                } willWriteGroup: { _ in
+                }
+                try TestThreads.run(4) { thread in
+                    switch thread {
+                    case 0, 1:
+                        do { try store.value.transact { try $0.set([0], to: [1]) } } catch let error as StoreError {
+                            #expect(isClosing && error.code == .closed)
+                        }
+                    case 2:
+                        try isStuck.wait()
+                        try store.value.transact { transaction in
+                            try transaction.set([1], to: [1])
+                            isGathering.open()
+                        }
+                        mayGoOn.open()
+                    default:
+                        try isGathering.wait()
+                        if isClosing {
+                            // It waits for the group, and so for the turns that it refuses: where it came first, which it
+                            // mostly does.
+                            try TestThreads.run(2) { part in
+                                guard part == 0 else { return store.value.close() }
+                                for _ in 0..<1_000 { TestThreads.yield() }
+                                mayGoOn.open()
+                            }
+                        } else {
+                            // The group is full with it, so that those who are stuck would find no room.
+                            try store.value.transact { try $0.set([2], to: [UInt8](repeating: 0, count: 2_000)) }
+                        }
+                    }
+                }
+                store.value.close()
+            }
+        }
+    }
+
+    @Test("a flush does not wait for somebody who comes to the lane and never has a turn")
+    func waitsNoLongerThanAFlush() async throws {
+        try await TestThreads.offPool {
+            let arrivals = Locked(0)
+            let isStuck = Latch("somebody to be stuck before the lane")
+            let mayGoOn = Latch("the others to be through")
+            let store = try Self.store {
+                $0.testHooks.didArrive = {
+                    let count = arrivals.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    guard count == 2 else { return }
+                    isStuck.open()
+                    try? mayGoOn.wait()
+                }
+            } willWriteGroup: { _ in
+            }
+            defer { store.value.close() }
+            try store.value.transact { try $0.set([0], to: [1]) }
+            try TestThreads.run(2) { thread in
+                if thread == 0 {
+                    try store.value.transact { try $0.set([1], to: [1]) }
+                    return
+                }
+                try isStuck.wait()
+                try store.value.transact { try $0.set([2], to: [1]) }
+                #expect(try contents(store.value) == [[0]: [1], [2]: [1]])
+                mayGoOn.open()
+            }
+            #expect(store.value.statistics.groupsCommitted == 3)
+        }
+    }
+
     @Test("readers see the version before while a group is written, and transactions see the group")
     func readersDoNotWait() async throws {
         try await TestThreads.offPool {

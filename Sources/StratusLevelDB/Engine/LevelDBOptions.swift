@@ -52,6 +52,12 @@ package struct LevelDBOptions: Sendable {
 package struct LevelDBTestHooks: Sendable {
     /// Runs every transaction's body twice, the first time in vain, to show that bodies are pure.
     package var runsBodiesTwice = false
+    /// Called when a transaction has come to the lane, before it stands in line. It may wait.
+    package var didArrive: (@Sendable () -> Void)?
+    /// Called by a flusher that waits for those who stand at the lane, under the lane's lock.
+    package var willGather: (@Sendable () -> Void)?
+    /// A flusher waits for all who stand at the lane, however long that takes.
+    package var gathersWithoutBound = false
     /// Called by the flusher just before a group is written, with the number of transactions in it. It may wait; what
     /// it throws counts as a failed write.
     package var willWriteGroup: (@Sendable (_ transactionCount: Int) throws -> Void)?

@@ -50,13 +50,30 @@ internal import Glibc
     }
 }
 
+/// A moment by the clock that conditions wait by, which nobody sets.
+struct MonotonicTime {
+    static let nanosecondsPerSecond: UInt64 = 1_000_000_000
+
+    var nanoseconds: UInt64
+
+    static var now: MonotonicTime {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * nanosecondsPerSecond + UInt64(time.tv_nsec))
+    }
+}
+
 /// Something to wait for while a monitor is locked.
 @safe final class Condition: @unchecked Sendable {  // because POSIX guards the object behind the pointer
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
     init() {
         unsafe condition = .allocate(capacity: 1)
-        unsafe pthread_cond_init(condition, nil)
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(condition, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -67,6 +84,14 @@ internal import Glibc
     /// Unlocks `monitor`, waits, and locks it again. It may wake for no reason: wait in a loop.
     func wait(_ monitor: Monitor) {
         unsafe pthread_cond_wait(condition, monitor.mutex)
+    }
+
+    /// The same, but no longer than until then. Returns false when the time is over.
+    func wait(_ monitor: Monitor, until end: MonotonicTime) -> Bool {
+        var end = timespec(
+            tv_sec: Int(end.nanoseconds / MonotonicTime.nanosecondsPerSecond),
+            tv_nsec: Int(end.nanoseconds % MonotonicTime.nanosecondsPerSecond))
+        return unsafe pthread_cond_timedwait(condition, monitor.mutex, &end) != ETIMEDOUT
     }
 
     func signal() {

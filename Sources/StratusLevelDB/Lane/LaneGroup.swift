@@ -9,7 +9,9 @@ final class LaneGroup {
     var publishActions: [@Sendable (StoreVersion) -> Void] = []
     /// Whether a transaction of the group will flush it.
     var hasFlusher = false
-    /// Signalled when no flush runs, or when the group is no longer the forming one.
+    /// How many transactions must have had their turn at the lane before the flusher goes on; nil where it waits for none.
+    var awaitedTurnCount: Int?
+    /// Signalled when no flush runs, when the group is no longer the forming one, or when nobody more is to be waited for.
     let flusherMayGoOn = Condition()
     /// That the group is durable and published, or has failed.
     let outcome = LaneOutcome()

@@ -13,11 +13,13 @@
 // The steps of a transaction:
 //   1. Lock the lane. Wait, or flush, while the forming group is full; refuse when the lane is closed or has failed.
 //   2. Run the body. Its writes go straight into the forming group; if it throws, they are undone to the mark.
-//   3. If no flush is running, become the flusher of the forming group: a new one takes its place. The first transaction
-//      that meets a running flush will be the flusher of the forming group when that flush is over. Everybody else unlocks
-//      the lane and waits for the group's outcome outside it: many who wake at once must not stand in the way of bodies.
-//   4. The flusher unlocks the lane, makes one write batch, writes it (one sync), and takes a snapshot. Bodies run on
-//      meanwhile, and gather in the next group.
+//   3. If no flush is running, become the flusher of the forming group. The first transaction that meets a running flush will
+//      be the flusher of the forming group when that flush is over. Everybody else unlocks the lane and waits for the
+//      group's outcome outside it: many who wake at once must not stand in the way of bodies.
+//   4. The flusher first lets as many more have their turn as stand at the lane, so that they need no flush of their own. It
+//      waits until they had it, the group is full, or as long as the last flush took, and then for the lane, which somebody
+//      may hold. A new group takes the forming one's place. The flusher unlocks the lane, makes one write batch, writes it
+//      (one sync), and takes a snapshot. Bodies run on meanwhile, and gather in the next group.
 //   5. The flusher locks the lane, raises the version, has what was kept of the written keys forgotten, runs the publish
 //      actions in commit order and publishes the snapshot, both under the readers' lock, and forgets the group's writes:
 //      they are under the new snapshot now.
@@ -29,13 +31,22 @@
 // to be made against a state that is not yet decided.
 
 internal import StratusStore
+internal import Synchronization
 
 final class WriteLane: @unchecked Sendable {  // because the monitor guards all state but the flusher's own
     private let database: EngineDatabase
     private let gate: ReadGate
     private let options: LevelDBOptions
 
+    /// A flush that had to wait for LevelDB's compaction took seconds, which says nothing of the next.
+    private static let maximumGatheringNanoseconds: UInt64 = 10_000_000
+
     private let monitor = Monitor()
+    /// Transactions that have come to the lane, and those of them that have had their turn, or were refused one.
+    private let arrivedCount = Atomic<Int>(0)
+    private var turnCount = 0
+    /// How long the last flush took.
+    private var flushNanoseconds: UInt64 = 0
     /// Broadcast when the forming group has been taken or the lane stops taking transactions.
     private let roomChanged = Condition()
     /// Broadcast when a flush has ended.
@@ -59,9 +70,10 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        arrivedCount.add(1, ordering: .relaxed)
+        options.testHooks.didArrive?()
         let (result, group) = try monitor.withLock {
-            try waitForRoom()
-            let result = run(body)
+            let result = try turn(body)
             let group = newestGroup
             if let group { flushIfNobodyElseWill(group) }
             return (result, group)
@@ -97,11 +109,26 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Steps 1 and 2
 
+    private func turn<Success>(
+        _ body: (any StoreTransaction) throws -> Success
+    ) throws -> Result<Success, any Error> {
+        defer {
+            turnCount += 1
+            if let awaited = forming.awaitedTurnCount, turnCount >= awaited || !hasRoom {
+                forming.flusherMayGoOn.signal()
+            }
+        }
+        try waitForRoom()
+        return run(body)
+    }
+
+    private var hasRoom: Bool { forming.writes.byteCount < options.groupByteCount }
+
     private func waitForRoom() throws {
         while true {
             if isClosed { throw ReadGate.closedError }
             if let failure { throw Self.unavailableError(failure) }
-            if forming.writes.byteCount < options.groupByteCount { return }
+            if hasRoom { return }
             if inFlight == nil { flushForming() } else { roomChanged.wait(monitor) }
         }
     }
@@ -149,7 +176,23 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         guard group === forming, !group.hasFlusher else { return }
         group.hasFlusher = true
         while inFlight != nil && group === forming { group.flusherMayGoOn.wait(monitor) }
+        waitForWhoStandsAtTheLane(group)
         if group === forming { flushForming() }
+    }
+
+    /// Lets as many have their turn as stand at the lane now, who would wait for the coming flush and then for one more. Ends
+    /// when somebody else has taken the group, too. Without a sync a flush takes less than the waiting.
+    private func waitForWhoStandsAtTheLane(_ group: LaneGroup) {
+        let awaited = arrivedCount.load(ordering: .relaxed)
+        let isWorthWaiting = { [self] in group === forming && turnCount < awaited && hasRoom }
+        guard options.syncsCommits, isWorthWaiting() else { return }
+        var end = MonotonicTime.now
+        end.nanoseconds +=
+            options.testHooks.gathersWithoutBound ? .max / 4 : min(flushNanoseconds, Self.maximumGatheringNanoseconds)
+        group.awaitedTurnCount = awaited
+        options.testHooks.willGather?()
+        while isWorthWaiting(), group.flusherMayGoOn.wait(monitor, until: end) {}
+        group.awaitedTurnCount = nil
     }
 
     private func flushForming() {
@@ -161,12 +204,15 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         let version = published.version + 1
 
         monitor.unlock()
+        let began = MonotonicTime.now
         let result = write(group)
+        let nanoseconds = MonotonicTime.now.nanoseconds - began.nanoseconds
         let next = (try? result.get()).map {
             PublishedSnapshot(version: version, engine: EngineSnapshot(database))
         }
         monitor.lock()
 
+        flushNanoseconds = nanoseconds
         inFlight = nil
         switch result {
         case .failure(let error): fail(group, error)
