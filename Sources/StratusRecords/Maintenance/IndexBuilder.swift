@@ -34,7 +34,9 @@ extension RecordEngine {
     ) throws -> IndexBuildProgress {
         var progress = IndexBuildProgress()
         var pausesInARow = 0
-        while let build = try nextBuild() {
+        var last: [UInt8]?
+        while let build = try nextBuild(from: last) {
+            last = build.key
             guard shouldContinue(progress) else { return progress }
             if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
                 pausesInARow += 1
@@ -54,34 +56,31 @@ extension RecordEngine {
         return progress
     }
 
-    private func nextBuild() throws -> IndexBuild? {
-        try read { reader in
+    /// Going on from the last one spares each look a walk over all that were removed before it. Others may have been put up
+    /// before it meanwhile.
+    private func nextBuild(from position: [UInt8]?) throws -> IndexBuild? {
+        var range = GlobalKeys.indexBuilds.keyRange
+        if let position { range.lower = position }
+        let found = try read { reader in
             var next: IndexBuild?
-            try reader.store.scan(GlobalKeys.indexBuilds.keyRange, .forward, limit: 1) { key, value in
-                let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
-                next = IndexBuild(
-                    keys: ZoneKeys(database: database, zone: zone), entry: try IndexBuildEntry(decoding: value))
+            try reader.store.scan(range, .forward, limit: 1) { key, value in
+                next = try IndexBuild(key, value)
                 return .stop
             }
             return next
         }
+        return try found == nil && position != nil ? nextBuild(from: nil) : found
     }
 }
 
 extension RecordReader {
     /// How many records `buildIndexes` will look at, as the store is. It goes over their keys.
     package func unbuiltRecordCount() throws -> Int {
-        var builds: [IndexBuild] = []
-        try store.scan(GlobalKeys.indexBuilds.keyRange) { key, value in
-            let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
-            let entry = try IndexBuildEntry(decoding: value)
-            builds.append(IndexBuild(keys: ZoneKeys(database: database, zone: zone), entry: entry))
-            return .next
-        }
         var count = 0
-        for build in builds {
+        try store.scan(GlobalKeys.indexBuilds.keyRange) { key, value in
+            let build = try IndexBuild(key, value)
             let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
-            guard header?.identity == build.entry.identity else { continue }
+            guard header?.identity == build.entry.identity else { return .next }
             var rest: [LayoutRange] = []
             try store.scan(build.keys.queryIndexes.keyRange) { key, value in
                 let entry = try QueryIndexesEntry(decoding: value)
@@ -89,6 +88,7 @@ extension RecordReader {
                 return .next
             }
             count += try rest.reduce(0) { try $0 + entryCount(in: $1) }
+            return .next
         }
         return count
     }
@@ -98,6 +98,12 @@ private struct IndexBuild {
     var keys: ZoneKeys
     var entry: IndexBuildEntry
     var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
+
+    init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(LayoutError) {
+        let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
+        keys = ZoneKeys(database: database, zone: zone)
+        entry = try IndexBuildEntry(decoding: value)
+    }
 
     /// The records of a type that are to be looked at still, in the index of types.
     func rest(of type: RecordType, _ entry: QueryIndexesEntry) -> LayoutRange {

@@ -36,7 +36,9 @@ extension RecordEngine {
         let clock = ContinuousClock()
         var progress = PurgeProgress()
         var pausesInARow = 0
-        while let purge = try nextPurge() {
+        var position: [UInt8]?
+        while let purge = try nextPurge(from: position) {
+            position = GlobalKeys.purge(purge.database, purge.zone)
             var range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
             while true {
                 guard shouldContinue(progress) else { return progress }
@@ -64,15 +66,20 @@ extension RecordEngine {
         return progress
     }
 
-    private func nextPurge() throws -> PurgeEntry? {
-        try read { reader in
+    /// Going on from the last one spares each look a walk over all that were removed before it. Others may have been put up
+    /// before it meanwhile.
+    private func nextPurge(from position: [UInt8]?) throws -> PurgeEntry? {
+        var range = GlobalKeys.purges.keyRange
+        if let position { range.lower = position }
+        let found = try read { reader in
             var next: PurgeEntry?
-            try reader.store.scan(GlobalKeys.purges.keyRange, .forward, limit: 1) { _, value in
+            try reader.store.scan(range, .forward, limit: 1) { _, value in
                 next = try PurgeEntry(decoding: value)
                 return .stop
             }
             return next
         }
+        return try found == nil && position != nil ? nextPurge(from: nil) : found
     }
 
     /// Deletes the first keys of a range, and returns them. Nobody writes them any more, so listing them and deleting
