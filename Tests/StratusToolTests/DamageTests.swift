@@ -1,7 +1,12 @@
 // What the tool says of a store in the middle of whose tables bytes are not what was written.
 
 import Foundation
+import StratusLayout
+import StratusModel
+import StratusRecords
 import Testing
+
+@testable import stratus
 
 @Suite("damaged stores")
 struct DamageTests {
@@ -118,6 +123,35 @@ struct DamageTests {
         #expect(!entries.contains("lost"))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["new", "store", "tree"])
+    }
+
+    @Test("a zone whose header is lost is named, and does not keep the others from being saved")
+    func lostHeader() async throws {
+        let made = try await ToolRun.shell(
+            """
+            "$TOOL" import-tree tree --store sound && "$TOOL" zones create --zone lost --store sound
+            """, in: directory)
+        try #require(made.status == 0, "\(made.errors)")
+        let path = "\(directory.path)/sound"
+        try await offPool {
+            let choice = DatabaseChoice(
+                container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+            let session = try StoreSession(at: path, choice, .existing)
+            defer { session.close() }
+            let lost = try session.zone(ZoneName("lost"))
+            try session.engine.transact { transaction in
+                let header = try transaction.existingZone(lost).keys.header()
+                try transaction.delete(header)
+            }
+        }
+        let run = try await ToolRun.shell(
+            "\"$TOOL\" repair-losing-damaged-data new --store sound --json", in: directory)
+        #expect(run.status == 1, "\(run.errors)")
+        let objects = try run.objects()
+        let unmended = try #require(objects.first?["unmended"] as? [[String: Any]])
+        #expect(unmended.map { $0["zone"] as? String } == ["lost"])
+        let listed = try await ToolRun.shell("\"$TOOL\" ls /tree --store new", in: directory)
+        #expect(listed.status == 0 && listed.lines.count == 600, "\(listed.errors)")
     }
 
     @Test("a new store made of what was left has new incarnations, so that old change tokens expire")

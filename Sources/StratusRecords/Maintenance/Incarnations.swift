@@ -22,9 +22,14 @@ extension RecordEngine {
             zoneCount += page.count
             last = page.last
         } while last != nil
-        let format = FormatEntry(version: FormatEntry.currentVersion, incarnation: draw())
-        try transact { try $0.set(GlobalKeys.format(), to: format.encoded()) }
+        try renewOwnIncarnation(to: draw())
         return zoneCount
+    }
+
+    /// Gives the store alone a new incarnation: for whoever gives each zone one.
+    package func renewOwnIncarnation(to incarnation: UUID) throws {
+        let format = FormatEntry(version: FormatEntry.currentVersion, incarnation: incarnation)
+        try transact { try $0.set(GlobalKeys.format(), to: format.encoded()) }
     }
 
     /// Zones in a commit.

@@ -199,7 +199,8 @@ final class StoreFiles {
     /// Makes the indexes of a salvaged store anew. Returns where that failed.
     private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
         let engine = try engine(on: store)
-        try engine.renewIncarnations { UUID() }
+        // Each zone gets one as it is rebuilt. One whose header is lost must not keep the others from being saved.
+        try engine.renewOwnIncarnation(to: UUID())
         var unmended: Unmended = []
         var last: ZoneID?
         repeat {
