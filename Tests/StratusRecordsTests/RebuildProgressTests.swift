@@ -29,13 +29,13 @@ struct RebuildProgressTests {
     @Test("a rebuild tells of what it counts, without a total, and of every step up to its total, share roots too")
     func steps() throws {
         let sample = try filled()
-        var told: [IndexProgress] = []
+        var told: [RebuildProgress] = []
         try sample.engine.rebuild(sample.id, incarnation: UUID()) { told.append($0) }
         #expect(try sample.engine.verify().isClean)
         #expect(told.allSatisfy { ($0.totalCount == nil) == ($0.step == .counting) })
         // The first count is of every keyspace.
         #expect(told.first?.step == .counting && told.first?.doneCount == WorkCounter.tellingInterval)
-        var order: [IndexProgress.Step] = []
+        var order: [RebuildProgress.Step] = []
         for progress in told where !order.contains(progress.step) { order.append(progress.step) }
         #expect(order == [.counting, .entries, .records, .places, .shares])
         for step in order.dropFirst() {

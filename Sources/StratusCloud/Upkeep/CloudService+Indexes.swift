@@ -10,20 +10,28 @@ package import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Fills and clears indexes for whoever waits for it. `progress` is told between commits how many records were looked at,
-    /// and of how many. Zones are told what is wanted `reviewedZoneCount` at a time, which is at least one; twice as many
-    /// names are in memory.
+    /// Fills and clears indexes for whoever waits for it. `progress` is told now and then how far each part has come. Zones
+    /// are told what is wanted `reviewedZoneCount` at a time, which is at least one; twice as many names are in memory.
     package func finishIndexes(
         _ pace: UpkeepPace, reviewedZoneCount: Int = CloudService.reviewedZoneCount,
-        progress: (_ done: Int, _ total: Int) -> Void
+        progress tell: @escaping IndexingProgress.Listener
     ) throws {
         try putUpOldTypes()
-        try reviewIndexes(pace, zonesAtOnce: reviewedZoneCount)
-        let total = try engine.read { try $0.unbuiltRecordCount() }
+        let tellOfZones = IndexingProgress.Part.zones.telling(tell)
+        try reviewIndexes(
+            pace, zonesAtOnce: reviewedZoneCount, WorkMeter(total: reviewableZoneCount()) { tellOfZones($0, $1) })
+        guard pace.shouldContinue() else { return }
+        let tellOfCounting = IndexingProgress.Part.counting.telling(tell)
+        let counter = WorkCounter { count in
+            tellOfCounting(count, nil)
+            return pace.shouldContinue() ? .next : .stop
+        }
+        let total = try engine.read { try $0.unbuiltRecordCount(counter) }
+        let tellOfRecords = IndexingProgress.Part.records.telling(tell)
         try engine.buildIndexes(
             pause: pace.pause, rest: pace.restShortly,
             shouldContinue: {
-                progress($0.recordsVisited, total)
+                tellOfRecords($0.recordsVisited, total)
                 return pace.shouldContinue()
             })
     }
@@ -66,9 +74,24 @@ extension CloudService {
         }
     }
 
-    private func reviewIndexes(_ pace: UpkeepPace, zonesAtOnce: Int) throws {
+    private func reviewIndexes(_ pace: UpkeepPace, zonesAtOnce: Int, _ meter: WorkMeter? = nil) throws {
         while pace.shouldContinue(), let review = try nextReview() {
-            guard try carryOut(review, zonesAtOnce: zonesAtOnce, pace) else { return }
+            guard try carryOut(review, zonesAtOnce: zonesAtOnce, pace, meter) else { return }
+        }
+    }
+
+    /// How many zones are to be told, by all reviews.
+    private func reviewableZoneCount() throws -> Int {
+        try engine.read { reader in
+            var count = 0
+            try reader.store.scan(GlobalKeys.indexReviews.keyRange) { key, value in
+                let position = try IndexReviewEntry(decoding: value).last
+                try Self.visitZones(of: GlobalKeys.readIndexReviewKey(key).container, behind: position, reader) { _ in
+                    count += 1
+                }
+                return .next
+            }
+            return count
         }
     }
 
@@ -109,7 +132,9 @@ extension CloudService {
     }
 
     /// Tells every zone behind the review's position what is wanted. Returns false when it was told to stop.
-    private func carryOut(_ review: Review, zonesAtOnce: Int, _ pace: UpkeepPace) throws -> Bool {
+    private func carryOut(
+        _ review: Review, zonesAtOnce: Int, _ pace: UpkeepPace, _ meter: WorkMeter?
+    ) throws -> Bool {
         var review = review
         var position = review.entry.last
         while true {
@@ -117,6 +142,7 @@ extension CloudService {
             for place in page {
                 guard pace.shouldContinue() else { return false }
                 guard let moved = try tell(place, what: review) else { return true }
+                meter?.add()
                 if moved != review.entry { pace.restShortly() }
                 review.entry = moved
             }
@@ -164,21 +190,31 @@ extension CloudService {
                 found.sort { ($0.database, $0.zone) < ($1.database, $1.zone) }
                 found.removeLast(max(0, found.count - limit))
             }
-            try reader.visitDatabases { database, entry in
-                let isBehind = position.map { entry.number >= $0.database } ?? true
-                guard database.container == review.container, isBehind else { return .next }
-                try reader.visitZones(in: database) { listing in
-                    let number = listing.entry.number
-                    guard position.map({ (entry.number, number) > $0 }) ?? true else { return .next }
-                    let id = ZoneID(database: database, name: listing.name)
-                    found.append(ReviewedZone(database: entry.number, zone: number, id: id))
-                    if found.count >= 2 * limit { keepFirst() }
-                    return .next
-                }
-                return .next
+            try Self.visitZones(of: review.container, behind: position, reader) {
+                found.append($0)
+                if found.count >= 2 * limit { keepFirst() }
             }
             keepFirst()
             return found
+        }
+    }
+
+    /// Visits the zones of a container that lie behind a position in the order of their numbers, in the order of their names.
+    private static func visitZones(
+        of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
+        _ reader: RecordReader, _ visit: (ReviewedZone) -> Void
+    ) throws {
+        try reader.visitDatabases { database, entry in
+            let isBehind = position.map { entry.number >= $0.database } ?? true
+            guard database.container == container, isBehind else { return .next }
+            try reader.visitZones(in: database) { listing in
+                let number = listing.entry.number
+                guard position.map({ (entry.number, number) > $0 }) ?? true else { return .next }
+                let id = ZoneID(database: database, name: listing.name)
+                visit(ReviewedZone(database: entry.number, zone: number, id: id))
+                return .next
+            }
+            return .next
         }
     }
 }

@@ -156,8 +156,8 @@ package final class ServedStore: Sendable {
         let _: Done = try ask(.importSchema(text, ContainerName(identifier)))
     }
 
-    /// Fills and clears indexes until all are what their schemas want. `progress` is told meanwhile how many records were
-    /// looked at. Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host
+    /// Fills and clears indexes until all are what their schemas want. `progress` is told meanwhile of each part of it.
+    /// Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host
     /// stops then.
     package func finishIndexes(
         progress: Listener = { _ in }, isStopping: () -> Bool = { false }

@@ -106,7 +106,10 @@ extension Stratus {
             }
             try upkeep.pausing {
                 try asking {
-                    try $0.finishIndexes(pace) { progress = WorkProgress(doneCount: $0, totalCount: $1) }
+                    try $0.finishIndexes(pace) {
+                        progress = WorkProgress($0)
+                        _ = tell(progress)
+                    }
                 }
             }
             try Self.requireWhole(isWanted)

@@ -64,7 +64,8 @@ enum HostCall: Codable, Sendable {
 /// How far long work of a host has come. Hosts and tools of before know nothing of parts and totals: they may be missing, and
 /// be passed over.
 package struct WorkProgress: Codable, Hashable, Sendable {
-    /// What is gone over, where the work has several parts: a raw value of `IndexProgress.Step` or `FreeingProgress.Part`.
+    /// What is gone over, where the work has several parts: a raw value of `RebuildProgress.Step`, `FreeingProgress.Part`
+    /// or `IndexingProgress.Part`.
     package var part: String?
     /// How much is done: records, zones, shares and files that were looked at, entries that were removed, or bytes of files
     /// that were compacted.
@@ -74,6 +75,10 @@ package struct WorkProgress: Codable, Hashable, Sendable {
 }
 
 extension WorkProgress {
+    init(_ progress: IndexingProgress) {
+        self.init(part: progress.part.rawValue, doneCount: progress.doneCount, totalCount: progress.totalCount)
+    }
+
     init(_ progress: FreeingProgress) {
         self.init(part: progress.part.rawValue, doneCount: progress.doneCount, totalCount: progress.totalCount)
     }

@@ -7,6 +7,8 @@ import StratusStore
 
 struct DirectoryVerifier {
     let reader: RecordReader
+    /// Is told of each zone.
+    let meter: WorkMeter
 
     func verify(_ report: inout IndexReport) throws {
         // Numbers alone: there may be as many databases as people.
@@ -81,6 +83,7 @@ struct DirectoryVerifier {
         }
         var numbers: Set<ZoneNumber> = []
         try reader.visitZones(in: id) { listing in
+            meter.add()
             numbers.insert(listing.entry.number)
             if listing.entry.number.rawValue >= header.nextZoneNumber {
                 report.note(.wrong, key: keys.zone(listing.name), "its number is not yet given out")

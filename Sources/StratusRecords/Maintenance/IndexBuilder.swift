@@ -74,8 +74,8 @@ extension RecordEngine {
 }
 
 extension RecordReader {
-    /// How many records `buildIndexes` will look at, as the store is. It goes over their keys.
-    package func unbuiltRecordCount() throws -> Int {
+    /// How many records `buildIndexes` will look at, as the store is. It goes over their keys, unless the `counter` stops.
+    package func unbuiltRecordCount(_ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
         try store.scan(GlobalKeys.indexBuilds.keyRange) { key, value in
             let build = try IndexBuild(key, value)
@@ -87,8 +87,8 @@ extension RecordReader {
                 if entry.isUnfinished { rest.append(build.rest(of: try build.keys.readQueryIndexesKey(key), entry)) }
                 return .next
             }
-            count += try rest.reduce(0) { try $0 + entryCount(in: $1) }
-            return .next
+            count += try rest.reduce(0) { try $0 + entryCount(in: $1, counter) }
+            return counter?.step ?? .next
         }
         return count
     }

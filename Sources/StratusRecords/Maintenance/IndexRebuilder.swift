@@ -27,7 +27,7 @@ extension RecordEngine {
     /// Throws `unknownZone`, also when the zone is deleted meanwhile, `rebuilding` while another rebuild runs, and
     /// `corruption` when a record cannot be read.
     package func rebuild(
-        _ id: ZoneID, incarnation: UUID, progress: @escaping (IndexProgress) -> Void = { _ in }
+        _ id: ZoneID, incarnation: UUID, progress: @escaping (RebuildProgress) -> Void = { _ in }
     ) throws {
         guard !isRebuilding.exchange(true, ordering: .acquiringAndReleasing) else {
             throw RecordsError(.rebuilding, "Indexes are being rebuilt already: wait until that is done.")
@@ -60,12 +60,12 @@ private struct ZoneRebuilder {
     let engine: RecordEngine
     let id: ZoneID
     let identity: UUID
-    let progress: (IndexProgress) -> Void
+    let progress: (RebuildProgress) -> Void
 
     // MARK: Telling
 
-    private func tell(_ step: IndexProgress.Step, _ done: Int, of total: Int?) {
-        progress(IndexProgress(zone: id.name, step: step, doneCount: done, totalCount: total))
+    private func tell(_ step: RebuildProgress.Step, _ done: Int, of total: Int?) {
+        progress(RebuildProgress(zone: id.name, step: step, doneCount: done, totalCount: total))
     }
 
     /// Tells of what is counted, and never stops: the zone takes no requests until the rebuild is done.

@@ -9,38 +9,24 @@
 // forwards and backwards, and only where the tallies differ is each looked up. Of unfinished indexes each always is.
 
 import StratusLayout
-package import StratusModel
+import StratusModel
 import StratusStore
-
-/// How far a verification or rebuild has come in one zone.
-package struct IndexProgress: Hashable, Sendable {
-    /// What is gone over; one comes after the other, but for `counting`, which comes before several.
-    package enum Step: String, Sendable {
-        /// What there is to do.
-        case counting
-        /// Every record, for its entries.
-        case records
-        /// Every record, for its place in the hierarchy.
-        case places
-        /// Every entry, for its record.
-        case entries
-        /// Counts of share roots, which are removed, and every share root, which is counted anew.
-        case shares
-    }
-
-    package var zone: ZoneName
-    package var step: Step
-    package var doneCount: Int
-    /// Nil while it is counted.
-    package var totalCount: Int?
-}
 
 extension RecordEngine {
     /// Verifies all indexes of all zones, and that no keys lie outside of what the directory knows.
     ///
+    /// `progress` is told how much of the zones and records was looked at, as zones count them: each zone once by itself,
+    /// with its records, and once in the directory. Within a zone it is told behind so many records or entries.
+    ///
     /// Throws `corruption` when the store cannot be read; disagreements are findings of the report.
-    package func verify(progress: (IndexProgress) -> Void = { _ in }) throws -> IndexReport {
+    package func verify(
+        tellingEvery toldCount: Int = ZoneVerifierProgress.toldCount,
+        progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> IndexReport {
         try read { reader in
+            let counts = try reader.zoneAndRecordCount()
+            let meter = WorkMeter(total: 2 * counts.zones + counts.records, progress)
+            let zones = ZoneMeter(meter)
             var report = IndexReport()
             // Without the cache: what is verified is what lies on disk.
             let cache = AncestorCache(capacityByteCount: 0)
@@ -48,30 +34,34 @@ extension RecordEngine {
                 let zone = ZoneReader(
                     id: id, keys: listing.keys, store: reader.store, transaction: nil, cache: cache,
                     limits: options.limits)
+                // One whose header cannot be read counts no records.
+                zones.begin()
                 do {
-                    try verifyZone(zone, listing, &report, progress)
+                    try verifyZone(zone, listing, &report, ZoneVerifierProgress(meter: zones, toldCount: toldCount))
                 } catch let error as LayoutError where error.isCorruption {
                     report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
                 } catch let error as RecordsError where error.code == .corruption {
                     report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
                 }
+                zones.end()
                 return .next
             }
-            try DirectoryVerifier(reader: reader).verify(&report)
+            try DirectoryVerifier(reader: reader, meter: meter).verify(&report)
             return report
         }
     }
 
     private func verifyZone(
-        _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: (IndexProgress) -> Void
+        _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: ZoneVerifierProgress
     ) throws {
-        var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report)
+        var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report, progress: progress)
         // What was found before a zone turns out to be unreadable counts too.
         defer { report = verifier.report }
+        try verifier.progress.foretell(zone, recordCount: Int(clamping: verifier.header.recordCount))
         try verifier.verifyQueryIndexes()
-        try verifier.verifyRecords(progress)
-        try verifier.verifyReachability(progress)
-        try verifier.verifyCounts(progress)
+        try verifier.verifyRecords()
+        try verifier.verifyReachability()
+        try verifier.verifyCounts()
         try verifier.verifyHistory()
         try verifier.verifySharing()
         if verifier.header.identity != listing.entry.identity {
@@ -83,9 +73,6 @@ extension RecordEngine {
 
 /// Verifies one zone.
 struct ZoneVerifier {
-    /// Progress is told behind so many.
-    static let toldCount = 10_000
-
     let zone: ZoneReader
     let header: ZoneHeader
     var report: IndexReport
@@ -100,19 +87,18 @@ struct ZoneVerifier {
     /// Whether entries of the hierarchy are known to be wrong, so that walking down it proves nothing more.
     private var isHierarchyDamaged = false
 
-    init(zone: ZoneReader, header: ZoneHeader, report: IndexReport) {
+    var progress: ZoneVerifierProgress
+
+    init(zone: ZoneReader, header: ZoneHeader, report: IndexReport, progress: ZoneVerifierProgress) {
         self.zone = zone
         self.header = header
         self.report = report
+        self.progress = progress
     }
 
     // MARK: Forwards
 
-    mutating func verifyRecords(_ progress: (IndexProgress) -> Void) throws {
-        let total = Int(clamping: header.recordCount)
-        func tell() {
-            progress(IndexProgress(zone: zone.id.name, step: .records, doneCount: liveCount, totalCount: total))
-        }
+    mutating func verifyRecords() throws {
         try zone.store.scan(zone.keys.records.keyRange) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if let chunk = parts.chunkIndex {
@@ -126,10 +112,9 @@ struct ZoneVerifier {
             } catch let error as LayoutError {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
-            if liveCount.isMultiple(of: Self.toldCount) { tell() }
+            progress.tell(.records, liveCount, of: Int(clamping: header.recordCount))
             return .next
         }
-        tell()
     }
 
     private mutating func verify(_ state: RecordState, _ name: RecordName, _ value: Span<UInt8>) throws {
@@ -260,14 +245,11 @@ struct ZoneVerifier {
     }
 
     /// Every record must be found by going down from the records without a parent: what is not is on a cycle or below.
-    mutating func verifyReachability(_ progress: (IndexProgress) -> Void) throws {
+    mutating func verifyReachability() throws {
         var reached = 0
-        func tell() {
-            progress(IndexProgress(zone: zone.id.name, step: .places, doneCount: reached, totalCount: liveCount))
-        }
         func reach() {
             reached += 1
-            if reached.isMultiple(of: Self.toldCount) { tell() }
+            progress.tell(.places, reached, of: liveCount)
         }
         try zone.store.scan(zone.keys.parents.keyRange) { key, value in
             guard try ParentEntry(decoding: value).parent == nil else { return .next }
@@ -279,7 +261,6 @@ struct ZoneVerifier {
             }
             return .next
         }
-        tell()
         guard reached != liveCount, !isHierarchyDamaged else { return }
         report.note(
             .wrong, "zone \(zone.id.name), hierarchy",

@@ -29,13 +29,47 @@ package final class WorkMeter {
     package func expect(_ count: Int) { total += count }
 }
 
+/// Adds up work that goes over zones one after the other, in several steps each. A zone counts as much as it has records, as
+/// it counts them, and one: steps are parts of that, so that the end is known before any of them is begun.
+package final class ZoneMeter {
+    private let meter: WorkMeter
+    /// What was done before the zone that is being gone over, what that one counts, and what each of its steps weighs.
+    private var doneBefore = 0
+    private var zoneCount = 0
+    private var weights: [Int] = []
+
+    package init(_ meter: WorkMeter) { self.meter = meter }
+
+    /// Begins a zone. Its steps take shares of the work as their weights say.
+    package func begin(recordCount: Int = 0, weights: [Int] = []) {
+        (doneBefore, zoneCount, self.weights) = (meter.done, 1 + recordCount, weights)
+    }
+
+    /// Tells how far a step of the zone has come.
+    package func update(step: Int, _ done: Int, of total: Int) {
+        let sum = Double(max(1, weights.reduce(0, +)))
+        let part = total > 0 ? min(1, Double(done) / Double(total)) : 1
+        let behind = Double(weights[..<step].reduce(0, +)) + part * Double(weights[step])
+        advance(to: Int(Double(zoneCount) * behind / sum))
+    }
+
+    /// Tells once more what was told last, after time has passed.
+    package func tellAgain() { meter.add(0) }
+
+    /// The zone is done, however much of it there was.
+    package func end() { advance(to: zoneCount) }
+
+    private func advance(to count: Int) { meter.add(max(0, doneBefore + count - meter.done)) }
+}
+
 /// Counts what there is to do before it is begun, which takes its time too: tells of it, and ends where nobody waits for it.
 package final class WorkCounter {
     /// Entries that are counted between two tellings.
     package static let tellingInterval = 4_096
 
     private let tell: (_ count: Int) -> ScanStep
-    private var step = ScanStep.next
+    /// Whether to go on, as it was told last.
+    package private(set) var step = ScanStep.next
     package private(set) var count = 0
 
     /// `tell` is told how much was counted, and says whether to go on.
@@ -61,22 +95,12 @@ extension RecordReader {
             guard try isWanted(database) else { return .next }
             try visitZones(in: database) { listing in
                 zones += 1
-                records += try recordCount(of: ZoneID(database: database, name: listing.name))
+                records += try existingZone(ZoneID(database: database, name: listing.name)).recordBound()
                 return .next
             }
             return .next
         }
         return (zones, records)
-    }
-
-    private func recordCount(of zone: ZoneID) throws -> Int {
-        do {
-            return Int(clamping: try existingZone(zone).header().recordCount)
-        } catch let error as LayoutError where error.isCorruption {
-            return 0
-        } catch let error as RecordsError where error.code == .corruption {
-            return 0
-        }
     }
 
     /// How many entries lie in a range. It goes over all of them, unless the `counter` stops.
@@ -87,5 +111,19 @@ extension RecordReader {
             return counter?.add() ?? .next
         }
         return count
+    }
+}
+
+extension ZoneReader {
+    /// How many records the zone has, as it counts them, which is what may be looked at. 0 where its header is damaged:
+    /// that is for those to tell who read it for more than showing how long something takes.
+    package func recordBound() throws -> Int {
+        do {
+            return Int(clamping: try header().recordCount)
+        } catch let error as LayoutError where error.isCorruption {
+            return 0
+        } catch let error as RecordsError where error.code == .corruption {
+            return 0
+        }
     }
 }

@@ -22,21 +22,16 @@ extension ZoneVerifier {
     /// Those whose entries are not looked up one by one unless their tallies differ.
     private static let talliedKeyspaces: Set<ZoneKeyspace> = [.fields, .tokens]
 
-    mutating func verifyCounts(_ progress: (IndexProgress) -> Void) throws {
+    mutating func verifyCounts() throws {
         let total = expected.values.reduce(0) { $0 + Int(clamping: $1.count) }
-        let name = zone.id.name
         var done = 0
-        func tell() { progress(IndexProgress(zone: name, step: .entries, doneCount: done, totalCount: total)) }
         if header.recordCount != UInt64(liveCount) {
             report.note(
                 .wrong, key: zone.keys.header(), "counts \(header.recordCount) records, there are \(liveCount)")
         }
         for keyspace in Self.indexKeyspaces {
             let isTallied = Self.talliedKeyspaces.contains(keyspace)
-            let found = try tally(keyspace, looksAtEntries: isTallied) {
-                done += 1
-                if done.isMultiple(of: Self.toldCount) { tell() }
-            }
+            let found = try tally(keyspace, looksAtEntries: isTallied, &done, of: total)
             let wanted = expected[keyspace] ?? EntryTally()
             if isTallied, found != wanted { try lookUpQueryEntries(keyspace) }
             if found.count != wanted.count || !report.isClean {
@@ -45,17 +40,17 @@ extension ZoneVerifier {
                 try findDangling(keyspace, unfinishedOnly: true)
             }
         }
-        tell()
     }
 
-    /// What a keyspace holds, but for unfinished indexes.
+    /// What a keyspace holds, but for unfinished indexes. Each entry that is looked at counts as done.
     private mutating func tally(
-        _ keyspace: ZoneKeyspace, looksAtEntries: Bool, onEntry: () -> Void
+        _ keyspace: ZoneKeyspace, looksAtEntries: Bool, _ done: inout Int, of total: Int
     ) throws -> EntryTally {
         var tally = EntryTally()
         try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
             report.entriesChecked += 1
-            onEntry()
+            done += 1
+            progress.tell(.entries, done, of: total)
             if !looksAtEntries {
                 tally.addUnseen()
             } else if try !isUnfinished(key, keyspace) {
@@ -90,6 +85,7 @@ extension ZoneVerifier {
     mutating func verifyHistory() throws {
         var previous: EndedTime?
         try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
+            progress.tellOfHistory()
             let parts = try zone.keys.readEndedParentKey(key)
             guard parts.ended > header.horizon else { return .next }
             let entry = try EndedParentEntry(decoding: value)
@@ -107,6 +103,7 @@ extension ZoneVerifier {
         try verifyEndedChildren()
         previous = nil
         try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+            progress.tellOfHistory()
             let parts = try zone.keys.readEndedShareKey(key)
             guard parts.ended > header.horizon else { return .next }
             let began = try EndedShareEntry(decoding: value).began
@@ -146,6 +143,7 @@ extension ZoneVerifier {
     private mutating func verifyEndedChildren() throws {
         var found = 0
         try zone.store.scan(zone.keys.endedChildren.keyRange) { key, _ in
+            progress.tellOfHistory()
             let parts = try zone.keys.readEndedChildKey(key)
             guard parts.ended > header.horizon else { return .next }
             found += 1

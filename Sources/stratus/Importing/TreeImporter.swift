@@ -49,17 +49,17 @@ struct TreeImporter {
         lazy var indexing = Progress("filling indexes", total: nil, on: console)
         try run(
             progress: progress.update, lookingForGone: { lookingForGone.update($0, of: $1) },
-            indexing: { indexing.update($0, of: $1) })
+            indexing: { indexing.update($0, $1, of: $2) })
     }
 
     /// Imports the tree. `progress` is called with the number of files that are done, `lookingForGone` with how many of the
-    /// zone's records were held against the disk, `indexing` with the number of records whose indexes were looked at then.
+    /// zone's records were held against the disk, `indexing` of the parts of the work on indexes then.
     ///
     /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
     /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
     mutating func run(
         progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ total: Int) -> Void = { _, _ in },
-        indexing: (_ done: Int, _ total: Int?) -> Void = { _, _ in }
+        indexing: @escaping StoreSession.PartListener = { _, _, _ in }
     ) throws {
         var walker = try Self.walker(options)
         try session.createZone(zone)

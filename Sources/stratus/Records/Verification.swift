@@ -41,9 +41,7 @@ struct Verification {
             return
         }
         damages = []
-        indexes = try session.engine.verify {
-            progress($0.part, $0.doneCount, $0.totalCount ?? 0, .items)
-        }
+        indexes = try session.engine.verify { progress("indexes", $0, $1, .items) }
         accounts = try AccountVerifier(engine: session.engine).verify { progress("accounts", $0, $1, .items) }
         shares = try ShareVerifier(engine: session.engine).verify { progress("shares", $0, $1, .items) }
         subscriptions = try SubscriptionVerifier(engine: session.engine).verify {
@@ -122,12 +120,12 @@ struct Verification {
     }
 }
 
-extension IndexProgress {
+extension RebuildProgress {
     /// What is gone over, in words that follow a verb.
     var part: String { step.words(of: zone) }
 }
 
-extension IndexProgress.Step {
+extension RebuildProgress.Step {
     /// The same of one zone.
     func words(of zone: ZoneName) -> String {
         switch self {
@@ -136,6 +134,17 @@ extension IndexProgress.Step {
         case .places: "the hierarchy of \(zone.text)"
         case .entries: "index entries of \(zone.text)"
         case .shares: "share roots of \(zone.text)"
+        }
+    }
+}
+
+extension IndexingProgress.Part {
+    /// What is gone over, in words that follow "filling indexes".
+    var words: String {
+        switch self {
+        case .zones: "(telling zones)"
+        case .counting: "(counting)"
+        case .records: "of records"
         }
     }
 }

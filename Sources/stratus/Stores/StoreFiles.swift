@@ -194,25 +194,27 @@ final class StoreFiles {
     }
 
     /// Zones whose names are in memory at a time.
-    private static let renewedZoneCount = 1_000
+    private static let zonesAtOnce = 1_000
 
     /// Makes the indexes of a salvaged store anew. Returns where that failed.
     private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
         let engine = try engine(on: store)
         // Each zone gets one as it is rebuilt. One whose header is lost must not keep the others from being saved.
         try engine.renewOwnIncarnation(to: UUID())
+        let counts = try engine.read { try $0.zoneAndRecordCount() }
+        let meter = ZoneMeter(WorkMeter(total: counts.zones + counts.records) { progress("indexes", $0, $1) })
         var unmended: Unmended = []
         var last: ZoneID?
         repeat {
-            let page = try engine.read { try $0.zones(after: last, limit: renewedZoneCount) }
+            let page = try engine.read { try $0.zones(after: last, limit: zonesAtOnce) }
             for zone in page {
+                meter.beginRebuild(recordCount: try engine.read { try $0.existingZone(zone).recordBound() })
                 do {
-                    try engine.rebuild(zone, incarnation: UUID()) {
-                        progress($0.part, $0.doneCount, $0.totalCount ?? 0)
-                    }
+                    try engine.rebuild(zone, incarnation: UUID(), progress: meter.update)
                 } catch let error as RecordsError {
                     unmended.append((zone, error))
                 }
+                meter.end()
             }
             last = page.last
         } while last != nil

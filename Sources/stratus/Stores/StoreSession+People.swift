@@ -124,17 +124,20 @@ extension StoreSession {
         (zone.database.owner?.text ?? "", zone.name.text)
     }
 
-    /// Fills and clears indexes until all are what their schemas want. `progress` is told how many records were looked at,
-    /// and of how many where the host says so.
+    /// Fills and clears indexes until all are what their schemas want. `progress` is told of its parts.
     ///
     /// Throws `interrupted` where the verb was asked to stop: the next run or host goes on with it.
-    func finishIndexes(progress: (_ done: Int, _ total: Int?) -> Void = { _, _ in }) throws {
+    func finishIndexes(progress: @escaping PartListener = { _, _, _ in }) throws {
         if let served {
             _ = try served.finishIndexes(
-                progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { Interruption.isRequested })
+                progress: { told in
+                    // A host of before tells of records alone.
+                    let part = told.part.flatMap { IndexingProgress.Part(rawValue: $0) } ?? .records
+                    progress(part.words, told.doneCount, told.totalCount ?? 0)
+                }, isStopping: { Interruption.isRequested })
         } else {
             let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
-            try service.finishIndexes(pace) { progress($0, $1) }
+            try service.finishIndexes(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
         try Interruption.safePoint()
     }
@@ -143,7 +146,7 @@ extension StoreSession {
     func finishIndexes(_ console: Console) throws {
         let progress = Progress("filling indexes", total: nil, on: console)
         defer { progress.finish() }
-        try finishIndexes { progress.update($0, of: $1) }
+        try finishIndexes { progress.update($0, $1, of: $2) }
     }
 
     /// The account of a database's owner; nil for the public one, and where they have none.

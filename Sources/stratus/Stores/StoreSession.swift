@@ -130,7 +130,7 @@ final class StoreSession {
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
                 progress: { told in
-                    let step = told.part.flatMap { IndexProgress.Step(rawValue: $0) }
+                    let step = told.part.flatMap { RebuildProgress.Step(rawValue: $0) }
                     let part = step?.words(of: zone.name) ?? "zone \(zone.name.text)"
                     progress(part, told.doneCount, told.totalCount ?? 0)
                 }, isStopping: { Interruption.isRequested })

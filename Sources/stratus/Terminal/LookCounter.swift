@@ -1,21 +1,8 @@
-// How many records or databases were looked at, told now and then.
+// How many records, databases or zones were looked at, told now and then.
 
 import StratusLayout
 import StratusRecords
-
-extension ZoneReader {
-    /// How many records the zone has, as it counts them, which is what may be looked at. 0 where its header is damaged:
-    /// that is for those to tell who read it for more than showing how long something takes.
-    func recordBound() throws -> Int {
-        do {
-            return Int(clamping: try header().recordCount)
-        } catch let error as LayoutError where error.isCorruption {
-            return 0
-        } catch let error as RecordsError where error.code == .corruption {
-            return 0
-        }
-    }
-}
+import StratusStore
 
 /// Counts records as they are looked at.
 final class LookCounter {
@@ -40,14 +27,27 @@ final class LookCounter {
     }
 }
 
-/// Counts the databases of a store as they are looked at.
-final class DatabaseProgress {
+/// Counts the databases of a store, or its zones, as they are looked at.
+final class PlaceProgress {
     private let progress: Progress
     private var count = 0
 
-    init(_ reader: RecordReader, _ console: Console) throws {
-        let total = try reader.entryCount(in: GlobalKeys.databases)
-        progress = Progress("looking at databases", total: total, on: console)
+    init(_ verb: String, total: Int, _ console: Console) {
+        progress = Progress(verb, total: total, on: console)
+    }
+
+    convenience init(databasesOf reader: RecordReader, _ console: Console) throws {
+        try self.init("looking at databases", total: reader.entryCount(in: GlobalKeys.databases), console)
+    }
+
+    /// `verb` says what is done with zones.
+    convenience init(zonesOf reader: RecordReader, _ verb: String, _ console: Console) throws {
+        var total = 0
+        try reader.visitZones { _, _ in
+            total += 1
+            return .next
+        }
+        self.init(verb, total: total, console)
     }
 
     /// Counts one more.

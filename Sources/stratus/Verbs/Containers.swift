@@ -48,7 +48,7 @@ struct Containers: ParsableCommand {
 
     private static func tallies(_ reader: RecordReader, _ console: Console) throws -> [ContainerName: Tally] {
         var tallies: [ContainerName: Tally] = [:]
-        let progress = try DatabaseProgress(reader, console)
+        let progress = try PlaceProgress(databasesOf: reader, console)
         defer { progress.finish() }
         try reader.visitDatabases { id, _ in
             var tally = tallies[id.container] ?? Tally()

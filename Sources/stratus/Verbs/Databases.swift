@@ -26,7 +26,7 @@ struct Databases: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .reading) { session in
             try session.engine.read { reader in
-                let progress = try DatabaseProgress(reader, console)
+                let progress = try PlaceProgress(databasesOf: reader, console)
                 defer { progress.finish() }
                 try reader.visitDatabases { id, _ in
                     try show(id, reader, session, console)

@@ -43,10 +43,14 @@ struct Stats: ParsableCommand {
             ]
             try console.object(store, list: "zones") { add in
                 try session.engine.read { reader in
+                    // Whoever counts entries tells of them.
+                    let zones = try count ? nil : PlaceProgress(zonesOf: reader, "measuring zones", console)
                     try reader.visitZones { id, _ in
                         try add(object(of: reader.existingZone(id), session, counter, console))
+                        zones?.add()
                         return .next
                     }
+                    zones?.finish()
                 }
             }
             counter?.finish()
@@ -62,10 +66,13 @@ struct Stats: ParsableCommand {
         let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
         var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
         var keyspaces: [JSONValue] = []
-        for keyspace in ZoneKeyspace.allCases {
-            let range = zone.keys.keyspace(keyspace).keyRange
-            let bytes = try session.approximateByteCount(of: range)
-            let entries = try counter?.entryCount(in: range, byteCount: bytes, zone.store)
+        let byteCounts = try ZoneKeyspace.allCases.map {
+            try session.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
+        }
+        let entryCounts = try counter?.entryCounts(
+            of: zone, recordCount: header.recordCount, byteCounts: byteCounts)
+        for (index, keyspace) in ZoneKeyspace.allCases.enumerated() {
+            let (bytes, entries) = (byteCounts[index], entryCounts?[index])
             if bytes > 0 || (entries ?? 0) > 0 {
                 table.addRow(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
             }
@@ -91,42 +98,41 @@ struct Stats: ParsableCommand {
     }
 }
 
-/// Counts the entries of keyspaces, and shows how far it has come by the bytes of files that they take.
+/// Counts the entries of keyspaces, and shows how far it has come: zone by zone, and within a zone by the bytes of files that
+/// its keyspaces take.
 private final class EntryCounter {
     /// Where a large keyspace is asked for its bytes so far.
     private static let toldEntryCount = 1 << 16
 
     private let session: StoreSession
     private let progress: Progress
-    private var doneByteCount = 0
+    private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
         self.session = session
-        let total = try session.engine.read { reader in
-            var sum = 0
-            try reader.visitZones { _, listing in
-                sum += try session.approximateByteCount(of: listing.keys.all.keyRange)
-                return .next
-            }
-            return sum
-        }
-        progress = Progress("counting", total: total, unit: .bytes, on: console)
+        let (zones, records) = try session.zoneAndRecordCount
+        let progress = Progress("counting entries of zones and records", total: zones + records, on: console)
+        self.progress = progress
+        meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
     }
 
-    /// Of a keyspace that takes about `byteCount` bytes.
-    func entryCount(in range: KeyRange, byteCount: Int, _ reader: any StoreReader) throws -> Int {
-        var count = 0
-        try reader.scan(range) { key, _ in
-            count += 1
-            if count.isMultiple(of: Self.toldEntryCount) {
-                let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
-                progress.update(doneByteCount + (try session.approximateByteCount(of: behind)))
+    /// Counts the entries of a zone's keyspaces, which take about so many bytes.
+    func entryCounts(of zone: ZoneReader, recordCount: UInt64, byteCounts: [Int]) throws -> [Int] {
+        meter.begin(recordCount: Int(clamping: recordCount), weights: byteCounts)
+        defer { meter.end() }
+        return try ZoneKeyspace.allCases.enumerated().map { step, keyspace in
+            let range = zone.keys.keyspace(keyspace).keyRange
+            var count = 0
+            try zone.store.scan(range) { key, _ in
+                count += 1
+                if count.isMultiple(of: Self.toldEntryCount) {
+                    let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
+                    meter.update(step: step, try session.approximateByteCount(of: behind), of: byteCounts[step])
+                }
+                return .next
             }
-            return .next
+            return count
         }
-        doneByteCount += byteCount
-        progress.update(doneByteCount)
-        return count
     }
 
     func finish() { progress.finish() }

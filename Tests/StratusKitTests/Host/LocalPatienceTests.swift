@@ -216,7 +216,7 @@ struct LocalPatienceTests {
             told = []
             #expect(try served.rebuild(zone, incarnation: incarnation, progress: { told.append($0) }))
             #expect(!told.isEmpty)
-            let steps = told.map { $0.part.flatMap(IndexProgress.Step.init) }
+            let steps = told.map { $0.part.flatMap(RebuildProgress.Step.init) }
             #expect(zip(steps, told).allSatisfy { $0 != nil && ($0 == .counting) == ($1.totalCount == nil) })
             func found() throws -> UUID {
                 try store.service.engine.read { try $0.existingZone(zone).header().incarnation }

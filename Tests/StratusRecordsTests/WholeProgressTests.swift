@@ -1,0 +1,106 @@
+// What verifying and rebuilding many zones tell of themselves: one total, which is foretold and reached.
+
+import FoundationEssentials
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+import Testing
+
+@Suite("The progress of work on many zones")
+struct WholeProgressTests {
+    /// What was told, which never goes back and keeps to its total.
+    private final class Told {
+        private(set) var dones: [Int] = []
+        private(set) var total: Int?
+
+        func take(_ done: Int, _ total: Int) {
+            #expect(done >= dones.last ?? 0 && done <= total && self.total ?? total == total)
+            dones.append(done)
+            self.total = total
+        }
+    }
+
+    /// A zone of samples with a history, and two more, one of them without records.
+    private func filled() throws -> SampleZone {
+        let sample = try SampleZone.filled()
+        for name in ["empty", "small"] {
+            let id = ZoneID(database: sample.id.database, name: ZoneName(name))
+            let birth = ZoneBirth(
+                identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+            try sample.engine.transact { try $0.createZone(id, birth) }
+            guard name == "small" else { continue }
+            let request = MutationRequest([.save("one"), .save("two")], stamp: SampleZone.stamp, tagSalt: 7)
+            _ = try sample.engine.transact { try $0.apply(request, in: id) }
+        }
+        return sample
+    }
+
+    @Test("a verification ends at what zones and records there are, and tells of every step of a zone on the way")
+    func verification() throws {
+        let sample = try filled()
+        let counts = try sample.engine.read { try $0.zoneAndRecordCount() }
+        #expect(counts.zones == 3 && counts.records > 8)
+        let told = Told()
+        #expect(try sample.engine.verify(tellingEvery: 1, progress: told.take).isClean)
+        #expect(told.total == 2 * counts.zones + counts.records && told.dones.last == told.total)
+        // Of each record, and of many more entries, not of zones alone.
+        #expect(Set(told.dones).count > counts.records)
+        let brief = Told()
+        #expect(try sample.engine.verify(progress: brief.take).isClean)
+        #expect(brief.dones.last == told.total && brief.dones.count < told.dones.count)
+    }
+
+    @Test("a verification also ends where it was foretold to when a zone cannot be read, or counts other than it holds")
+    func faults() throws {
+        for planted in [[0xFF], nil] as [[UInt8]?] {
+            let sample = try filled()
+            let keys = try sample.keys()
+            if let planted {
+                try sample.store.transact { try $0.set(keys.header(), to: planted) }
+            } else {
+                var header = try sample.engine.read { try $0.existingZone(sample.id).header() }
+                header.recordCount = 2
+                let wrong = header.encoded()
+                try sample.store.transact { try $0.set(keys.header(), to: wrong) }
+            }
+            let told = Told()
+            #expect(try !sample.engine.verify(tellingEvery: 1, progress: told.take).isClean)
+            #expect(told.dones.last == told.total)
+        }
+    }
+
+    @Test("steps take shares of a zone as they weigh, and what weighs nothing takes none")
+    func weights() {
+        var dones: [Int] = []
+        let meter = ZoneMeter(WorkMeter(total: 21) { done, _ in dones.append(done) })
+        meter.begin(recordCount: 9, weights: [1, 3, 0, 1])
+        meter.update(step: 0, 1, of: 2)
+        meter.update(step: 1, 2, of: 3)
+        meter.update(step: 2, 5, of: 5)
+        meter.update(step: 3, 0, of: 0)
+        meter.end()
+        #expect(dones == [0, 1, 6, 8, 10, 10])
+        // Nothing is told that goes back, or beyond the zone.
+        meter.begin(recordCount: 9, weights: [2, 2])
+        meter.update(step: 1, 1, of: 2)
+        meter.update(step: 0, 1, of: 2)
+        meter.update(step: 1, 9, of: 2)
+        #expect(dones.dropFirst(6) == [17, 17, 20])
+        meter.end()
+        meter.begin()
+        meter.end()
+        #expect(dones.last == 21)
+    }
+
+    @Test("the rebuild of a zone is told in steps of one piece of work")
+    func rebuild() throws {
+        let sample = try filled()
+        let count = try sample.engine.read { try $0.existingZone(sample.id).recordBound() }
+        let told = Told()
+        let meter = ZoneMeter(WorkMeter(total: 1 + count, told.take))
+        meter.beginRebuild(recordCount: count)
+        try sample.engine.rebuild(sample.id, incarnation: UUID(), progress: meter.update)
+        #expect(Set(told.dones).count >= RebuildProgress.Step.allCases.count - 1 && told.dones.last == told.total)
+    }
+}
