@@ -115,7 +115,7 @@ struct DirectoryTests {
         #expect(after.count == all.count && after.isDisjoint(with: before))
         let report = try sample.engine.verify()
         #expect(report.isClean && report.zonesChecked == all.count, "\(report.findings)")
-        #expect(try sample.engine.read { try $0.zoneAndRecordCount().zones } == all.count)
+        #expect(try sample.engine.read { try $0.placeAndRecordCount().zones } == all.count)
     }
 
     @Test("a zone that is listed and waits to be purged or released is told, as is a rebuild of one that is not listed")

@@ -39,11 +39,11 @@ struct WholeProgressTests {
     @Test("a verification ends at what zones and records there are, and tells of every step of a zone on the way")
     func verification() throws {
         let sample = try filled()
-        let counts = try sample.engine.read { try $0.zoneAndRecordCount() }
+        let counts = try sample.engine.read { try $0.placeAndRecordCount() }
         #expect(counts.zones == 3 && counts.records > 8)
         let told = Told()
         #expect(try sample.engine.verify(tellingEvery: 1, progress: told.take).isClean)
-        #expect(told.total == 2 * counts.zones + counts.records && told.dones.last == told.total)
+        #expect(told.total == counts.databases + 2 * counts.zones + counts.records && told.dones.last == told.total)
         // Of each record, and of many more entries, not of zones alone.
         #expect(Set(told.dones).count > counts.records)
         let brief = Told()
@@ -53,21 +53,60 @@ struct WholeProgressTests {
 
     @Test("a verification also ends where it was foretold to when a zone cannot be read, or counts other than it holds")
     func faults() throws {
-        for planted in [[0xFF], nil] as [[UInt8]?] {
+        for count in [nil, 2, 1 << 62, UInt64(Int.max), .max] as [UInt64?] {
             let sample = try filled()
-            let keys = try sample.keys()
-            if let planted {
-                try sample.store.transact { try $0.set(keys.header(), to: planted) }
-            } else {
-                var header = try sample.engine.read { try $0.existingZone(sample.id).header() }
-                header.recordCount = 2
-                let wrong = header.encoded()
-                try sample.store.transact { try $0.set(keys.header(), to: wrong) }
-            }
+            // Of two zones, so that sums overflow if they can.
+            for name in ["sample", "small"] { try plant(recordCount: count, in: ZoneName(name), of: sample) }
             let told = Told()
             #expect(try !sample.engine.verify(tellingEvery: 1, progress: told.take).isClean)
             #expect(told.dones.last == told.total)
         }
+    }
+
+    /// Makes a zone's header count other than the zone holds; unreadable for nil.
+    private func plant(recordCount: UInt64?, in name: ZoneName, of sample: SampleZone) throws {
+        let id = ZoneID(database: sample.id.database, name: name)
+        var (key, header) = try sample.engine.read { reader in
+            let zone = try reader.existingZone(id)
+            return (zone.keys.header(), try zone.header())
+        }
+        if let recordCount { header.recordCount = recordCount }
+        let planted = recordCount == nil ? [0xFF] : header.encoded()
+        try sample.store.transact { try $0.set(key, to: planted) }
+    }
+
+    /// How often a verification tells when it tells of everything.
+    private func tellingCount(_ sample: SampleZone) throws -> Int {
+        let told = Told()
+        _ = try sample.engine.verify(tellingEvery: 1, progress: told.take)
+        #expect(told.dones.last == told.total)
+        return told.dones.count
+    }
+
+    @Test("a verification tells of tombstones too, which are no records")
+    func tombstones() throws {
+        let counts = try [1, 30].map { count in
+            let sample = try SampleZone()
+            for number in 0..<count {
+                let name = RecordName("gone-\(number)")
+                try sample.apply(.save(name))
+                try sample.apply(.delete(name))
+            }
+            return try tellingCount(sample)
+        }
+        #expect(counts[1] >= counts[0] + 29)
+    }
+
+    @Test("what is wrong with a zone is looked for in that zone alone, and told of")
+    func lookingForFaults() throws {
+        let sample = try filled()
+        let sound = try tellingCount(sample)
+        // Before the zone of samples, which has many entries.
+        try plant(recordCount: 5, in: "empty", of: sample)
+        let faultyBefore = try tellingCount(sample)
+        try plant(recordCount: 5, in: "sample", of: sample)
+        let faulty = try tellingCount(sample)
+        #expect(faultyBefore < sound + 5 && faulty > faultyBefore + 30, "\(sound), \(faultyBefore), \(faulty)")
     }
 
     @Test("steps take shares of a zone as they weigh, and what weighs nothing takes none")

@@ -1,7 +1,10 @@
 // import-tree on real directories and real stores.
 
 import Foundation
+import StratusModel
 import Testing
+
+@testable import stratus
 
 @Suite("import-tree")
 struct ImportTests {
@@ -72,6 +75,29 @@ struct ImportTests {
         #expect(count(deleted, "deleted") == 3)
         let verified = try await ToolRun.stratus("verify", "--store", "store", in: directory)
         #expect(verified.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
+    }
+
+    @Test("gone records that others lie under are tried again until nothing more goes, and each time round is told of")
+    func putOff() async throws {
+        try await directory.importTree()
+        let (path, tree) = (directory.path, directory.bytes(of: "tree"))
+        let (counts, told) = try await offPool { () -> (counts: [Int], told: [[Int]]) in
+            let choice = DatabaseChoice(
+                container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+            let session = try StoreSession(at: "\(path)/store", choice, .existingAsClient)
+            defer { session.close() }
+            let zone = try session.zone(ZoneName("files"))
+            let naming = TreeNaming(top: FileName(Array("tree".utf8)))
+            var finder = GoneFinder(session, zone: zone, naming: naming, directory: tree)
+            var told: [[Int]] = []
+            let counts = [
+                try finder.delete([RecordName("tree/a/b/c"), RecordName("tree/d")]),
+                try finder.delete([RecordName("tree/a/b/c/deep")]), try finder.deleteRest { told.append([$0, $1]) },
+            ]
+            return (counts, told)
+        }
+        // What lay in the one folder is gone by then, and in the other something stays.
+        #expect(counts == [0, 1, 1] && told == [[2, 2], [1, 1]])
     }
 
     @Test("a file of the same size is read again when its date changed, or when everything is to be read")

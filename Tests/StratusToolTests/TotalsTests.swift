@@ -102,16 +102,18 @@ struct TotalsTests {
         }
         // Two times an album, its share and the photos.
         let recordCount = 2 * (2 + Self.photoCount)
-        #expect(try ends["accounts"] == count(GlobalKeys.accounts, GlobalKeys.identities) + recordCount)
+        let places = try session.placeAndRecordCount
+        #expect(places.records == recordCount && places.zones >= 2)
+        let identified = try count(GlobalKeys.accounts, GlobalKeys.identities)
+        let counters = try count(GlobalKeys.usages, GlobalKeys.zoneUsages)
+        #expect(ends["accounts"] == identified + counters + places.databases + recordCount)
         #expect(try count(GlobalKeys.accounts) == 3 && count(GlobalKeys.acceptances) == 2)
-        #expect(try ends["shares"] == 2 * 3 + count(GlobalKeys.acceptances, GlobalKeys.shareURLs))
+        #expect(try ends["shares"] == places.zones + 2 * 3 + count(GlobalKeys.acceptances, GlobalKeys.shareURLs))
         #expect(try ends["subscriptions"] == count(GlobalKeys.devices, GlobalKeys.outbox))
         #expect(ends["assets"] == 2 * 2_001)
         #expect(ends["who holds assets"] == recordCount + 4)
-        // Zones are looked at by themselves and in the directory.
-        let zones = try session.zoneAndRecordCount
-        #expect(zones.records == recordCount && zones.zones >= 2)
-        #expect(ends["indexes"] == recordCount + 2 * zones.zones)
+        // Zones are looked at by themselves and in their databases.
+        #expect(ends["indexes"] == recordCount + places.databases + 2 * places.zones)
     }
 
     @Test("a part that finds a fault looks again at what it is in, and ends at a larger total")
@@ -236,9 +238,9 @@ struct TotalsTests {
         for person in [nil, "local", "carol"] {
             let told = Told()
             var last: (done: Int, total: Int) = (0, 0)
-            var reader = ReportReader(session, .silent, now: Date()) { done, total in
+            var reader = ReportReader(session, .silent, now: Date()) { part, done, total in
                 last = (done, total)
-                if total > 0 { told.take("report", done, total) }
+                told.take(part, done, total)
             }
             if let person {
                 let account = try session.person(#require(PersonAddress(argument: person)))
@@ -247,9 +249,34 @@ struct TotalsTests {
                 _ = try reader.read()
             }
             // Each record of the zones is looked at twice, and each share once more: everybody's, one's own, and those
-            // of whom one is a guest.
-            #expect(told.ends() == ["report": person == "local" ? 11 : 22], "\(person ?? "everybody") \(last)")
+            // of whom one is a guest. Contents are the host's: two of each owner.
+            let expected = person == nil ? 22 + 2 * 2 : person == "local" ? 11 : 22
+            #expect(told.ends() == ["records and contents": expected], "\(person ?? "everybody") \(last)")
         }
+    }
+
+    @Test("a report tells of counting what it will read, and goes over each content of the ledger")
+    func reportOfManyContents() throws {
+        let session = try session("store", .existing)
+        defer { session.close() }
+        let contentCount = WorkCounter.tellingInterval
+        let entry = AssetEntry(count: 1, byteCount: 1).encoded()
+        try session.engine.transact { transaction in
+            for number in 0..<contentCount {
+                let digest = Array("content \(number)".utf8)
+                try transaction.set(GlobalKeys.asset(owner: "_nobody", digest: digest), to: entry)
+            }
+        }
+        let told = Told()
+        var counted: [Int] = []
+        var reader = ReportReader(session, .silent, now: Date()) { part, done, total in
+            // How much there is to count nobody knows.
+            if total == 0 { counted.append(done) } else { told.take(part, done, total) }
+        }
+        let report = try reader.read()
+        #expect(report.contentCount == 2 * 2 + contentCount)
+        #expect(counted == [WorkCounter.tellingInterval])
+        #expect(told.ends() == ["records and contents": 22 + 2 * 2 + contentCount])
     }
 
     @Test("a copy of a store tells of every part to its end")
@@ -290,7 +317,7 @@ struct TotalsTests {
         #expect(unmended.isEmpty)
         let session = try session("salvaged", .existing)
         defer { session.close() }
-        let counts = try session.zoneAndRecordCount
+        let counts = try session.placeAndRecordCount
         #expect(counts.records == 2 * (2 + Self.photoCount))
         #expect(told.ends()["indexes"] == counts.zones + counts.records)
     }
@@ -309,7 +336,7 @@ struct TotalsTests {
         defer { session.close() }
         let told = Told()
         let reviewCount = try session.engine.read { try $0.entryCount(in: GlobalKeys.indexReviews) }
-        let zoneCount = try session.zoneAndRecordCount.zones
+        let zoneCount = try session.placeAndRecordCount.zones
         try session.finishIndexes { told.take($0, $1, $2) }
         let zone = try session.zone(ZoneName("photos"))
         #expect(try session.deleteZone(zone))
@@ -360,7 +387,7 @@ struct TotalsTests {
             let session = try session("store", .owningAsClient)
             defer { session.close() }
             try session.ownHost.reset { told.take("files", $0, $1) }
-            let left = try session.service.engine.read { try $0.zoneAndRecordCount() }
+            let left = try session.service.engine.read { try $0.placeAndRecordCount() }
             #expect(left.zones == 0 && left.records == 0)
         }
         // Four of what was left, and more than the engine's files of the store.

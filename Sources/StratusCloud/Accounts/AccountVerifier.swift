@@ -56,8 +56,8 @@ package struct AccountVerifier: Sendable {
     }
 
     /// Compares accounts, identities, departures and owners in one snapshot, and counts every record when
-    /// `countsRecords` is set. No account is kept in memory. `progress` is told how many of accounts, identities and records
-    /// were looked at.
+    /// `countsRecords` is set. No account is kept in memory. `progress` is told how many of accounts, identities, databases,
+    /// counters and records were looked at.
     ///
     /// Throws what reading the store throws.
     package func verify(
@@ -74,11 +74,18 @@ package struct AccountVerifier: Sendable {
         }
     }
 
-    /// Accounts, identities, and the records that are counted: those of whoever has not departed.
+    /// Accounts, identities, databases, counters, and the records that are counted: those of whoever has not departed.
     private func entryCount(in reader: RecordReader, countsRecords: Bool) throws -> Int {
-        let count = try reader.entryCount(in: GlobalKeys.accounts) + reader.entryCount(in: GlobalKeys.identities)
+        var count = 0
+        for range in [GlobalKeys.accounts, GlobalKeys.identities, GlobalKeys.usages, GlobalKeys.zoneUsages] {
+            count += try reader.entryCount(in: range)
+        }
+        try reader.visitDatabases { _, _ in
+            count += 1
+            return .next
+        }
         guard countsRecords else { return count }
-        let records = try reader.zoneAndRecordCount { database in
+        let records = try reader.placeAndRecordCount { database in
             try database.owner.map { try !reader.store.contains(GlobalKeys.departure(of: $0)) } ?? true
         }.records
         return count + records
@@ -147,7 +154,7 @@ private struct AccountCheck {
         }
         for app in apps.sorted() { try verifyCounters(of: app) }
         try reader.visitDatabases { database, _ in
-            if let owner = database.owner { try verify(owner, apps) }
+            if let owner = database.owner { try verify(owner, apps) } else { meter.add() }
             return .next
         }
         try reader.store.scan(GlobalKeys.usages.keyRange) { key, _ in
@@ -161,6 +168,7 @@ private struct AccountCheck {
     }
 
     private mutating func verify(_ owner: UserName, _ apps: Set<UserName>) throws {
+        meter.add()
         guard !apps.contains(owner), !ownerless.contains(owner.hashValue), try reader.account(of: owner) == nil,
             try !reader.store.contains(GlobalKeys.departure(of: owner))
         else { return }

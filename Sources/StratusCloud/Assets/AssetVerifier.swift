@@ -70,16 +70,16 @@ package struct AssetVerifier: Sendable {
                     continue
                 }
                 if !isWhole(key, entry, readsContents) { report.note(.damaged(key)) }
-                meter.add(Int(clamping: entry.byteCount))
+                meter.add(Int(summable: entry.byteCount))
             }
             for key in ledger.keys.sorted(by: Self.precedes) { report.note(.missing(key)) }
-            meter.add(ledger.values.reduce(0) { $0 + Int(clamping: $1.byteCount) })
+            meter.add(ledger.values.reduce(0) { $0 + Int(summable: $1.byteCount) })
         }
         try engine.read { reader in
             try Self.visitLedger(GlobalKeys.assets(of: owner).keyRange, in: reader) { key, entry in
                 guard key.digest.first.map({ !folders.contains($0) }) ?? true else { return }
                 report.note(.missing(key))
-                meter.add(Int(clamping: entry.byteCount))
+                meter.add(Int(summable: entry.byteCount))
             }
         }
     }
@@ -97,8 +97,9 @@ package struct AssetVerifier: Sendable {
         var report = report
         try engine.read { reader in
             let total =
-                try reader.zoneAndRecordCount { owner($0) != nil }.records
+                try reader.placeAndRecordCount { owner($0) != nil }.records
                 + reader.entryCount(in: GlobalKeys.assets)
+                + reader.releases().reduce(0) { $0 + (try reader.recordCount(of: $1)) }
             let meter = WorkMeter(total: total, progress)
             var (counted, held) = (AssetTally(), AssetTally())
             try Self.visitHeld(in: reader, owner, meter) {
@@ -152,6 +153,9 @@ package struct AssetVerifier: Sendable {
             ? left.digest.lexicographicallyPrecedes(right.digest) : left.owner < right.owner
     }
 
+    /// Records of a deleted zone whose names are in memory at a time.
+    private static let releasedRecordsAtOnce = 1_000
+
     /// Visits the contents that records hold, with how often each of them does. `onZone` is told how many a zone holds in
     /// all.
     private static func visitHeld(
@@ -174,11 +178,16 @@ package struct AssetVerifier: Sendable {
             return .next
         }
         try reader.store.scan(GlobalKeys.releases.keyRange) { _, value in
-            let release = try ReleaseEntry(decoding: value)
-            _ = try reader.visitRecords(of: release) { record in
-                _ = count(record, release.owner, visit)
-                return .next
-            }
+            var release = try ReleaseEntry(decoding: value)
+            // Page by page: their names are kept meanwhile.
+            repeat {
+                let page = try reader.visitRecords(of: release, limit: releasedRecordsAtOnce) { record in
+                    _ = count(record, release.owner, visit)
+                    return .next
+                }
+                meter.add(page.count)
+                release.last = page.last
+            } while release.last != nil
             return .next
         }
     }
@@ -212,7 +221,7 @@ package struct AssetVerifier: Sendable {
     private func ledgerByteCount() throws -> Int {
         try engine.read { reader in
             var count = 0
-            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { count += Int(clamping: $1.byteCount) }
+            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { count += Int(summable: $1.byteCount) }
             return count
         }
     }

@@ -125,7 +125,7 @@ struct ZoneFeed {
             token: try seal.sealed(token.encoded(), .zone, for: binding),
             clientChangeTokenData: try ClientTokens.told(
                 to: account.userName, after: told.lowerBound, upTo: told.upperBound, in: zoneReader),
-            isMoreComing: page.isMoreComing)
+            isMoreComing: page.isMoreComing, lookCount: page.lookCount)
     }
 }
 

@@ -41,7 +41,7 @@ struct FeedPage {
     }
 
     private var byteCount = 0
-    private var lookCount = 0
+    private(set) var lookCount = 0
     var isMoreComing = false
 
     init(_ limits: FeedLimits, of zone: ResolvedZone) {

@@ -86,15 +86,18 @@ package struct FetchZoneChangesResponse: Sendable {
     /// What the caller itself sent with its last change of the zone, if that is in what was told (T-11).
     package var clientChangeTokenData: [UInt8]?
     package var isMoreComing: Bool
+    /// Records that were looked at for the page, told or not.
+    package var lookCount: Int
 
     package init(
         changed: [ClientRecord], deleted: [RecordDeletion], token: [UInt8], clientChangeTokenData: [UInt8]? = nil,
-        isMoreComing: Bool
+        isMoreComing: Bool, lookCount: Int = 0
     ) {
         self.changed = changed
         self.deleted = deleted
         self.token = token
         self.clientChangeTokenData = clientChangeTokenData
         self.isMoreComing = isMoreComing
+        self.lookCount = lookCount
     }
 }

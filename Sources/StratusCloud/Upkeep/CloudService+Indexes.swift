@@ -84,15 +84,28 @@ extension CloudService {
     private func reviewableZoneCount() throws -> Int {
         try engine.read { reader in
             var count = 0
+            // Most reviews go over all zones of a container, which are counted once for all types.
+            var all: [ContainerName: Int] = [:]
             try reader.store.scan(GlobalKeys.indexReviews.keyRange) { key, value in
+                let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
-                try Self.visitZones(of: GlobalKeys.readIndexReviewKey(key).container, behind: position, reader) { _ in
-                    count += 1
-                }
+                let known = position == nil ? all[container] : nil
+                let found = try known ?? Self.zoneCount(of: container, behind: position, reader)
+                if position == nil { all[container] = found }
+                count += found
                 return .next
             }
             return count
         }
+    }
+
+    private static func zoneCount(
+        of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
+        _ reader: RecordReader
+    ) throws -> Int {
+        var count = 0
+        try visitZones(of: container, behind: position, reader) { _ in count += 1 }
+        return count
     }
 
     private struct Review {

@@ -33,6 +33,8 @@ package struct BackupProgress: Hashable, Sendable {
         case contentBytes
         /// Those who hold contents are counted.
         case holders
+        /// Zones get new incarnations.
+        case incarnations
     }
 
     package var part: Part
@@ -148,7 +150,7 @@ struct StoreBackup: Sendable {
             }
         }
         // Positions in the feeds of the one must not be taken for positions in the other.
-        try engine.renewIncarnations { UUID() }
+        try engine.renewIncarnations(draw: { UUID() }, progress: Self.listener(progress, .incarnations))
         let rest = report.unkeptCount
         return report.findings.map(\.description) + (rest > 0 ? ["… and \(rest) more"] : [])
     }

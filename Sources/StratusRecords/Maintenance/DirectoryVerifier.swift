@@ -7,7 +7,7 @@ import StratusStore
 
 struct DirectoryVerifier {
     let reader: RecordReader
-    /// Is told of each zone.
+    /// Is told of each database and each zone.
     let meter: WorkMeter
 
     func verify(_ report: inout IndexReport) throws {
@@ -67,7 +67,11 @@ struct DirectoryVerifier {
             }
             guard !first.isEmpty else { return }
             guard let found else { return report.note(.dangling, key: first, "no key of this store begins like it") }
-            if !known.contains(found) { report.note(.dangling, key: first, "a key of no known database") }
+            if known.contains(found) {
+                meter.add()
+            } else {
+                report.note(.dangling, key: first, "a key of no known database")
+            }
             position = DatabaseKeys(found).all.upper
         }
     }
@@ -76,16 +80,13 @@ struct DirectoryVerifier {
         _ entry: DatabaseEntry, _ id: DatabaseID, _ report: inout IndexReport
     ) throws -> Set<ZoneNumber> {
         let keys = DatabaseKeys(entry.number)
-        guard let header = try reader.store.withValue(forKey: keys.header(), { try DatabaseHeader(decoding: $0) })
-        else {
-            report.note(.missing, key: keys.header(), "the database has no header")
-            return []
-        }
+        let header = try reader.store.withValue(forKey: keys.header()) { try DatabaseHeader(decoding: $0) }
+        if header == nil { report.note(.missing, key: keys.header(), "the database has no header") }
         var numbers: Set<ZoneNumber> = []
         try reader.visitZones(in: id) { listing in
             meter.add()
             numbers.insert(listing.entry.number)
-            if listing.entry.number.rawValue >= header.nextZoneNumber {
+            if listing.entry.number.rawValue >= header?.nextZoneNumber ?? .max {
                 report.note(.wrong, key: keys.zone(listing.name), "its number is not yet given out")
             }
             let zoneID = ZoneID(database: id, name: listing.name)
@@ -121,6 +122,8 @@ struct DirectoryVerifier {
                 return .stop
             }
             guard let found else { return }
+            // Another seek for each: it tells that it goes on.
+            meter.add(0)
             let keys = ZoneKeys(database: database, zone: found)
             if !zones.contains(found) {
                 report.note(.dangling, "\(database) / \(found)", "keys of a zone that is neither listed nor purged")

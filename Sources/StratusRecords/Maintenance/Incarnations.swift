@@ -11,19 +11,21 @@ import StratusStore
 extension RecordEngine {
     /// Gives the store and every zone a new incarnation, drawn by `draw`. To be called on a copy before anybody uses it.
     ///
-    /// Returns the number of zones.
+    /// `progress` is told how many zones have theirs. Returns the number of zones.
     @discardableResult
-    package func renewIncarnations(draw: () -> UUID) throws -> Int {
-        var zoneCount = 0
+    package func renewIncarnations(
+        draw: () -> UUID, progress: @escaping WorkMeter.Listener = { _, _ in }
+    ) throws -> Int {
+        let meter = WorkMeter(total: try read { try $0.placeAndRecordCount().zones }, progress)
         var last: ZoneID?
         repeat {
             let page = try read { try $0.zones(after: last, limit: Self.renewedZoneCount) }
             try renewIncarnations(of: page.map { ($0, draw()) })
-            zoneCount += page.count
+            meter.add(page.count)
             last = page.last
         } while last != nil
         try renewOwnIncarnation(to: draw())
-        return zoneCount
+        return meter.done
     }
 
     /// Gives the store alone a new incarnation: for whoever gives each zone one.

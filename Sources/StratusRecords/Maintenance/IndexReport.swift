@@ -36,7 +36,8 @@ package struct IndexReport: Hashable, Sendable {
 
     package init() {}
 
-    package var isClean: Bool { missingCount + danglingCount + wrongCount == 0 }
+    package var isClean: Bool { faultCount == 0 }
+    var faultCount: Int { missingCount + danglingCount + wrongCount }
 
     /// The line every verification ends with.
     package var summary: String {

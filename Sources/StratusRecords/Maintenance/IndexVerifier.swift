@@ -15,8 +15,8 @@ import StratusStore
 extension RecordEngine {
     /// Verifies all indexes of all zones, and that no keys lie outside of what the directory knows.
     ///
-    /// `progress` is told how much of the zones and records was looked at, as zones count them: each zone once by itself,
-    /// with its records, and once in the directory. Within a zone it is told behind so many records or entries.
+    /// `progress` is told how much of the databases, zones and records was looked at, as zones count them: each zone once by
+    /// itself, with its records, and once in its database. Within a zone it is told behind so many records or entries.
     ///
     /// Throws `corruption` when the store cannot be read; disagreements are findings of the report.
     package func verify(
@@ -24,8 +24,8 @@ extension RecordEngine {
         progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> IndexReport {
         try read { reader in
-            let counts = try reader.zoneAndRecordCount()
-            let meter = WorkMeter(total: 2 * counts.zones + counts.records, progress)
+            let counts = try reader.placeAndRecordCount()
+            let meter = WorkMeter(total: counts.databases + 2 * counts.zones + counts.records, progress)
             let zones = ZoneMeter(meter)
             var report = IndexReport()
             // Without the cache: what is verified is what lies on disk.
@@ -57,7 +57,7 @@ extension RecordEngine {
         var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report, progress: progress)
         // What was found before a zone turns out to be unreadable counts too.
         defer { report = verifier.report }
-        try verifier.progress.foretell(zone, recordCount: Int(clamping: verifier.header.recordCount))
+        try verifier.progress.foretell(zone, recordCount: Int(summable: verifier.header.recordCount))
         try verifier.verifyQueryIndexes()
         try verifier.verifyRecords()
         try verifier.verifyReachability()
@@ -88,12 +88,16 @@ struct ZoneVerifier {
     private var isHierarchyDamaged = false
 
     var progress: ZoneVerifierProgress
+    private let faultCountBefore: Int
+    /// Whether anything was found wrong with this zone.
+    var isFaulty: Bool { report.faultCount > faultCountBefore }
 
     init(zone: ZoneReader, header: ZoneHeader, report: IndexReport, progress: ZoneVerifierProgress) {
         self.zone = zone
         self.header = header
         self.report = report
         self.progress = progress
+        faultCountBefore = report.faultCount
     }
 
     // MARK: Forwards
@@ -112,7 +116,7 @@ struct ZoneVerifier {
             } catch let error as LayoutError {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
-            progress.tell(.records, liveCount, of: Int(clamping: header.recordCount))
+            progress.tell(.records, liveCount, of: Int(summable: header.recordCount))
             return .next
         }
     }

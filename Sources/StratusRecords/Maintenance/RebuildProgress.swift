@@ -6,6 +6,9 @@ package import StratusModel
 package struct RebuildProgress: Hashable, Sendable {
     /// What is gone over; one comes after the other, but for `counting`, which comes before several.
     package enum Step: String, CaseIterable, Sendable {
+        /// Those that tell how far they have come, in their order.
+        static let measured: [Step] = [.entries, .records, .places, .shares]
+
         /// What there is to do.
         case counting
         /// Every entry, for its record.
@@ -28,15 +31,13 @@ package struct RebuildProgress: Hashable, Sendable {
 extension ZoneMeter {
     /// Begins the rebuild of a zone.
     package func beginRebuild(recordCount: Int) {
-        begin(recordCount: recordCount, weights: RebuildProgress.Step.allCases.dropFirst().map { _ in 1 })
+        begin(recordCount: recordCount, weights: RebuildProgress.Step.measured.map { _ in 1 })
     }
 
     /// Tells how far the rebuild of the zone has come.
     package func update(_ progress: RebuildProgress) {
-        let steps = RebuildProgress.Step.allCases.dropFirst()
-        guard let total = progress.totalCount, let step = steps.firstIndex(of: progress.step) else {
-            return tellAgain()
-        }
-        update(step: step - steps.startIndex, progress.doneCount, of: total)
+        guard let total = progress.totalCount, let step = RebuildProgress.Step.measured.firstIndex(of: progress.step)
+        else { return tellAgain() }
+        update(step: step, progress.doneCount, of: total)
     }
 }

@@ -83,16 +83,23 @@ package final class WorkCounter {
     }
 }
 
+extension Int {
+    /// A count from disk, of which sums do not overflow: from 0 to 2^40, as only damage counts otherwise.
+    package init(summable count: some BinaryInteger) { self = Swift.max(0, Swift.min(Int(clamping: count), 1 << 40)) }
+}
+
 extension RecordReader {
-    /// How many zones there are, and live records, as zones count them; in all databases, or in those that are wanted.
+    /// How many databases and zones there are, and live records, as zones count them; in all databases, or in those that
+    /// are wanted.
     ///
     /// A zone whose header is damaged counts no records: whoever reads it tells.
-    package func zoneAndRecordCount(
+    package func placeAndRecordCount(
         where isWanted: (DatabaseID) throws -> Bool = { _ in true }
-    ) throws -> (zones: Int, records: Int) {
-        var (zones, records) = (0, 0)
+    ) throws -> (databases: Int, zones: Int, records: Int) {
+        var (databases, zones, records) = (0, 0, 0)
         try visitDatabases { database, _ in
             guard try isWanted(database) else { return .next }
+            databases += 1
             try visitZones(in: database) { listing in
                 zones += 1
                 records += try existingZone(ZoneID(database: database, name: listing.name)).recordBound()
@@ -100,7 +107,7 @@ extension RecordReader {
             }
             return .next
         }
-        return (zones, records)
+        return (databases, zones, records)
     }
 
     /// How many entries lie in a range. It goes over all of them, unless the `counter` stops.
@@ -119,7 +126,7 @@ extension ZoneReader {
     /// that is for those to tell who read it for more than showing how long something takes.
     package func recordBound() throws -> Int {
         do {
-            return Int(clamping: try header().recordCount)
+            return Int(summable: try header().recordCount)
         } catch let error as LayoutError where error.isCorruption {
             return 0
         } catch let error as RecordsError where error.code == .corruption {

@@ -23,7 +23,7 @@ extension ZoneVerifier {
     private static let talliedKeyspaces: Set<ZoneKeyspace> = [.fields, .tokens]
 
     mutating func verifyCounts() throws {
-        let total = expected.values.reduce(0) { $0 + Int(clamping: $1.count) }
+        let total = expected.values.reduce(0) { $0 + $1.count }
         var done = 0
         if header.recordCount != UInt64(liveCount) {
             report.note(
@@ -34,7 +34,7 @@ extension ZoneVerifier {
             let found = try tally(keyspace, looksAtEntries: isTallied, &done, of: total)
             let wanted = expected[keyspace] ?? EntryTally()
             if isTallied, found != wanted { try lookUpQueryEntries(keyspace) }
-            if found.count != wanted.count || !report.isClean {
+            if found.count != wanted.count || isFaulty {
                 try findDangling(keyspace)
             } else if isTallied, !unfinishedFields.isEmpty {
                 try findDangling(keyspace, unfinishedOnly: true)
@@ -70,6 +70,7 @@ extension ZoneVerifier {
 
     private mutating func findDangling(_ keyspace: ZoneKeyspace, unfinishedOnly: Bool = false) throws {
         try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+            progress.tellOfLook()
             if unfinishedOnly, try !isUnfinished(key, keyspace) { return .next }
             if try !zone.isAccountedFor(key, value, keyspace) {
                 report.note(.dangling, key: [UInt8](copying: key), "no record accounts for it")

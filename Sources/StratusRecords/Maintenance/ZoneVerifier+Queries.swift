@@ -34,6 +34,7 @@ extension ZoneVerifier {
     mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
         try zone.store.scan(zone.keys.records.keyRange) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
+            progress.tellOfLook()
             // A record that cannot be read has been reported.
             guard parts.chunkIndex == nil, let stored = try? zone.record(parts.name),
                 let indexes = queryIndexes[stored.record.type]

@@ -12,7 +12,7 @@ extension ZoneVerifier {
         try verifyEndedAcceptances()
         try zone.store.scan(zone.keys.clientTokens.keyRange) { key, value in
             _ = try zone.keys.readClientTokenKey(key)
-            report.entriesChecked += 1
+            noteEntry()
             guard let entry = try? ClientTokenEntry(decoding: value) else {
                 report.note(.wrong, key: [UInt8](copying: key), "what a client sent cannot be read")
                 return .next
@@ -24,7 +24,7 @@ extension ZoneVerifier {
         }
         try zone.store.scan(zone.keys.shareTokens.keyRange) { key, value in
             _ = try zone.keys.readShareTokenKey(key)
-            report.entriesChecked += 1
+            noteEntry()
             if (try? ShareTokenEntry(decoding: value)) == nil {
                 report.note(.wrong, key: [UInt8](copying: key), "the secret of a URL cannot be read")
             }
@@ -32,7 +32,7 @@ extension ZoneVerifier {
         }
         try zone.store.scan(zone.keys.shareEvents.keyRange) { key, value in
             let parts = try zone.keys.readShareEventKey(key)
-            report.entriesChecked += 1
+            noteEntry()
             if parts.sequence > header.sequence {
                 report.note(.wrong, key: [UInt8](copying: key), "the event lies ahead of the zone's last change")
             }
@@ -43,12 +43,18 @@ extension ZoneVerifier {
         }
     }
 
+    private mutating func noteEntry() {
+        report.entriesChecked += 1
+        progress.tellOfLook()
+    }
+
     /// What ended began before it ended, and no two times in which somebody saw the same share overlap.
     private mutating func verifyEndedAcceptances() throws {
         var user: UserName?
         var lastEnded: [RecordName: UInt64] = [:]
         try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
+            progress.tellOfLook()
             guard parts.ended > header.horizon else { return .next }
             if parts.user != user {
                 user = parts.user

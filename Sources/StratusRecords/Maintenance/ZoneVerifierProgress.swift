@@ -18,6 +18,8 @@ package struct ZoneVerifierProgress {
     /// Entries of the history, where they were counted, and how many of them were looked at.
     private var historyCount = 0
     private var historyDone = 0
+    /// What was looked at in all: a million tombstones are no records, and take their time.
+    private var lookCount = 0
 
     init(meter: ZoneMeter, toldCount: Int) {
         self.meter = meter
@@ -37,9 +39,16 @@ package struct ZoneVerifierProgress {
         meter.begin(recordCount: count, weights: [count, count, count, historyCount])
     }
 
-    /// Tells now and then how far a step has come.
-    func tell(_ step: Step, _ done: Int, of total: Int) {
-        if done > 0, done.isMultiple(of: toldCount) { meter.update(step: step.rawValue, done, of: total) }
+    /// Something was looked at: tells now and then how far its step has come.
+    mutating func tell(_ step: Step, _ done: Int, of total: Int) {
+        lookCount += 1
+        if lookCount.isMultiple(of: toldCount) { meter.update(step: step.rawValue, done, of: total) }
+    }
+
+    /// Something was looked at once more, because there are faults: tells now and then that it goes on.
+    mutating func tellOfLook() {
+        lookCount += 1
+        if lookCount.isMultiple(of: toldCount) { meter.tellAgain() }
     }
 
     /// Tells now and then of one more entry of the history.

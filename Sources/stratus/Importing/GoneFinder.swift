@@ -97,10 +97,11 @@ struct GoneFinder {
         return 0
     }
 
-    /// Tries those that were put off again, until nothing more goes. Returns how many it deleted.
+    /// Tries those that were put off again, until nothing more goes. Returns how many it deleted. `progress` is told
+    /// how many were tried, and of how many: each time round there are fewer.
     ///
     /// Throws `interrupted` where the verb was asked to stop.
-    mutating func deleteRest() throws -> Int {
+    mutating func deleteRest(progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> Int {
         var deleted = 0
         while true {
             let names = putOff
@@ -110,6 +111,7 @@ struct GoneFinder {
                 try Interruption.safePoint()
                 let end = min(start + ZoneClient.requestItemCount, names.count)
                 deletedNow += try delete(Array(names[start..<end]))
+                progress(end, names.count)
             }
             deleted += deletedNow
             if deletedNow == 0 { return deleted }

@@ -92,7 +92,7 @@ struct StoreExporter {
     private static func foretold(_ reader: RecordReader) throws -> TransferCounts {
         var counts = TransferCounts()
         counts.accounts = try reader.entryCount(in: GlobalKeys.accounts)
-        (counts.zones, counts.records) = try reader.zoneAndRecordCount()
+        (_, counts.zones, counts.records) = try reader.placeAndRecordCount()
         return counts
     }
 
@@ -100,7 +100,7 @@ struct StoreExporter {
     private static func partCount(_ reader: RecordReader) throws -> Int {
         var count = 0
         try reader.store.scan(GlobalKeys.assets.keyRange) { _, value in
-            let byteCount = Int(clamping: try AssetEntry(decoding: value).byteCount)
+            let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             // An empty content has one, too.
             count += max(0, byteCount - 1) / partByteCount + 1
             return .next

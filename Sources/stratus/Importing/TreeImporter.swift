@@ -46,19 +46,24 @@ struct TreeImporter {
         defer { progress.finish() }
         // Their clocks begin with them.
         lazy var lookingForGone = Progress("looking for what is gone", total: nil, on: console)
+        lazy var deleting = Progress("deleting", total: nil, on: console)
         lazy var indexing = Progress("filling indexes", total: nil, on: console)
+        // A zone may hold more than this tree.
         try run(
-            progress: progress.update, lookingForGone: { lookingForGone.update($0, of: $1) },
+            progress: progress.update, lookingForGone: { lookingForGone.update($0, ofAtMost: $1) },
+            deletingRest: { deleting.update("what was put off", $0, of: $1) },
             indexing: { indexing.update($0, $1, of: $2) })
     }
 
-    /// Imports the tree. `progress` is called with the number of files that are done, `lookingForGone` with how many of the
-    /// zone's records were held against the disk, `indexing` of the parts of the work on indexes then.
+    /// Imports the tree. `progress` is called with the number of files that are done; `lookingForGone` with how many
+    /// records were held against the disk, and how many the zone has; `deletingRest` with how many of those were tried
+    /// that could not be deleted before others were, and of how many; `indexing` of the parts of the work on indexes.
     ///
     /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
     /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
     mutating func run(
-        progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ total: Int) -> Void = { _, _ in },
+        progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ bound: Int) -> Void = { _, _ in },
+        deletingRest: (_ done: Int, _ total: Int) -> Void = { _, _ in },
         indexing: @escaping StoreSession.PartListener = { _, _, _ in }
     ) throws {
         var walker = try Self.walker(options)
@@ -83,7 +88,7 @@ struct TreeImporter {
         try client.finish()
         report.createdCount += tally.counts.created
         report.changedCount += tally.counts.changed
-        try lookForGone(lookingForGone)
+        try lookForGone(lookingForGone, deletingRest)
         try session.finishIndexes(progress: indexing)
     }
 
@@ -279,17 +284,19 @@ struct TreeImporter {
 
     // MARK: 4. What is gone
 
-    private mutating func lookForGone(_ progress: (_ done: Int, _ total: Int) -> Void) throws {
-        let total = try session.read(zone) { try $0.recordBound() }
-        progress(0, total)
+    private mutating func lookForGone(
+        _ progress: (_ done: Int, _ bound: Int) -> Void, _ deletingRest: (_ done: Int, _ total: Int) -> Void
+    ) throws {
+        let bound = try session.read(zone) { try $0.recordBound() }
+        progress(0, bound)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
-        while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, total) }) {
+        while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, bound) }) {
             try Interruption.safePoint()
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }
         guard options.deletesGone else { return }
-        report.deletedCount += try finder.deleteRest()
+        report.deletedCount += try finder.deleteRest(progress: deletingRest)
         report.keptCount = report.gone.count - report.deletedCount
     }
 }

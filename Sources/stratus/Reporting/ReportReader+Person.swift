@@ -17,7 +17,8 @@ extension ReportReader {
         report.person = DisplayText.of(title)
         try session.engine.read { reader in
             let zones = try session.visibleZones(of: person, in: reader)
-            expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader) })
+            let counter = makeCounter()
+            expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader, counter) })
             for (id, isOwn) in zones {
                 let sight = Sight(service: try session.service, zone: id, user: person.userName)
                 try read(reader.existingZone(id), sight, isOwn ? person : nil, reader)
@@ -36,7 +37,7 @@ extension ReportReader {
         try readRecords(of: zone, sight, &counts)
         // A public database of which nothing is seen is none of the person's.
         guard counts.recordCount > 0 || zone.id.database.scope != .public else {
-            return meter.add(try Int(clamping: zone.header().recordCount) + Self.shareCount(of: zone, reader))
+            return meter.add(try Int(summable: zone.header().recordCount) + Self.shareCount(of: zone, reader))
         }
         try readHierarchy(of: zone, sight)
         try readShares(of: zone, sight, reader, &counts)

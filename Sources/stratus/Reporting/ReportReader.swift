@@ -14,16 +14,19 @@ struct ReportReader {
 
     let session: StoreSession
     private let secret: URLArguments
-    private let progress: WorkMeter.Listener
-    /// Counts each record of the zones twice: as one that is read, and in its place among the others.
+    private let progress: StoreSession.PartListener
+    /// Counts each record of the zones twice: as one that is read, and in its place among the others. Shares, and
+    /// contents of the ledger, once.
     private(set) var meter: WorkMeter
     var report: StoreReport
     private var types: [RecordType: StoreReport.TypeCount] = [:]
 
-    /// `progress` is told how many records were looked at, and of how many.
-    init(_ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping WorkMeter.Listener) {
+    /// `progress` is told of counting, and then how many records and contents were looked at, and of how many.
+    init(
+        _ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping StoreSession.PartListener
+    ) {
         (self.session, self.secret, self.progress) = (session, secret, progress)
-        meter = WorkMeter(total: 0, progress)
+        meter = WorkMeter(total: 0) { _, _ in }
         report = StoreReport(path: session.path, date: session.copyDate ?? now, isCopy: session.copyDate != nil)
     }
 
@@ -47,32 +50,41 @@ struct ReportReader {
         report.shape.finish()
     }
 
-    /// To be called before zones are read.
-    mutating func expect(_ count: Int) { meter = WorkMeter(total: count, progress) }
-
-    /// How much `expect` is to be told of a zone.
-    static func lookCount(of zone: ZoneID, in reader: RecordReader) throws -> Int {
-        let zone = try reader.existingZone(zone)
-        return try 2 * Int(clamping: zone.header().recordCount) + shareCount(of: zone, reader)
+    /// To be called before anything is read.
+    mutating func expect(_ count: Int) {
+        meter = WorkMeter(total: count) { [progress] in progress("records and contents", $0, $1) }
     }
 
-    static func shareCount(of zone: ZoneReader, _ reader: RecordReader) throws -> Int {
-        try reader.entryCount(in: zone.keys.types(of: ShareContent.recordType))
+    /// Tells of what is counted before it is known how much there is to read.
+    func makeCounter() -> WorkCounter {
+        WorkCounter { [progress] count in
+            progress("(counting)", count, 0)
+            return .next
+        }
+    }
+
+    /// How much `expect` is to be told of a zone.
+    static func lookCount(of zone: ZoneID, in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
+        _ = counter.add()
+        let zone = try reader.existingZone(zone)
+        return try 2 * Int(summable: zone.header().recordCount) + shareCount(of: zone, reader, counter)
+    }
+
+    static func shareCount(
+        of zone: ZoneReader, _ reader: RecordReader, _ counter: WorkCounter? = nil
+    ) throws -> Int {
+        try reader.entryCount(in: zone.keys.types(of: ShareContent.recordType), counter)
     }
 
     private mutating func read(_ reader: RecordReader) throws {
-        var count = 0
+        let counter = makeCounter()
+        try countAccounts(reader, counter)
+        var count = try reader.entryCount(in: GlobalKeys.assets, counter)
         try reader.visitZones { id, _ in
-            count += try Self.lookCount(of: id, in: reader)
+            count += try Self.lookCount(of: id, in: reader, counter)
             return .next
         }
         expect(count)
-        var last: AccountID?
-        repeat {
-            let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
-            report.accountCount += page.accounts.count
-            last = page.next
-        } while last != nil
         try readContents(reader)
         try reader.visitDatabases { database, _ in
             report.databaseCount += 1
@@ -87,13 +99,23 @@ struct ReportReader {
         }
     }
 
+    private mutating func countAccounts(_ reader: RecordReader, _ counter: WorkCounter) throws {
+        var last: AccountID?
+        repeat {
+            let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
+            for _ in page.accounts { _ = counter.add() }
+            report.accountCount += page.accounts.count
+            last = page.next
+        } while last != nil
+    }
+
     /// The ledger lists one owner's contents behind another's.
     private mutating func readContents(_ reader: RecordReader) throws {
         let people = People(reader: reader)
         var owned: (user: UserName, files: StoreReport.Files)?
         try reader.store.scan(GlobalKeys.assets.keyRange) { key, value in
             let user = try GlobalKeys.readAssetKey(key).owner
-            let byteCount = Int(clamping: try AssetEntry(decoding: value).byteCount)
+            let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             if owned?.user != user {
                 if let owned { report.add(owned.files) }
                 let title = AssetStore.isPublicOwner(user) ? user.text : try people.title(of: user)
@@ -101,6 +123,7 @@ struct ReportReader {
             }
             owned?.files.count += 1
             owned?.files.byteCount += byteCount
+            meter.add()
             return .next
         }
         if let owned { report.add(owned.files) }
@@ -109,7 +132,7 @@ struct ReportReader {
     private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {
         let header = try zone.header()
         var counts = StoreReport.Zone(
-            address: DisplayText.of(address), recordCount: Int(clamping: header.recordCount),
+            address: DisplayText.of(address), recordCount: Int(summable: header.recordCount),
             fileByteCount: try session.approximateByteCount(of: zone.keys.all.keyRange), sequence: header.sequence,
             horizon: header.horizon)
         try readRecords(of: zone, &counts)
@@ -178,7 +201,7 @@ struct ReportReader {
 
     /// The records that are seen, by how deep they lie below what is seen.
     mutating func readHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
-        let end = meter.done + Int(clamping: try zone.header().recordCount)
+        let end = meter.done + Int(summable: try zone.header().recordCount)
         try noteHierarchy(of: zone, sight)
         // What lies below something that is not seen is passed over.
         meter.add(max(0, end - meter.done))
@@ -236,7 +259,7 @@ struct ReportReader {
             let isTable = name.hasSuffix(".ldb") || name.hasSuffix(".sst")
             let kind = isTable ? 0 : name.hasSuffix(".log") ? 1 : name.hasPrefix("MANIFEST-") ? 2 : 3
             kinds[kind].count += 1
-            kinds[kind].byteCount += Int(clamping: facts.byteCount)
+            kinds[kind].byteCount += Int(summable: facts.byteCount)
         }
         return kinds
     }

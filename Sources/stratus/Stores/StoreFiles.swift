@@ -201,7 +201,7 @@ final class StoreFiles {
         let engine = try engine(on: store)
         // Each zone gets one as it is rebuilt. One whose header is lost must not keep the others from being saved.
         try engine.renewOwnIncarnation(to: UUID())
-        let counts = try engine.read { try $0.zoneAndRecordCount() }
+        let counts = try engine.read { try $0.placeAndRecordCount() }
         let meter = ZoneMeter(WorkMeter(total: counts.zones + counts.records) { progress("indexes", $0, $1) })
         var unmended: Unmended = []
         var last: ZoneID?

@@ -144,8 +144,8 @@ final class StoreSession {
     }
 
     /// How many zones and records there are, in all databases, as zones count them.
-    var zoneAndRecordCount: (zones: Int, records: Int) {
-        get throws { try engine.read { try $0.zoneAndRecordCount() } }
+    var placeAndRecordCount: (databases: Int, zones: Int, records: Int) {
+        get throws { try engine.read { try $0.placeAndRecordCount() } }
     }
 
     /// The database that the verb works in.

@@ -82,7 +82,10 @@ struct Changes: ParsableCommand {
     ) throws -> (count: Int, token: [UInt8]) {
         let id = try zones ? session.zone(zone) : session.existingZone(zone)
         let feed = try Feed(session, id, session.actor(acting))
-        var (count, token, isMoreComing) = (0, token, true)
+        // A list tells by itself that something is going on, unless little of it is seen. Who follows waits anyway.
+        let progress = follow ? nil : Progress("looking", total: nil, on: console)
+        defer { progress?.finish() }
+        var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {
             if zones {
                 let page = try feed.zones(since: token)
@@ -92,6 +95,8 @@ struct Changes: ParsableCommand {
                 (token, isMoreComing) = (page.token, page.isMoreComing)
             } else {
                 let page = try feed.records(since: token)
+                lookCount += page.lookCount
+                progress?.update(lookCount)
                 for record in page.changed { try tell(record, console) }
                 for gone in page.deleted { try tell(gone, console) }
                 count += page.changed.count + page.deleted.count

@@ -20,7 +20,7 @@ struct Containers: ParsableCommand {
     private struct Tally {
         var databases = 0
         var zones = 0
-        var records: UInt64 = 0
+        var records = 0
         var types = 0
     }
 
@@ -56,7 +56,7 @@ struct Containers: ParsableCommand {
             try reader.visitZones(in: id) { listing in
                 tally.zones += 1
                 let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
-                tally.records += header.recordCount
+                tally.records += Int(summable: header.recordCount)
                 return .next
             }
             tallies[id.container] = tally

@@ -42,10 +42,11 @@ struct Databases: ParsableCommand {
         _ id: DatabaseID, _ reader: RecordReader, _ session: StoreSession, _ console: Console
     ) throws {
         let owner = try session.owner(of: id, in: reader)
-        var (zones, records) = (0, UInt64(0))
+        var (zones, records) = (0, 0)
         try reader.visitZones(in: id) { listing in
             zones += 1
-            records += try reader.existingZone(ZoneID(database: id, name: listing.name)).header().recordCount
+            let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
+            records += Int(summable: header.recordCount)
             return .next
         }
         let address = PlaceAddress(id, ownedBy: owner).text

@@ -39,7 +39,7 @@ struct Rebuild: ParsableCommand {
             }.cost
             Self.isAtIt.withLock { $0 = false }
             Interruption.stopAtOnce()
-            let report = try session.engine.verify { progress.update("and verifying indexes", $0, of: $1) }
+            let report = try session.engine.verify { progress.update("and verifying indexes of all zones", $0, of: $1) }
             return (id.name.text, report, cost)
         }
         try console.line("rebuilt the indexes of zone \(VisibleText.of(name)): \(cost.summary)")

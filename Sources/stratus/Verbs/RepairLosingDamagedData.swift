@@ -54,7 +54,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         ])
         let session = try StoreSession(at: destination, store.database, .existing)
         defer { session.close() }
-        let verification = try Verification(of: session, progress: progress.update)
+        let verification = try Verification(of: session) { progress.update("and verifying \($0)", $1, of: $2, $3) }
         for line in verification.lines() { try console.line(line) }
         try console.object(verification.object)
         try console.flush()

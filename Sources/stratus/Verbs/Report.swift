@@ -49,9 +49,9 @@ struct Report: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
-            let progress = Progress("reading records and their places", total: nil, on: console)
+            let progress = Progress("reading", total: nil, on: console)
             defer { progress.finish() }
-            var reader = ReportReader(session, secret, now: Date()) { progress.update($0, of: $1) }
+            var reader = ReportReader(session, secret, now: Date()) { progress.update($0, $1, of: $2) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
             var report = try reader.read()
             report.verification = verification

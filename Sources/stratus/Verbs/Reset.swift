@@ -32,7 +32,7 @@ struct Reset: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .owningAsClient) { session in
             let accounts = try Self.accountCount(session)
-            let (zones, records) = try session.zoneAndRecordCount
+            let (_, zones, records) = try session.placeAndRecordCount
             let object: JSONObject = [
                 "path": .string(session.path), "accounts": JSONValue(accounts), "zones": JSONValue(zones),
                 "records": JSONValue(records),

@@ -110,7 +110,7 @@ private final class EntryCounter {
 
     init(_ session: StoreSession, _ console: Console) throws {
         self.session = session
-        let (zones, records) = try session.zoneAndRecordCount
+        let (_, zones, records) = try session.placeAndRecordCount
         let progress = Progress("counting entries of zones and records", total: zones + records, on: console)
         self.progress = progress
         meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
@@ -118,7 +118,7 @@ private final class EntryCounter {
 
     /// Counts the entries of a zone's keyspaces, which take about so many bytes.
     func entryCounts(of zone: ZoneReader, recordCount: UInt64, byteCounts: [Int]) throws -> [Int] {
-        meter.begin(recordCount: Int(clamping: recordCount), weights: byteCounts)
+        meter.begin(recordCount: Int(summable: recordCount), weights: byteCounts)
         defer { meter.end() }
         return try ZoneKeyspace.allCases.enumerated().map { step, keyspace in
             let range = zone.keys.keyspace(keyspace).keyRange

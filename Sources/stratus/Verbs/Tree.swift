@@ -146,25 +146,34 @@ struct Tree: ParsableCommand {
         try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
-            try session.read(id) { zone in
-                if record.isTop {
-                    try zone.visitSeen(below: nil, sight) { top in
-                        try show(top, zone, sight, console)
-                        return .next
-                    }
-                } else {
-                    let name = try zone.resolve(record, sight, console)
-                    let hasChildren = try zone.node(name)?.hasChildren ?? false
-                    try show(Child(name: name, hasChildren: hasChildren), zone, sight, console)
-                }
-            }
+            try session.read(id) { try list($0, sight, console) }
         }
     }
 
-    private func show(_ root: Child, _ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
+    /// Shows what is seen.
+    private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
+        let root = try record.isTop ? nil : zone.resolve(record, sight, console)
+        let progress = Progress("looking", total: nil, on: console)
+        defer { progress.finish() }
+        // A tree tells by itself that something is going on, unless little of it is seen.
+        let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
+        guard let root else {
+            return try zone.visitSeen(below: nil, sight, looking: { looked?.add() }) { top in
+                try show(top, zone, sight, looked, console)
+                return .next
+            }
+        }
+        let hasChildren = try zone.node(root)?.hasChildren ?? false
+        try show(Child(name: root, hasChildren: hasChildren), zone, sight, looked, console)
+    }
+
+    private func show(
+        _ root: Child, _ zone: ZoneReader, _ sight: Sight, _ looked: LookCounter?, _ console: Console
+    ) throws {
         try show(root, level: 0, zone, console)
         if depth == 0 { return }
         try zone.visitSubtree(below: root.name) { child, level in
+            looked?.add()
             guard try sight.sees(child.name) else { return .skipChildren }
             try show(child, level: level, zone, console)
             return depth.map { level >= $0 } == true ? .skipChildren : .next

@@ -184,7 +184,7 @@ struct GuestFeedTests {
         #expect(replica.names == ["Share", "file", "folder", "page"])
     }
 
-    @Test("a page is bounded in the work that is done for it, and says that more is coming")
+    @Test("a page is bounded in the work that is done for it, and says how much that was and that more is coming")
     func boundedWork() throws {
         let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false) { $0.feedLookCount = 50 }
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
@@ -192,15 +192,16 @@ struct GuestFeedTests {
         try replica.pull(bench, by: bench.bob)
         _ = try bench.modify((0..<300).map { .new("hidden\($0)") })
         try bench.touch("root")
-        var emptyCount = 0
+        var (emptyCount, lookCount) = (0, 0)
         while true {
             let page = try bench.page(replica.token, by: bench.bob)
             replica.apply(page)
+            lookCount += page.lookCount
             guard page.isMoreComing else { break }
-            #expect(page.changed.isEmpty)
+            #expect(page.changed.isEmpty && page.lookCount == 50)
             emptyCount += 1
         }
-        #expect(emptyCount >= 5)
+        #expect(emptyCount >= 5 && lookCount > 300)
         #expect(replica.records["root"]?.fields["text"]?.value == .string("again"))
     }
 
