@@ -110,7 +110,9 @@ struct DirectoryTests {
             try sample.engine.read { reader in Set(try all.map { try reader.existingZone($0).header().incarnation }) }
         }
         let before = try incarnations()
-        #expect(try sample.engine.renewIncarnations { UUID() } == all.count)
+        var told: [[Int]] = []
+        let count = try sample.engine.renewIncarnations(draw: { UUID() }, progress: { told.append([$0, $1]) })
+        #expect(count == all.count && told.last == [all.count, all.count])
         let after = try incarnations()
         #expect(after.count == all.count && after.isDisjoint(with: before))
         let report = try sample.engine.verify()

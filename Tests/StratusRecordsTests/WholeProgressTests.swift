@@ -36,7 +36,7 @@ struct WholeProgressTests {
         return sample
     }
 
-    @Test("a verification ends at what zones and records there are, and tells of every step of a zone on the way")
+    @Test("a verification ends at what databases, zones and records there are, and tells of every step on the way")
     func verification() throws {
         let sample = try filled()
         let counts = try sample.engine.read { try $0.placeAndRecordCount() }
@@ -75,6 +75,25 @@ struct WholeProgressTests {
         try sample.store.transact { try $0.set(key, to: planted) }
     }
 
+    @Test("a database without a header is told once, and its zones are looked at all the same")
+    func lostDatabaseHeader() throws {
+        let sample = try filled()
+        // One more that has no zones.
+        let empty = DatabaseID(container: "c", owner: "bob", scope: .private)
+        let zone = ZoneID(database: empty, name: "gone")
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        try sample.engine.transact { try $0.createZone(zone, birth) }
+        try sample.engine.transact { _ = try $0.deleteZone(zone) }
+        for database in [sample.id.database, empty] {
+            let entry = try #require(try sample.engine.read { try $0.databaseEntry(database) })
+            try sample.store.transact { try $0.delete(DatabaseKeys(entry.number).header()) }
+        }
+        let told = Told()
+        let report = try sample.engine.verify(progress: told.take)
+        #expect(report.missingCount == 2 && report.danglingCount + report.wrongCount == 0, "\(report.findings)")
+        #expect(report.zonesChecked == 3 && told.dones.last == told.total)
+    }
+
     /// How often a verification tells when it tells of everything.
     private func tellingCount(_ sample: SampleZone) throws -> Int {
         let told = Told()
@@ -94,7 +113,8 @@ struct WholeProgressTests {
             }
             return try tellingCount(sample)
         }
-        #expect(counts[1] >= counts[0] + 29)
+        // Each is looked at by itself, in the changes, and in the history of its place.
+        #expect(counts[1] >= counts[0] + 3 * 29)
     }
 
     @Test("what is wrong with a zone is looked for in that zone alone, and told of")

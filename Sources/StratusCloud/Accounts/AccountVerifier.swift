@@ -172,7 +172,7 @@ private struct AccountCheck {
         guard !apps.contains(owner), !ownerless.contains(owner.hashValue), try reader.account(of: owner) == nil,
             try !reader.store.contains(GlobalKeys.departure(of: owner))
         else { return }
-        let unled = try self.unled ?? reader.unledUsers()
+        let unled = try self.unled ?? reader.unledUsers(meter)
         self.unled = unled
         guard !unled.contains(owner) else { return }
         ownerless.insert(owner.hashValue)
@@ -196,10 +196,11 @@ extension RecordReader {
     }
 
     /// Those to whose account their user name does not lead: all accounts are gone over.
-    func unledUsers() throws -> Set<UserName> {
+    func unledUsers(_ meter: WorkMeter? = nil) throws -> Set<UserName> {
         var users: Set<UserName> = []
         try store.scan(GlobalKeys.accounts.keyRange) { key, value in
             let user = try AccountEntry(decoding: value).userName
+            meter?.add(0)
             if try account(of: user) != GlobalKeys.readAccountKey(key) { users.insert(user) }
             return .next
         }

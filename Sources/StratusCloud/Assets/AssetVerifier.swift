@@ -12,11 +12,16 @@ package struct AssetVerifier: Sendable {
 
     /// About so many contents are compared at once where something is known to be wrong.
     private let comparedContentCount: Int
+    /// Records of a deleted zone whose names are in memory at a time.
+    private let releasedRecordsAtOnce: Int
 
-    package init(engine: RecordEngine, store: AssetStore, comparedContentCount: Int = 50_000) {
+    package init(
+        engine: RecordEngine, store: AssetStore, comparedContentCount: Int = 50_000, releasedRecordsAtOnce: Int = 1_000
+    ) {
         self.engine = engine
         self.store = store
         self.comparedContentCount = comparedContentCount
+        self.releasedRecordsAtOnce = releasedRecordsAtOnce
     }
 
     /// Compares the ledger with the files, owner by owner, and reads every content when `readsContents` is set. `progress`
@@ -88,7 +93,8 @@ package struct AssetVerifier: Sendable {
     /// `owner` says whose assets a database's are; nil passes it over.
     ///
     /// Memory does not grow with the store: both sides are summed up, and where the sums differ they are compared a part
-    /// of the contents at a time. `progress` is told how many records, and contents of the ledger, were looked at.
+    /// of the contents at a time. `progress` is told how many records, tombstones of deleted zones, and contents of the ledger
+    /// were looked at.
     /// Returns `report` with what was found.
     package func verifyCounts(
         addingTo report: AssetReport = AssetReport(), owner: (DatabaseID) -> UserName?,
@@ -102,7 +108,7 @@ package struct AssetVerifier: Sendable {
                 + reader.releases().reduce(0) { $0 + (try reader.recordCount(of: $1)) }
             let meter = WorkMeter(total: total, progress)
             var (counted, held) = (AssetTally(), AssetTally())
-            try Self.visitHeld(in: reader, owner, meter) {
+            try visitHeld(in: reader, owner, meter) {
                 held.add($0, times: $1)
             } onZone: { zone, found in
                 let key = DatabaseKeys(zone.database).zoneAssets(zone.id.name)
@@ -117,7 +123,7 @@ package struct AssetVerifier: Sendable {
                 let partCount = min(1 + max(counted.contentCount, held.contentCount) / comparedContentCount, 256)
                 meter.expect(partCount * total)
                 for part in 0..<partCount {
-                    try Self.compare(in: reader, owner, meter, &report) { key in
+                    try compare(in: reader, owner, meter, &report) { key in
                         Int(key.digest.first ?? 0) % partCount == part
                     }
                 }
@@ -128,7 +134,7 @@ package struct AssetVerifier: Sendable {
     }
 
     /// Compares the contents of a part of the store one by one.
-    private static func compare(
+    private func compare(
         in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter, _ report: inout AssetReport,
         where isIncluded: (AssetKey) -> Bool
     ) throws {
@@ -136,7 +142,7 @@ package struct AssetVerifier: Sendable {
         try visitHeld(in: reader, owner, meter) { key, times in
             if isIncluded(key) { held[key, default: 0] += times }
         }
-        try visitLedger(GlobalKeys.assets.keyRange, in: reader) { key, entry in
+        try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { key, entry in
             meter.add()
             guard isIncluded(key) else { return }
             let found = held.removeValue(forKey: key) ?? 0
@@ -153,12 +159,9 @@ package struct AssetVerifier: Sendable {
             ? left.digest.lexicographicallyPrecedes(right.digest) : left.owner < right.owner
     }
 
-    /// Records of a deleted zone whose names are in memory at a time.
-    private static let releasedRecordsAtOnce = 1_000
-
     /// Visits the contents that records hold, with how often each of them does. `onZone` is told how many a zone holds in
     /// all.
-    private static func visitHeld(
+    private func visitHeld(
         in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter,
         _ visit: (AssetKey, UInt64) -> Void,
         onZone: (_ zone: (id: ZoneID, database: DatabaseNumber), _ held: UInt64) throws -> Void = { _, _ in }
@@ -170,7 +173,7 @@ package struct AssetVerifier: Sendable {
             // Every live record has an entry among the parents.
             try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
                 guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
-                sum += count(record.record, owner, visit)
+                sum += Self.count(record.record, owner, visit)
                 meter.add()
                 return .next
             }
@@ -182,7 +185,7 @@ package struct AssetVerifier: Sendable {
             // Page by page: their names are kept meanwhile.
             repeat {
                 let page = try reader.visitRecords(of: release, limit: releasedRecordsAtOnce) { record in
-                    _ = count(record, release.owner, visit)
+                    _ = Self.count(record, release.owner, visit)
                     return .next
                 }
                 meter.add(page.count)

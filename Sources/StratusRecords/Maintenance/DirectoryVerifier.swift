@@ -16,6 +16,7 @@ struct DirectoryVerifier {
         let work = try UnfinishedZones(reader, &report)
         try reader.visitDatabases { id, entry in
             known.insert(entry.number)
+            meter.add()
             var zones = try verify(entry, id, &report)
             verify(work, in: entry.number, &zones, &report)
             try verifyRanges(of: entry.number, zones, &report)
@@ -67,11 +68,8 @@ struct DirectoryVerifier {
             }
             guard !first.isEmpty else { return }
             guard let found else { return report.note(.dangling, key: first, "no key of this store begins like it") }
-            if known.contains(found) {
-                meter.add()
-            } else {
-                report.note(.dangling, key: first, "a key of no known database")
-            }
+            if !known.contains(found) { report.note(.dangling, key: first, "a key of no known database") }
+            tellOfSeek()
             position = DatabaseKeys(found).all.upper
         }
     }
@@ -109,6 +107,9 @@ struct DirectoryVerifier {
         }
     }
 
+    /// Tells that it goes on: what was counted already is looked for once more.
+    private func tellOfSeek() { meter.add(0) }
+
     /// Looks once into the range of every zone that has keys: one seek a zone.
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
@@ -122,8 +123,7 @@ struct DirectoryVerifier {
                 return .stop
             }
             guard let found else { return }
-            // Another seek for each: it tells that it goes on.
-            meter.add(0)
+            tellOfSeek()
             let keys = ZoneKeys(database: database, zone: found)
             if !zones.contains(found) {
                 report.note(.dangling, "\(database) / \(found)", "keys of a zone that is neither listed nor purged")

@@ -16,7 +16,14 @@ extension RecordEngine {
     package func renewIncarnations(
         draw: () -> UUID, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> Int {
-        let meter = WorkMeter(total: try read { try $0.placeAndRecordCount().zones }, progress)
+        var zoneCount = 0
+        try read { reader in
+            try reader.visitZones { _, _ in
+                zoneCount += 1
+                return .next
+            }
+        }
+        let meter = WorkMeter(total: zoneCount, progress)
         var last: ZoneID?
         repeat {
             let page = try read { try $0.zones(after: last, limit: Self.renewedZoneCount) }

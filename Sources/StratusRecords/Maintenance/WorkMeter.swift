@@ -84,8 +84,9 @@ package final class WorkCounter {
 }
 
 extension Int {
-    /// A count from disk, of which sums do not overflow: from 0 to 2^40, as only damage counts otherwise.
-    package init(summable count: some BinaryInteger) { self = Swift.max(0, Swift.min(Int(clamping: count), 1 << 40)) }
+    /// A number of records or bytes from disk, of which tens of thousands can be summed up: from 0 to 2^48, as only damage
+    /// says otherwise.
+    package init(summable count: some BinaryInteger) { self = Swift.max(0, Swift.min(Int(clamping: count), 1 << 48)) }
 }
 
 extension RecordReader {

@@ -32,6 +32,7 @@ package struct ZoneVerifierProgress {
             for range in [zone.keys.endedParents, zone.keys.endedChildren, zone.keys.endedShares] {
                 try zone.store.scan(range.keyRange) { _, _ in
                     historyCount += 1
+                    tellOfLook()
                     return .next
                 }
             }
@@ -45,7 +46,7 @@ package struct ZoneVerifierProgress {
         if lookCount.isMultiple(of: toldCount) { meter.update(step: step.rawValue, done, of: total) }
     }
 
-    /// Something was looked at once more, because there are faults: tells now and then that it goes on.
+    /// Something was looked at that no step counts: tells now and then that it goes on.
     mutating func tellOfLook() {
         lookCount += 1
         if lookCount.isMultiple(of: toldCount) { meter.tellAgain() }

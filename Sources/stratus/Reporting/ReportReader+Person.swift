@@ -18,7 +18,7 @@ extension ReportReader {
         try session.engine.read { reader in
             let zones = try session.visibleZones(of: person, in: reader)
             let counter = makeCounter()
-            expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader, counter) })
+            expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader, counter) }, of: "records")
             for (id, isOwn) in zones {
                 let sight = Sight(service: try session.service, zone: id, user: person.userName)
                 try read(reader.existingZone(id), sight, isOwn ? person : nil, reader)

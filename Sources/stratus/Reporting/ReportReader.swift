@@ -51,8 +51,8 @@ struct ReportReader {
     }
 
     /// To be called before anything is read.
-    mutating func expect(_ count: Int) {
-        meter = WorkMeter(total: count) { [progress] in progress("records and contents", $0, $1) }
+    mutating func expect(_ count: Int, of part: String) {
+        meter = WorkMeter(total: count) { [progress] in progress(part, $0, $1) }
     }
 
     /// Tells of what is counted before it is known how much there is to read.
@@ -84,7 +84,7 @@ struct ReportReader {
             count += try Self.lookCount(of: id, in: reader, counter)
             return .next
         }
-        expect(count)
+        expect(count, of: "records and contents")
         try readContents(reader)
         try reader.visitDatabases { database, _ in
             report.databaseCount += 1

@@ -33,7 +33,7 @@ extension BackupProgress.Part {
         case .namedContents: "and comparing assets"
         case .contentBytes: "and verifying assets"
         case .holders: "and counting who holds assets"
-        case .incarnations: "and telling zones that they are a copy"
+        case .incarnations: "and expiring tokens of zones"
         }
     }
 }

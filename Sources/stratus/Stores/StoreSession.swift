@@ -143,7 +143,7 @@ final class StoreSession {
         try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount ?? 0) }
     }
 
-    /// How many zones and records there are, in all databases, as zones count them.
+    /// How many databases, zones and records there are, as zones count them.
     var placeAndRecordCount: (databases: Int, zones: Int, records: Int) {
         get throws { try engine.read { try $0.placeAndRecordCount() } }
     }

@@ -82,8 +82,8 @@ struct Changes: ParsableCommand {
     ) throws -> (count: Int, token: [UInt8]) {
         let id = try zones ? session.zone(zone) : session.existingZone(zone)
         let feed = try Feed(session, id, session.actor(acting))
-        // A list tells by itself that something is going on, unless little of it is seen. Who follows waits anyway.
-        let progress = follow ? nil : Progress("looking", total: nil, on: console)
+        // Long feeds may tell little: what was saved often is told once, and what is not seen never. Who follows waits anyway.
+        let progress = follow || zones ? nil : Progress("looking", total: nil, on: console)
         defer { progress?.finish() }
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {
@@ -96,13 +96,14 @@ struct Changes: ParsableCommand {
             } else {
                 let page = try feed.records(since: token)
                 lookCount += page.lookCount
-                progress?.update(lookCount)
                 for record in page.changed { try tell(record, console) }
                 for gone in page.deleted { try tell(gone, console) }
                 count += page.changed.count + page.deleted.count
                 (token, isMoreComing) = (page.token, page.isMoreComing)
             }
             try console.flush()
+            // Behind what is written, which takes the place of what was told.
+            progress?.update(lookCount)
         }
         return (count, token ?? [])
     }

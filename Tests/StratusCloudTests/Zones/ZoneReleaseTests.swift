@@ -39,6 +39,31 @@ struct ZoneReleaseTests {
         #expect(try bench.problems() == [])
     }
 
+    @Test("records of deleted zones that still hold contents are counted page by page, each once")
+    func verification() throws {
+        let bench = try ReleaseBench(batchCount: 2)
+        for zone in [Self.notes, Self.photos] { try bench.makeZone(zone) }
+        try bench.save(0..<7, in: Self.notes)
+        try bench.save(3..<6, in: Self.photos)
+        for zone in [Self.notes, Self.photos] { try bench.deleteZone(zone) }
+        var batchCount = 0
+        try bench.service.releaseAssets(UpkeepPace(pause: {}, shouldContinue: { batchCount < 1 })) { done, _ in
+            batchCount = done > 0 ? 1 : 0
+        }
+        let assets = try #require(bench.service.assets)
+        let ledgerCount = try bench.service.engine.read { try $0.entryCount(in: GlobalKeys.assets) }
+        let left = try bench.service.engine.read { reader in
+            try reader.releases().map { try reader.recordCount(of: $0) }
+        }
+        #expect(left.count == 2 && left.reduce(0, +) == 8)
+        for count in [1, 2, 3, 5, 8] {
+            let verifier = AssetVerifier(engine: bench.service.engine, store: assets, releasedRecordsAtOnce: count)
+            var told: [[Int]] = []
+            let report = try verifier.verifyCounts(owner: CloudService.assetOwner) { told.append([$0, $1]) }
+            #expect(report.findings == [] && told.last == [ledgerCount + 8, ledgerCount + 8], "\(count) \(told)")
+        }
+    }
+
     @Test("counting what a purge has to do is told of, and ends where nobody waits for it, with nothing removed")
     func counting() throws {
         let bench = try ReleaseBench()
