@@ -12,14 +12,23 @@ import Testing
     private static let sliceByteCount = 1 << 20
 
     /// A store with some tables, of which half of what is in them was overwritten and the other half of it deleted.
-    private static func make(at path: String) throws -> LevelDBStore {
+    ///
+    /// Where it is to be settled, LevelDB has nothing left to do by itself: its tables stay as they are until it is told to
+    /// compact them, and what was overwritten and deleted waits in memory.
+    private static func make(at path: String, settled: Bool = false) throws -> LevelDBStore {
         var options = LevelDBOptions()
         options.compression = .none
         options.syncsCommits = false
         options.writeBufferByteCount = 256 << 10
         options.fileByteCount = sliceByteCount
-        let store = try LevelDBStore.open(at: path, options: options)
+        var store = try LevelDBStore.open(at: path, options: options)
         for generation in 0..<2 {
+            if generation == 1, settled {
+                try store.compact(everything)
+                store.close()
+                options.writeBufferByteCount = 4 << 20
+                store = try LevelDBStore.open(at: path, options: options)
+            }
             for first in stride(from: 0, to: 6_000, by: 200) {
                 try store.transact { transaction in
                     for number in first..<first + 200 {
@@ -108,7 +117,7 @@ import Testing
         struct Stopped: Error {}
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
-            let store = try Self.make(at: directory.path(of: "store"))
+            let store = try Self.make(at: directory.path(of: "store"), settled: true)
             defer { store.close() }
             let before = try store.approximateByteCount(of: Self.everything)
             #expect(throws: Stopped.self) {
