@@ -69,10 +69,10 @@ struct ProfileCommand: ParsableCommand {
     private func profileOpenings(_ stratus: StratusSide, _ folder: String, _ options: LevelDBOptions) throws {
         stratus.close()
         // It turns the log of the last session into a table.
-        try StratusSide(at: folder, options: options).close()
+        try StratusSide.openAndClose(at: folder, options: options)
         let processor = ProcessorTime()
         let seconds = try Stopwatch.seconds {
-            for _ in 0..<rounds { try StratusSide(at: folder, options: options).close() }
+            for _ in 0..<rounds { try StratusSide.openAndClose(at: folder, options: options) }
         }
         say("W13", seconds, processor.seconds, perItem: rounds)
     }

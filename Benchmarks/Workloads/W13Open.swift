@@ -110,7 +110,7 @@ struct OpenMeasurement: Codable {
     /// The work of that process.
     init(_ contestant: Contestant, _ task: OpenTask) throws {
         let opens: [() throws -> Void] = [
-            { try StratusSide(at: task.folder + "/stratus").close() },
+            { try StratusSide.openAndClose(at: task.folder + "/stratus") },
             { try RawLevelDBPeer(path: task.folder + "/leveldb").close() },
             { try Self.openSQLite(task).close() },
         ]

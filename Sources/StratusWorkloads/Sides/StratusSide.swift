@@ -27,6 +27,13 @@ package final class StratusSide: Sendable {
         uncached = try Self.reader(of: store, engineOptions, ancestorCacheByteCount: 0)
     }
 
+    /// Opens a store as a host does, with one engine, and closes it.
+    package static func openAndClose(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
+        let store = try LevelDBStore.open(at: path, options: options)
+        defer { store.close() }
+        _ = try RecordEngine(store: store, incarnation: identity(1))
+    }
+
     /// An engine on the same store with another ancestor cache. It reads as long as nobody writes.
     package func reader(ancestorCacheByteCount: Int) throws -> RecordEngine {
         try Self.reader(of: store, RecordEngineOptions(), ancestorCacheByteCount: ancestorCacheByteCount)
