@@ -202,7 +202,10 @@ let package = Package(
                 "StratusTestSupport",
             ]),
         .testTarget(
-            name: "StratusCostTests", dependencies: ["StratusWorkloads", "StratusTestSupport", "stratus-cost-child"],
+            name: "StratusCostTests",
+            dependencies: [
+                "StratusWorkloads", "StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-cost-child",
+            ],
             exclude: ["Golden"]),
         .testTarget(name: "TidyTests"),
     ],

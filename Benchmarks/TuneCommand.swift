@@ -23,7 +23,7 @@ struct TuneCommand: ParsableCommand {
         [(name: String, change: @Sendable (inout LevelDBOptions, inout RecordEngineOptions) -> Void)] = [
             ("the defaults", { _, _ in }),
             ("write buffer 2 MiB", { store, _ in store.writeBufferByteCount = 2 << 20 }),
-            ("write buffer 32 MiB", { store, _ in store.writeBufferByteCount = 32 << 20 }),
+            ("write buffer 8 MiB", { store, _ in store.writeBufferByteCount = 8 << 20 }),
             ("write buffer 64 MiB", { store, _ in store.writeBufferByteCount = 64 << 20 }),
             ("files of 2 MiB", { store, _ in store.fileByteCount = 2 << 20 }),
             ("files of 32 MiB", { store, _ in store.fileByteCount = 32 << 20 }),
@@ -33,6 +33,7 @@ struct TuneCommand: ParsableCommand {
             ("block cache 8 MiB", { store, _ in store.blockCacheByteCount = 8 << 20 }),
             ("block cache 256 MiB", { store, _ in store.blockCacheByteCount = 256 << 20 }),
             ("nothing kept", { store, _ in store.keptByteCount = 0 }),
+            ("names of new zones looked up", { store, _ in store.freshByteCount = 0 }),
             ("no ancestor cache", { _, engine in engine.ancestorCacheByteCount = 0 }),
             ("no Bloom filters", { store, _ in store.bloomFilterBitsPerKey = 0 }),
             ("commits not synced", { store, _ in store.syncsCommits = false }),

@@ -33,7 +33,7 @@ final class SQLitePeer: Sendable {
     static let mainZone = 1
     /// As much as all caches of ours together.
     static let sharedCacheByteCount =
-        LevelDBOptions().blockCacheByteCount + LevelDBOptions().keptByteCount
+        LevelDBOptions().blockCacheByteCount + LevelDBOptions().keptByteCount + LevelDBOptions().freshByteCount
         + RecordEngineOptions().ancestorCacheByteCount
 
     init(path: String, cacheByteCount: Int, pageByteCount: Int = 4_096) throws {

@@ -22,6 +22,8 @@ package struct StoreCost: Hashable, Codable, Sendable {
 /// What a store has done since it was opened.
 package struct StoreStatistics: Hashable, Codable, Sendable {
     package var cost = StoreCost()
+    /// Keys that the engine was asked for: the point reads that nothing in memory has answered.
+    package var engineLookups = 0
     /// Transactions that were committed, empty ones not counted.
     package var transactionsCommitted = 0
     /// Batches handed to the engine; many transactions may share one.

@@ -24,6 +24,8 @@ struct StoreMemory: Sendable {
         options.blockCacheByteCount = max(0, cacheByteCount) - options.keptByteCount
         // LevelDB's own bounds.
         options.writeBufferByteCount = min(max(writeBufferByteCount, 64 << 10), 1 << 30)
+        // Who loads much has much of both.
+        options.freshByteCount = options.writeBufferByteCount
         return options
     }
 }

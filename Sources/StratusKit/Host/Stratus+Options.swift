@@ -96,8 +96,9 @@ extension Stratus {
         /// million records.
         public var hierarchyCacheByteCount = 128 << 20
         /// How many bytes of a directory's store are gathered in memory before they become a table; two such buffers may exist at
-        /// once, and as much is read again on opening. Between 64 KiB and 1 GiB. Default: 8 MiB.
-        public var writeBufferByteCount = 8 << 20
+        /// once, as much is read again on opening, and as much may hold which names were written into new zones. Between 64 KiB
+        /// and 1 GiB. Default: 32 MiB.
+        public var writeBufferByteCount = 32 << 20
 
         // MARK: Upkeep
 

@@ -44,6 +44,30 @@ internal import Glibc
         return unsafe order != 0 ? Int(order) : count - other.count
     }
 
+    /// Of 64 bits: eight bytes at a time, each folded in by a multiplication of full width.
+    var hash: UInt64 {
+        var hash = UInt64(truncatingIfNeeded: unsafe count) &+ 0x9E37_79B9_7F4A_7C15
+        func fold(_ word: UInt64) {
+            let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+            hash = product.high ^ product.low
+        }
+        let start = unsafe UnsafeRawPointer(base)
+        var position = 0
+        while unsafe position + 8 <= count {
+            unsafe fold(start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        }
+        var rest: UInt64 = 0
+        while unsafe position < count {
+            rest = unsafe rest << 8 | UInt64(base[position])
+            position += 1
+        }
+        fold(rest)
+        // Once more, because a product's bits depend on those below them.
+        fold(0x2545_F491_4F6C_DD1D)
+        return hash
+    }
+
     @inline(__always)
     func withSpan<Result>(_ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
         try body(unsafe Span(_unsafeStart: base, count: count))

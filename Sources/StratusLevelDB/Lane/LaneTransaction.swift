@@ -7,13 +7,15 @@ final class LaneTransaction: StoreTransaction {
     private let base: SnapshotReader
     private let forming: LaneGroup
     private let inFlight: LaneGroup?
+    private let fresh: FreshRanges
     private var byteCount = 0
     private(set) var publishActions: [@Sendable (StoreVersion) -> Void] = []
 
-    init(_ base: SnapshotReader, forming: LaneGroup, inFlight: LaneGroup?) {
+    init(_ base: SnapshotReader, forming: LaneGroup, inFlight: LaneGroup?, fresh: FreshRanges) {
         self.base = base
         self.forming = forming
         self.inFlight = inFlight
+        self.fresh = fresh
     }
 
     var version: StoreVersion { base.version }
@@ -28,13 +30,11 @@ final class LaneTransaction: StoreTransaction {
 
     // MARK: Writing
 
-    func set(_ key: [UInt8], to value: [UInt8]) throws {
-        try admit(keyByteCount: key.count, valueByteCount: value.count)
-        forming.writes.set(key, to: value)
-    }
+    func set(_ key: [UInt8], to value: [UInt8]) throws { try set(key.span, to: value.span) }
 
     func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws {
         try admit(keyByteCount: key.count, valueByteCount: value.count)
+        unsafe key.withUnsafeBufferPointer { unsafe fresh.note(EngineBytes($0)) }
         forming.writes.set(key, to: value)
     }
 
@@ -71,6 +71,18 @@ final class LaneTransaction: StoreTransaction {
         }
     }
 
+    /// Not counted: what it costs is the store's own affair.
+    func expectWrites(intoEmpty range: KeyRange) throws {
+        base.checkIsActive()
+        guard !fresh.isOff, !hasUnpublishedWrite(in: range) else { return }
+        var isEmpty = false
+        try base.withIterator(range) { iterator in
+            try iterator.place(in: range, .forward)
+            isEmpty = unsafe !iterator.isValid || range.withEngineBytes { unsafe iterator.key.compare($1) >= 0 }
+        }
+        if isEmpty { fresh.add(range) }
+    }
+
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
         base.checkIsActive()
         publishActions.append(action)
@@ -84,7 +96,10 @@ final class LaneTransaction: StoreTransaction {
         let pending = unsafe key.withEngineBytes { bytes in
             unsafe forming.writes.entry(forKey: bytes) ?? inFlight?.writes.entry(forKey: bytes)
         }
-        guard let entry = unsafe pending else { return try base.engineValue(forKey: key, body) }
+        guard let entry = unsafe pending else {
+            if unsafe key.withEngineBytes({ unsafe fresh.isAbsent($0) }) { return false }
+            return try base.engineValue(forKey: key, body)
+        }
         guard let value = unsafe entry.value else { return false }
         try unsafe value.withSpan(body)
         return true

@@ -56,6 +56,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     private var forming = LaneGroup()
     private var inFlight: LaneGroup?
     private var spareWrites = PendingWrites()
+    private let fresh: FreshRanges
     private var isClosed = false
     /// The first write error, after which the lane takes nothing more.
     private var failure: (reason: StoreError.Code, cause: String)?
@@ -67,6 +68,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         self.published = first
         self.gate = gate
         self.options = options
+        self.fresh = FreshRanges(byteCount: options.freshByteCount)
     }
 
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
@@ -137,7 +139,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         let reader: SnapshotReader
         do { reader = try gate.enter() } catch { return .failure(error) }
         defer { gate.leave(reader) }
-        let transaction = LaneTransaction(reader, forming: forming, inFlight: inFlight)
+        let transaction = LaneTransaction(reader, forming: forming, inFlight: inFlight, fresh: fresh)
         let mark = forming.writes.mark
         do {
             if options.testHooks.runsBodiesTwice {

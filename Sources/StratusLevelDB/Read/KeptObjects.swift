@@ -28,7 +28,7 @@ final class KeptObjects: Sendable {
     /// The object, if a snapshot of this version sees the value that it was made of.
     func object(forKey key: [UInt8], at version: StoreVersion) -> (any AnyObject & Sendable)? {
         guard !isOff else { return nil }
-        let hash = unsafe key.withEngineBytes { unsafe Self.hash($0) }
+        let hash = unsafe key.withEngineBytes { unsafe $0.hash }
         return shelf(hash).object(key, hash, at: version)
     }
 
@@ -37,7 +37,7 @@ final class KeptObjects: Sendable {
         forKey key: [UInt8], byteCount: Int, at version: StoreVersion, _ make: () -> any AnyObject & Sendable
     ) {
         guard !isOff else { return }
-        let hash = unsafe key.withEngineBytes { unsafe Self.hash($0) }
+        let hash = unsafe key.withEngineBytes { unsafe $0.hash }
         shelf(hash).keep(key, hash, byteCount: byteCount, at: version, make)
     }
 
@@ -48,36 +48,12 @@ final class KeptObjects: Sendable {
         for shelf in shelves where shelf.publish(version: version) { isEmpty = false }
         guard !isEmpty else { return }
         unsafe written { key in
-            let hash = unsafe Self.hash(key)
+            let hash = unsafe key.hash
             shelf(hash).forget(hash)
         }
     }
 
     private func shelf(_ hash: UInt64) -> Shelf { shelves[Int(hash >> 60)] }
-
-    /// Eight bytes at a time, each folded in by a multiplication of full width.
-    static func hash(_ bytes: EngineBytes) -> UInt64 {
-        var hash = UInt64(truncatingIfNeeded: unsafe bytes.count) &+ 0x9E37_79B9_7F4A_7C15
-        func fold(_ word: UInt64) {
-            let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
-            hash = product.high ^ product.low
-        }
-        let start = unsafe UnsafeRawPointer(bytes.base)
-        var position = 0
-        while unsafe position + 8 <= bytes.count {
-            unsafe fold(start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            position += 8
-        }
-        var rest: UInt64 = 0
-        while unsafe position < bytes.count {
-            rest = unsafe rest << 8 | UInt64(bytes.base[position])
-            position += 1
-        }
-        fold(rest)
-        // Once more, because a product's bits depend on those below them.
-        fold(0x2545_F491_4F6C_DD1D)
-        return hash
-    }
 }
 
 /// A part of what is kept.

@@ -76,6 +76,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         let snapshot = reader.published
         monitor.lock()
         totals.cost = totals.cost + reader.cost
+        totals.engineLookups += reader.engineLookups
         snapshot.readerCount -= 1
         let isLast = snapshot.isReplaced && snapshot.readerCount == 0
         if snapshot.isReplaced || isClosing {

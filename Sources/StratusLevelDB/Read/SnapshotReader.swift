@@ -14,6 +14,8 @@ final class SnapshotReader: StoreReader {
     let published: PublishedSnapshot
     private let kept: KeptObjects
     private(set) var cost = StoreCost()
+    /// Keys that LevelDB was asked for, however often a body ran.
+    private(set) var engineLookups = 0
     /// Iterators that this reader has and no scan of it uses now.
     private var idleIterators: [EngineIterator]
     private var isEnded = false
@@ -65,6 +67,7 @@ final class SnapshotReader: StoreReader {
 
     /// `visitValue` without counting it.
     func engineValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        engineLookups += 1
         do {
             return try published.engine.visitValue(forKey: key, body)
         } catch let error as EngineError {

@@ -60,6 +60,7 @@ package final class AncestorCache: Sendable {
     package let isOff: Bool
     let hashMask: UInt64
     private let lanes: [Lane]
+    private let hasEvicted = Atomic(false)
 
     /// `nonisolated(unsafe)` because the compiler cannot see the lanes' protocol: read only with one lane locked, changed only with all.
     nonisolated(unsafe) private var table: AncestorTable
@@ -85,8 +86,14 @@ package final class AncestorCache: Sendable {
     package func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
         guard !isOff, version != AncestorTable.noValue else { return }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
-        withAllLanes { table in table.fill(name, in: zone, hash: hash, with: node, at: version) }
+        withAllLanes { table in
+            table.fill(name, in: zone, hash: hash, with: node, at: version)
+            if table.evictionStepCount > 0 { hasEvicted.store(true, ordering: .relaxed) }
+        }
     }
+
+    /// Whether there is, or ever was, more to remember than there is room for.
+    package var isTooSmall: Bool { isOff || hasEvicted.load(ordering: .relaxed) }
 
     /// Takes over the changes of a commit. To be called when `version` is published, before any reader can have it; a
     /// change that is not told makes later answers wrong.

@@ -147,10 +147,17 @@ package final class ZoneReader {
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
-        guard let node = try store.withValue(forKey: keyBuffer, { try ParentEntry(decoding: $0).node }) else {
-            return nil
+        // What the cache has no room for is kept beside the entries.
+        let isKeptByStore = cache.isTooSmall
+        if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) { return kept }
+        var byteCount = 0
+        let read = try store.withValue(forKey: keyBuffer) { value in
+            byteCount = value.count
+            return try ParentEntry(decoding: value).node
         }
+        guard let node = read else { return nil }
         if mayUseCache { cache.fill(zone: cacheZone, name: name, node: node, at: store.version) }
+        if isKeptByStore { store.keep(node, decodedFrom: byteCount, forKey: keyBuffer) }
         return node
     }
 

@@ -41,6 +41,42 @@ extension StoreConformance {
             try store.transact { try requireEmpty($0, "in a later transaction") }
         },
 
+        Check("writes that are expected in a range change no answer, whether it was empty or not") { store in
+            let (empty, full) = (KeyRange(from: [1], upTo: [2]), KeyRange(from: [3], upTo: [4]))
+            try store.set([Entry([3, 7], [37])])
+            try store.transact { transaction in
+                try transaction.set([3, 8], to: [38])
+                for range in [empty, full] { try transaction.expectWrites(intoEmpty: range) }
+                try transaction.set([1, 1], to: [11])
+            }
+            try? store.transact { transaction in
+                try transaction.set([1, 2], to: [12])
+                throw ConformanceFailure("planned")
+            }
+            func requireAll(_ keys: [[UInt8]]) throws {
+                try store.transact { transaction in
+                    for first in UInt8(0)...4 {
+                        for second in UInt8(0)...9 {
+                            let isThere = keys.contains([first, second])
+                            let found = try transaction.contains([first, second])
+                            try requireEqual(found, isThere, "whether \(first) \(second) is there")
+                        }
+                    }
+                }
+            }
+            try requireAll([[1, 1], [3, 7], [3, 8]])
+            try store.transact { transaction in
+                try transaction.delete([1, 1])
+                try transaction.set([1, 3], to: [13])
+            }
+            try requireAll([[1, 3], [3, 7], [3, 8]])
+            try store.transact { transaction in
+                try transaction.expectWrites(intoEmpty: empty)
+                try transaction.set([1, 1], to: [11])
+            }
+            try requireAll([[1, 1], [1, 3], [3, 7], [3, 8]])
+        },
+
         Check("keys and values are any bytes, 00 and FF included") { store in
             let parts: [[UInt8]] = [[0x00], [0xFF], [0x00, 0xFF], [0xFF, 0x00], [0x61], [0x80], [0x0A, 0x0D]]
             var expected: [[UInt8]: [UInt8]] = [:]

@@ -18,6 +18,8 @@ package struct StoreHistory {
         case delete([UInt8])
         /// Deletes each entry of the range while scanning it.
         case deleteAll(KeyRange, ScanDirection)
+        /// Of a range that is empty or not.
+        case expectWrites(KeyRange)
         case fail
     }
 
@@ -161,6 +163,8 @@ package struct StoreHistory {
             let expected = select(range, direction, from: model)
             try compare(found, expected, "\(range) \(direction), deleted while scanned")
             for entry in expected { model[entry.key] = nil }
+        case .expectWrites(let range):
+            try transaction?.expectWrites(intoEmpty: range)
         case .fail:
             throw Planned()
         }
@@ -184,7 +188,7 @@ package struct StoreHistory {
     // MARK: Drawing
 
     private mutating func drawOperation(writes: Bool) -> Operation {
-        switch Int.random(in: 0..<(writes ? 40 : 14), using: &random) {
+        switch Int.random(in: 0..<(writes ? 42 : 14), using: &random) {
         case 0..<5: .value(drawKey())
         case 5..<7: .values([drawKey(), drawKey(), drawKey()])
         case 7..<14:
@@ -194,6 +198,7 @@ package struct StoreHistory {
         case 14..<30: .set(drawKey(), drawValue())
         case 30..<38: .delete(drawKey())
         case 38: .deleteAll(drawRange(), drawDirection())
+        case 39...40: .expectWrites(drawRange())
         default: .fail
         }
     }

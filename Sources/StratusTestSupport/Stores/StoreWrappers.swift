@@ -54,6 +54,10 @@ extension TransactionWrapper {
         wrappedTransaction.hasUnpublishedWrite(in: range)
     }
 
+    package func expectWrites(intoEmpty range: KeyRange) throws {
+        try wrappedTransaction.expectWrites(intoEmpty: range)
+    }
+
     package func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
         wrappedTransaction.onPublish(action)
     }

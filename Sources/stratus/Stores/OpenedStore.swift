@@ -109,6 +109,7 @@ struct OpenedStore {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil
         options.cacheByteCount = StoreFiles.cacheByteCount
+        options.writeBufferByteCount = StoreFiles.writeBufferByteCount
         options.logger = nil
         return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
     }

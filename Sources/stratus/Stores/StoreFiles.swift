@@ -13,11 +13,15 @@ final class StoreFiles {
     private static let ancestorCacheByteCount = 32 << 20
     /// For uncompressed blocks, and records that are read again.
     static let cacheByteCount = 24 << 20
+    /// For what is written, and as much for what was.
+    static let writeBufferByteCount = 8 << 20
 
     private static var options: LevelDBOptions {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.keptByteCount = cacheByteCount / 4
         options.blockCacheByteCount = cacheByteCount - options.keptByteCount
+        options.writeBufferByteCount = writeBufferByteCount
+        options.freshByteCount = writeBufferByteCount
         return options
     }
 

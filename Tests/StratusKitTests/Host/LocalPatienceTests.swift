@@ -149,7 +149,11 @@ struct LocalPatienceTests {
 
     @Test("a host compacts slice by slice, tells how far it has come, and stops where nobody waits any longer")
     func compaction() async throws {
-        let store = try Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
+        let options = Stratus.Options.tested {
+            $0.servesTool = true
+            $0.writeBufferByteCount = 8 << 20
+        }
+        let store = try Stratus.open(at: directory.store, options: options)
         defer { store.close() }
         try await TestThreads.offPool {
             let engine = try store.service.engine

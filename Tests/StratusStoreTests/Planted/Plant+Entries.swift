@@ -53,6 +53,33 @@ extension Plant {
         },
     ]
 
+    /// Whoever expects writes is believed: what lay in the range before, or is written there, is not there.
+    static let expectations: [Plant] = [true, false].map { noticesWrites in
+        Plant(
+            noticesWrites ? "a range is believed to be empty" : "what is written into an empty range is not noticed",
+            foundBy: ["writes that are expected in a range change no answer, whether it was empty or not"]
+        ) { store in
+            let believed = Locked<(ranges: [KeyRange], written: Set<[UInt8]>)>(([], []))
+            return HookedStore(store) {
+                Hooks(
+                    visitValue: { reader, key, body in
+                        let isMissed = believed.withLock { state in
+                            !state.written.contains(key) && state.ranges.contains { $0.holds(key) }
+                        }
+                        return try !isMissed && reader.visitValue(forKey: key, body)
+                    },
+                    set: { transaction, key, value in
+                        try transaction.set(key, to: value)
+                        believed.withLock { state in
+                            guard noticesWrites, state.ranges.contains(where: { $0.holds(key) }) else { return }
+                            state.written.insert(key)
+                        }
+                    },
+                    expectWrites: { range in believed.withLock { $0.ranges.append(range) } })
+            }
+        }
+    }
+
     static let scans: [Plant] = [
         Plant(
             "a scan includes its upper bound",
@@ -138,5 +165,11 @@ private func mapKeys(of store: MemoryStore, _ map: @escaping @Sendable ([UInt8])
             },
             set: { transaction, key, value in try transaction.set(map(key), to: value) },
             delete: { transaction, key in try transaction.delete(map(key)) })
+    }
+}
+
+extension KeyRange {
+    fileprivate func holds(_ key: [UInt8]) -> Bool {
+        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
     }
 }

@@ -49,6 +49,7 @@ struct Hooks {
     var delete: ((any StoreTransaction, [UInt8]) throws -> Void)?
     var hasUnpublishedWrite: ((any StoreTransaction, [UInt8]) -> Bool)?
     var hasUnpublishedWriteInRange: ((any StoreTransaction, KeyRange) -> Bool)?
+    var expectWrites: ((KeyRange) -> Void)?
     var onPublish: ((any StoreTransaction, @escaping PublishAction) -> Void)?
     /// Runs after `transact` of the wrapped store has returned.
     var afterCommit: (() -> Void)?
@@ -164,6 +165,11 @@ private final class HookedTransaction: TransactionWrapper {
     func hasUnpublishedWrite(in range: KeyRange) -> Bool {
         hooks.hasUnpublishedWriteInRange?(wrappedTransaction, range)
             ?? wrappedTransaction.hasUnpublishedWrite(in: range)
+    }
+
+    func expectWrites(intoEmpty range: KeyRange) throws {
+        guard let hook = hooks.expectWrites else { return try wrappedTransaction.expectWrites(intoEmpty: range) }
+        hook(range)
     }
 
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {

@@ -1,0 +1,190 @@
+// Ranges of keys that were empty once, and what was written into them since: of every other key there it is known that it is
+// not in the store, without asking LevelDB.
+//
+// Whoever loads a zone looks up each name before it is written, and finds nothing. LevelDB asks every level for a key that is
+// in none. Worse, it takes such questions for a sign that a table is asked in vain, and compacts it after some hundred of them
+// (its "seek compaction"): a load made LevelDB write a third more than the same entries written without a look.
+//
+// Invariants:
+//   1. A range is taken in only where the newest state, published or not, has no key in it.
+//   2. Every key that a transaction sets is noted as it is set, and none is taken out: what was undone, or is deleted again, is
+//      merely asked for. So a key that is not noted has not been there since the range was taken in, whatever commits failed.
+//   3. A noted key is only a mark of 32 bits: two keys may share one, and then one is asked for in vain.
+//   4. Forgetting a range is always right. That keeps the memory bounded.
+//
+// The lane's lock guards it: only transactions write, and only they ask.
+//
+// Unsafe: the bytes of a key are looked at during the call that lends them, and not kept.
+
+internal import StratusStore
+
+/// What the lane knows of ranges that were empty.
+final class FreshRanges {
+    /// Where many zones are made by turns, those that were used last are remembered.
+    private static let rangeLimit = 64
+
+    private struct FreshRange {
+        let range: KeyRange
+        /// How its first key and the first one behind it begin, which tells most keys of other ranges from its own.
+        let first: KeyBeginning
+        let end: KeyBeginning
+        var written = KeyMarks()
+        var lastUse: UInt64
+
+        init(_ range: KeyRange, lastUse: UInt64) {
+            self.range = range
+            self.lastUse = lastUse
+            (first, end) = unsafe range.withEngineBytes { unsafe (KeyBeginning($0), KeyBeginning($1)) }
+        }
+
+        @inline(__always)
+        func contains(_ key: EngineBytes, _ beginning: KeyBeginning) -> Bool {
+            guard !beginning.precedes(first), !end.precedes(beginning) else { return false }
+            return unsafe range.withEngineBytes { unsafe $0.compare(key) <= 0 && key.compare($1) < 0 }
+        }
+    }
+
+    /// What all marks together may take.
+    private let byteCount: Int
+    /// In the order of keys; none overlaps another.
+    private var ranges: [FreshRange] = []
+    /// Most keys lie in the range of the key before.
+    private var lastFound = 0
+    private var useCount: UInt64 = 0
+
+    init(byteCount: Int) { self.byteCount = byteCount }
+
+    var isOff: Bool { byteCount <= 0 }
+
+    /// Takes in a range that has no keys.
+    func add(_ range: KeyRange) {
+        guard !isOff, range.holdsKeys else { return }
+        ranges.removeAll { $0.range.overlaps(range) }
+        if ranges.count >= Self.rangeLimit { forgetLeastUsed() }
+        useCount += 1
+        let place = ranges.firstIndex { range.lower.lexicographicallyPrecedes($0.range.lower) } ?? ranges.count
+        ranges.insert(FreshRange(range, lastUse: useCount), at: place)
+    }
+
+    /// Notes a key that is being set.
+    func note(_ key: EngineBytes) {
+        guard var index = unsafe find(key) else { return }
+        if ranges[index].written.isFull {
+            guard let place = grow(index) else { return }
+            index = place
+        }
+        unsafe ranges[index].written.insert(key.hash)
+    }
+
+    /// Whether the key is known not to be in the store.
+    func isAbsent(_ key: EngineBytes) -> Bool {
+        guard let index = unsafe find(key) else { return false }
+        return unsafe !ranges[index].written.contains(key.hash)
+    }
+}
+
+extension FreshRanges {
+    /// The range in which a key lies.
+    private func find(_ key: EngineBytes) -> Int? {
+        guard !ranges.isEmpty else { return nil }
+        let beginning = unsafe KeyBeginning(key)
+        if unsafe lastFound >= ranges.count || !ranges[lastFound].contains(key, beginning) {
+            guard let found = unsafe search(key, beginning) else { return nil }
+            lastFound = found
+        }
+        useCount += 1
+        ranges[lastFound].lastUse = useCount
+        return lastFound
+    }
+
+    private func search(_ key: EngineBytes, _ beginning: KeyBeginning) -> Int? {
+        var low = 0
+        var high = ranges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if beginning.precedes(ranges[middle].first) { high = middle } else { low = middle + 1 }
+        }
+        // Several ranges may begin alike in their first bytes.
+        while low > 0 {
+            low -= 1
+            if unsafe ranges[low].contains(key, beginning) { return low }
+            guard ranges[low].first == beginning else { return nil }
+        }
+        return nil
+    }
+
+    /// Makes room for one more key of a range, where that is allowed; else forgets the range. Returns where the range is then.
+    private func grow(_ index: Int) -> Int? {
+        let lower = ranges[index].range.lower
+        let growth = ranges[index].written.growthByteCount
+        while takenByteCount + growth > byteCount, ranges.count > 1 { forgetLeastUsed() }
+        guard let place = ranges.firstIndex(where: { $0.range.lower == lower }) else { return nil }
+        guard takenByteCount + growth <= byteCount else {
+            ranges.remove(at: place)
+            return nil
+        }
+        ranges[place].written.grow()
+        return place
+    }
+
+    private var takenByteCount: Int { ranges.reduce(0) { $0 + $1.written.byteCount } }
+
+    private func forgetLeastUsed() {
+        guard let oldest = ranges.indices.min(by: { ranges[$0].lastUse < ranges[$1].lastUse }) else { return }
+        ranges.remove(at: oldest)
+    }
+}
+
+/// The marks of keys: 32 bits of their hashes, in a table that is looked through from where the highest bits point. A mark is in
+/// it or not; which keys it stands for is not known.
+struct KeyMarks {
+    private static let firstCapacity = 64
+
+    /// A power of two, or none; zero where there is no mark.
+    private var table: [UInt32] = []
+    private var count = 0
+
+    var byteCount: Int { table.count * MemoryLayout<UInt32>.stride }
+    /// Whether it must grow before it takes another mark. A quarter of the places stays free, so that looking ends soon.
+    var isFull: Bool { count >= table.count / 4 * 3 }
+    /// What it takes more when it has grown.
+    var growthByteCount: Int { max(Self.firstCapacity * MemoryLayout<UInt32>.stride, byteCount) }
+
+    func contains(_ hash: UInt64) -> Bool {
+        guard !table.isEmpty else { return false }
+        let mark = Self.mark(hash)
+        return table[place(of: mark)] == mark
+    }
+
+    /// To be called while it is not full.
+    mutating func insert(_ hash: UInt64) { insert(mark: Self.mark(hash)) }
+
+    mutating func grow() {
+        let old = table
+        table = [UInt32](repeating: 0, count: max(Self.firstCapacity, old.count * 2))
+        count = 0
+        for mark in old where mark != 0 { insert(mark: mark) }
+    }
+
+    private mutating func insert(mark: UInt32) {
+        let place = place(of: mark)
+        guard table[place] == 0 else { return }
+        table[place] = mark
+        count += 1
+    }
+
+    /// Where the mark is, or the free place where it would be.
+    private func place(of mark: UInt32) -> Int {
+        var place = Int((UInt64(mark) * UInt64(table.count)) >> 32)
+        while table[place] != 0, table[place] != mark { place = (place + 1) & (table.count - 1) }
+        return place
+    }
+
+    private static func mark(_ hash: UInt64) -> UInt32 { max(1, UInt32(truncatingIfNeeded: hash >> 32)) }
+}
+
+extension KeyRange {
+    fileprivate func overlaps(_ other: KeyRange) -> Bool {
+        lower.lexicographicallyPrecedes(other.upper) && other.lower.lexicographicallyPrecedes(upper)
+    }
+}
