@@ -23,7 +23,7 @@ package struct LevelDBOptions: Sendable {
     /// nothing. A key takes 6 to 11 bytes. Default: 32 MiB, enough for six million keys.
     package var freshByteCount = 32 << 20
     /// How much is gathered in memory before it becomes a table, in bytes; two of these may exist at once, and as
-    /// much log is read again on opening. Default: 32 MiB, so that a load rewrites what it has written half as often as with 8.
+    /// much log is read again on opening. Default: 32 MiB, so that a load waits little for compaction.
     package var writeBufferByteCount = 32 << 20
     /// The size of a table file, in bytes. Default: 8 MiB, so that ten million records stay under `maximumOpenFiles`.
     package var fileByteCount = 8 << 20
