@@ -6,8 +6,9 @@
 //
 // Invariants:
 //   1. A range is taken in only where the newest state, published or not, has no key in it.
-//   2. Every key that a transaction sets is noted as it is set, and none is taken out: what was undone, or is deleted again, is
-//      merely asked for. So a key that is not noted has not been there since the range was taken in, whatever commits failed.
+//   2. Every key that a transaction has set is noted when its body has ended, before the next one asks, and none is taken out:
+//      what is deleted again is merely asked for. So a key that is neither noted nor among the writes of the group has not been
+//      there since the range was taken in, whatever commits failed.
 //   3. A noted key is only a mark of 32 bits: two keys may share one, and then one is asked for in vain.
 //   4. Forgetting a range is always right. That keeps the memory bounded.
 //
@@ -38,7 +39,8 @@ final class FreshRanges {
 
         @inline(__always)
         func contains(_ key: EngineBytes, _ beginning: KeyBeginning) -> Bool {
-            guard !beginning.precedes(first), !end.precedes(beginning) else { return false }
+            if first.precedes(beginning), beginning.precedes(end) { return true }
+            guard first == beginning || beginning == end else { return false }
             return unsafe range.withEngineBytes { unsafe $0.compare(key) <= 0 && key.compare($1) < 0 }
         }
     }
@@ -65,8 +67,17 @@ final class FreshRanges {
         ranges.insert(FreshRange(range, lastUse: useCount), at: place)
     }
 
-    /// Notes a key that is being set.
-    func note(_ key: EngineBytes) {
+    /// Notes the keys that a transaction has written since a mark.
+    func note(_ writes: borrowing PendingWrites, since mark: PendingMark) {
+        guard let first = ranges.first?.first, let end = ranges.last?.end else { return }
+        unsafe writes.forEachKey(since: mark) { key in
+            let beginning = unsafe KeyBeginning(key)
+            guard !beginning.precedes(first), !end.precedes(beginning) else { return }
+            unsafe note(key)
+        }
+    }
+
+    private func note(_ key: EngineBytes) {
         guard var index = unsafe find(key) else { return }
         if ranges[index].written.isFull {
             guard let place = grow(index) else { return }

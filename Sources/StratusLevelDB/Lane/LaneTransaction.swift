@@ -34,7 +34,6 @@ final class LaneTransaction: StoreTransaction {
 
     func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws {
         try admit(keyByteCount: key.count, valueByteCount: value.count)
-        unsafe key.withUnsafeBufferPointer { unsafe fresh.note(EngineBytes($0)) }
         forming.writes.set(key, to: value)
     }
 

@@ -318,11 +318,30 @@ struct PendingPosition: Equatable {
         return PendingPosition(chunk: position.chunk - 1, slot: chunks[position.chunk - 1].count - 1)
     }
 
+    /// Visits the key of every entry since a mark, in the order of writing.
+    func forEachKey(since mark: PendingMark, _ body: (EngineBytes) -> Void) {
+        for number in mark.entryCount..<entryCount { unsafe body(entries[number].key) }
+    }
+
     /// Visits the newest entry of every key, in order.
     func forEachNewest(_ body: (PendingEntry) -> Void) {
         for chunk in chunks {
             for slot in 0..<chunk.count {
                 unsafe body(entries[Int(chunk.slots[slot].number)])
+            }
+        }
+    }
+}
+
+extension EngineWriteBatch {
+    /// Becomes the newest entry of every key, in order.
+    mutating func fill(with writes: borrowing PendingWrites) {
+        clear()
+        unsafe writes.forEachNewest { entry in
+            if let value = unsafe entry.value {
+                unsafe put(entry.key, value)
+            } else {
+                unsafe delete(entry.key)
             }
         }
     }

@@ -149,6 +149,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
             }
             let value = try body(transaction)
             if forming.writes.entryCount > mark.entryCount { forming.transactionCount += 1 }
+            fresh.note(forming.writes, since: mark)
             publishLater(transaction.publishActions)
             return .success(value)
         } catch {
@@ -226,14 +227,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 
     private func write(_ group: LaneGroup) -> Result<Void, EngineError> {
-        batch.clear()
-        unsafe group.writes.forEachNewest { entry in
-            if let value = unsafe entry.value {
-                unsafe batch.put(entry.key, value)
-            } else {
-                unsafe batch.delete(entry.key)
-            }
-        }
+        batch.fill(with: group.writes)
         do {
             try options.testHooks.willWriteGroup?(group.transactionCount)
             try database.write(batch, synced: options.syncsCommits)

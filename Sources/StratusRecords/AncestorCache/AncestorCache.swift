@@ -104,6 +104,7 @@ package final class AncestorCache: Sendable {
         while begin < changes.count {
             let end = min(begin + AncestorCache.changesPerLock, changes.count)
             withAllLanes { table in
+                table.beginPublishing(hashes[begin..<end], version: version)
                 for index in begin..<end { table.publish(changes[index], hash: hashes[index], version: version) }
             }
             begin = end

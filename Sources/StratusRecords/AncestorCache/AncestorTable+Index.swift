@@ -31,14 +31,16 @@ extension AncestorTable {
         var slot = heads[bucket(forHash: hash)]
         while slot != AncestorTable.none {
             let index = Int(slot)
-            if details[index].hash == hash, Int(details[index].nameByteCount) == bytes.count,
-                zones.isZone(details[index].zone, zone), names.holds(bytes, first: details[index].nameFirst)
-            {
-                return slot
-            }
+            if details[index].hash == hash, isName(details[index], bytes, in: zone) { return slot }
             slot = details[index].next
         }
         return nil
+    }
+
+    /// Whether a slot that is in use is that of a name.
+    func isName(_ detail: Detail, _ name: Span<UInt8>, in zone: CacheZone) -> Bool {
+        Int(detail.nameByteCount) == name.count && zones.isZone(detail.zone, zone)
+            && names.holds(name, first: detail.nameFirst)
     }
 
     mutating func linkIntoBucket(_ slot: UInt32) {
@@ -61,7 +63,7 @@ extension AncestorTable {
     /// Adds a bucket and moves into it what belongs there from the one bucket it is split off.
     mutating func addBucket() {
         let added = UInt32(heads.count)
-        let source = Int(added & (bucketMask >> 1))
+        let source = splitSource(of: added)
         var slot = heads[source]
         heads[source] = AncestorTable.none
         heads.append(AncestorTable.none)
@@ -75,7 +77,10 @@ extension AncestorTable {
         if added == bucketMask { bucketMask = bucketMask << 1 | 1 }
     }
 
-    private func bucket(forHash hash: UInt32) -> Int {
+    /// The bucket from which the one with this number is split off.
+    func splitSource(of added: UInt32) -> Int { Int(added & (bucketMask >> 1)) }
+
+    func bucket(forHash hash: UInt32) -> Int {
         let bucket = Int(hash & bucketMask)
         return bucket < heads.count ? bucket : Int(hash & (bucketMask >> 1))
     }

@@ -40,9 +40,27 @@ extension AncestorTable {
         release(slot)
     }
 
+    /// Notes that something is published under names of these hashes, and looks at what publishing them will look at: their
+    /// buckets, and those that will be split. Most of that is in no processor's cache, and of waits for memory that depend on
+    /// nothing many pass at once; `publish` waits for each.
+    mutating func beginPublishing(_ hashes: ArraySlice<UInt64>, version: StoreVersion) {
+        for hash in hashes {
+            let stripe = stripe(forHash: hash)
+            lastPublished[stripe] = max(lastPublished[stripe], version)
+            look(atBucket: bucket(forHash: UInt32(truncatingIfNeeded: hash)))
+        }
+        // While there are free slots no bucket is split.
+        guard firstFree == AncestorTable.none else { return }
+        for added in heads.count..<heads.count + hashes.count { look(atBucket: splitSource(of: UInt32(added))) }
+    }
+
+    private mutating func look(atBucket bucket: Int) {
+        guard bucket < heads.count, heads[bucket] != AncestorTable.none else { return }
+        lastLook = details[Int(heads[bucket])].hash
+    }
+
+    /// To be called behind `beginPublishing`.
     mutating func publish(_ change: HierarchyChange, hash: UInt64, version: StoreVersion) {
-        let stripe = stripe(forHash: hash)
-        lastPublished[stripe] = max(lastPublished[stripe], version)
         guard let node = change.node else {
             if let slot = find(change.name.text.utf8.span, in: change.zone, hash: hash) { dropValue(of: slot) }
             return

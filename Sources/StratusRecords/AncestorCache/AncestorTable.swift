@@ -75,9 +75,13 @@ struct AncestorTable: ~Copyable {
     var names: NameArena
     var zones = CachedZones()
     private(set) var marks = ShareMarks()
-    private var firstFree = AncestorTable.none
+    private(set) var firstFree = AncestorTable.none
     var hand = 0
     private(set) var entryCount = 0
+    /// What was looked at before it is needed: kept, so that the look is not left out as one for nothing.
+    var lastLook: UInt32 = 0
+    /// The slot of the parent that a value named last, if it is still that.
+    private var lastParent = AncestorTable.none
     /// Slots the hand has passed, ever.
     var evictionStepCount = 0
 
@@ -210,7 +214,7 @@ struct AncestorTable: ~Copyable {
         var parent = AncestorTable.none
         var mark = AncestorTable.none
         if let name = node.parent {
-            guard let acquired = acquire(name, in: zone, hash: hash(of: name, in: zone)) else { return }
+            guard let acquired = acquireParent(name, in: zone) else { return }
             parent = acquired
         }
         if let share = node.share {
@@ -225,6 +229,25 @@ struct AncestorTable: ~Copyable {
         details[Int(slot)].shareSince = node.shareSince
         details[Int(slot)].hasChildren = node.hasChildren
         entryCount += 1
+    }
+
+    /// The slot of a parent with one reference more. Siblings are often saved together: the one before may be the one.
+    private mutating func acquireParent(_ name: RecordName, in zone: CacheZone) -> UInt32? {
+        if holds(lastParent, name.text.utf8.span, in: zone) {
+            details[Int(lastParent)].references += 1
+            return lastParent
+        }
+        guard let slot = acquire(name, in: zone, hash: hash(of: name, in: zone)) else { return nil }
+        lastParent = slot
+        return slot
+    }
+
+    /// Whether a slot, which may have been freed since, is that of a name.
+    private func holds(_ slot: UInt32, _ name: Span<UInt8>, in zone: CacheZone) -> Bool {
+        guard slot != AncestorTable.none else { return false }
+        let detail = details[Int(slot)]
+        let isInUse = detail.references > 0 || links[Int(slot)].validSince != AncestorTable.noValue
+        return isInUse && isName(detail, name, in: zone)
     }
 
     private mutating func insertMark(of slot: UInt32, share: RecordName) -> UInt32? {

@@ -16,22 +16,30 @@ struct CachedZones {
     private var zones: [Zone] = []
     private var free: [UInt32] = []
     private var numbers: [CacheZone: UInt32] = [:]
+    /// The zone of the slot that came last: mostly that of the next.
+    private var last: (key: CacheZone, number: UInt32)?
 
     var byteCount: Int { zones.count * CachedZones.byteCountPerZone }
 
     /// The bytes that must be added before `retain(key)`.
     func growthByteCount(for key: CacheZone) -> Int {
-        free.isEmpty && numbers[key] == nil ? CachedZones.byteCountPerZone : 0
+        free.isEmpty && number(of: key) == nil ? CachedZones.byteCountPerZone : 0
     }
 
     func isZone(_ number: UInt32, _ key: CacheZone) -> Bool {
         zones[Int(number)].key == key
     }
 
+    private func number(of key: CacheZone) -> UInt32? {
+        if let last, last.key == key { return last.number }
+        return numbers[key]
+    }
+
     /// The number of a zone, for one slot more.
     mutating func retain(_ key: CacheZone) -> UInt32 {
-        if let number = numbers[key] {
+        if let number = number(of: key) {
             zones[Int(number)].slotCount += 1
+            last = (key, number)
             return number
         }
         let zone = Zone(key: key, slotCount: 1)
@@ -50,7 +58,10 @@ struct CachedZones {
     mutating func release(_ number: UInt32) {
         zones[Int(number)].slotCount -= 1
         guard zones[Int(number)].slotCount == 0 else { return }
-        if let key = zones[Int(number)].key { numbers[key] = nil }
+        if let key = zones[Int(number)].key {
+            numbers[key] = nil
+            last = nil
+        }
         zones[Int(number)].key = nil
         free.append(number)
     }
@@ -58,6 +69,7 @@ struct CachedZones {
     /// Makes all slots of a zone unreachable.
     mutating func forget(_ key: CacheZone) {
         guard let number = numbers.removeValue(forKey: key) else { return }
+        last = nil
         zones[Int(number)].key = nil
     }
 }

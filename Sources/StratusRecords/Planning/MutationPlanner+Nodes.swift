@@ -40,7 +40,8 @@ extension MutationPlanner {
             new.hasChildren = try namedParents[name] != nil || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(NodeChange(name: name, old: old, new: new, sequence: nil))
         }
-        return changes.filter { $0.old != $0.new }
+        changes.removeAll { $0.old == $0.new }
+        return changes
     }
 
     /// The node of a saved record: what has not changed keeps its beginning.

@@ -9,6 +9,8 @@ extension MutationPlanner {
         var plan = MutationPlan(header: header)
         // What most records take, so that their bytes are not moved while they grow.
         plan.mutations.reserveCapacity(items.count * 6, byteCount: items.count * 768)
+        plan.saved.reserveCapacity(items.count)
+        plan.nodes.reserveCapacity(nodes.count)
         var value: [UInt8] = []
         for draft in items where draft.isEffective {
             if let record = draft.new {

@@ -85,8 +85,13 @@ struct MutationPlanner {
             }
             items.append(draft)
         }
+        var last: NamedParent?
         for draft in items {
-            if let parent = draft.newParent { draft.parent = namedParent(parent) }
+            guard let name = draft.newParent else { continue }
+            // Siblings often come one after the other.
+            let parent = if let last, last.name == name { last } else { namedParent(name) }
+            draft.parent = parent
+            last = parent
         }
     }
 
