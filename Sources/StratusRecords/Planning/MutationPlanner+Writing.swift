@@ -14,7 +14,7 @@ extension MutationPlanner {
         var value: [UInt8] = []
         for draft in items where draft.isEffective {
             if let record = draft.new {
-                try appendSave(of: record, draft, &value, to: &plan)
+                try appendSave(StoredRecord(record: record, system: systemFields(draft)), draft, &value, to: &plan)
             } else if let live = draft.oldLive {
                 try appendDeletion(of: live, draft, to: &plan)
             }
@@ -32,13 +32,12 @@ extension MutationPlanner {
 
     /// `value` is room for the record's bytes, used again for every record.
     private func appendSave(
-        of record: Record, _ draft: Draft, _ value: inout [UInt8], to plan: inout MutationPlan
+        _ stored: consuming StoredRecord, _ draft: Draft, _ value: inout [UInt8], to plan: inout MutationPlan
     ) throws {
-        let stored = StoredRecord(record: record, system: systemFields(draft))
         try RecordCodec.encode(stored, into: &value)
         var chunkCount = 1
         if RecordChunks.needsSplit(value) {
-            let chunks = try RecordChunks.split(value, record: record.name, changeSequence: draft.sequence)
+            let chunks = try RecordChunks.split(value, record: draft.name, changeSequence: draft.sequence)
             for (index, chunk) in chunks.enumerated() {
                 let key = index == 0 ? zone.keys.record(draft.name) : zone.keys.recordChunk(draft.name, index: index)
                 plan.mutations.set(chunk, forKey: key)
@@ -49,7 +48,8 @@ extension MutationPlanner {
         }
         appendChunkRemoval(draft, from: chunkCount, to: &plan)
         let facts = RecordFacts(
-            name: record.name, type: record.type, changeSequence: draft.sequence, references: record.references)
+            name: draft.name, type: stored.record.type, changeSequence: draft.sequence,
+            references: stored.record.references)
         appendRecordEntries(draft, new: facts, to: &plan)
         appendQueryEntries(draft, new: stored, to: &plan)
         if case .deleted(let tombstone) = draft.old {
@@ -57,7 +57,7 @@ extension MutationPlanner {
             TombstoneIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
         }
         if !draft.wasLive { plan.header.recordCount = try plan.header.recordCount.advanced(in: "record count") }
-        plan.saved.append(stored)
+        plan.saved.append(consume stored)
     }
 
     private func appendDeletion(of live: LiveRecord, _ draft: Draft, to plan: inout MutationPlan) throws {
@@ -101,14 +101,16 @@ extension MutationPlanner {
     }
 
     private func appendNode(_ change: NodeChange, to plan: inout MutationPlan) {
-        let new = change.new.map { HierarchyFacts(name: change.name, node: $0) }
         plan.nodes.append((change.name, change.new))
-        guard let old = change.old.map({ HierarchyFacts(name: change.name, node: $0) }) else {
-            guard let new else { return }
+        guard let oldNode = change.old else {
+            guard let node = change.new else { return }
+            let new = HierarchyFacts(name: change.name, node: node)
             ParentIndex.append(new, in: zone.keys, to: &plan.mutations)
             ChildIndex.append(new, in: zone.keys, to: &plan.mutations)
             return ShareRootIndex.append(new, in: zone.keys, to: &plan.mutations)
         }
+        let old = HierarchyFacts(name: change.name, node: oldNode)
+        let new = change.new.map { HierarchyFacts(name: change.name, node: $0) }
         ParentIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ChildIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ShareRootIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)

@@ -58,7 +58,7 @@ struct MutationPlanner {
 
     // MARK: 1. Load
 
-    private mutating func load() throws {
+    private func checkLimits() throws {
         let limit = zone.limits.requestItemCount
         guard request.mutations.count <= limit else {
             throw RecordsError(
@@ -66,7 +66,12 @@ struct MutationPlanner {
                 ["items": "\(request.mutations.count)", "limit": "\(limit)"])
         }
         try request.stamp.checkLimits()
-        for mutation in request.mutations { try mutation.checkLimits() }
+        let mutations = request.mutations.span
+        for index in mutations.indices { try mutations[index].checkLimits() }
+    }
+
+    private mutating func load() throws {
+        try checkLimits()
         items.reserveCapacity(request.mutations.count)
         drafts.reserveCapacity(request.mutations.count)
         if header.sequence == 0 { try zone.transaction?.expectWrites(intoEmpty: zone.keys.records.keyRange) }
