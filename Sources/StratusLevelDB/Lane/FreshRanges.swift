@@ -2,7 +2,7 @@
 // not in the store, without asking LevelDB.
 //
 // Whoever loads a zone looks up each name before it is written, and finds nothing: LevelDB asks every level for a key that is in
-// none, which took a fifth of the time of the thread that saves.
+// none, a fifth of the time of the thread that saves.
 //
 // Invariants:
 //   1. A range is taken in only where the newest state, published or not, has no key in it.
@@ -67,14 +67,10 @@ final class FreshRanges {
         ranges.insert(FreshRange(range, lastUse: useCount), at: place)
     }
 
-    /// Notes the keys that a transaction has written since a mark.
+    /// Notes the keys that a transaction has set since a mark.
     func note(_ writes: borrowing PendingWrites, since mark: PendingMark) {
-        guard let first = ranges.first?.first, let end = ranges.last?.end else { return }
-        unsafe writes.forEachKey(since: mark) { key in
-            let beginning = unsafe KeyBeginning(key)
-            guard !beginning.precedes(first), !end.precedes(beginning) else { return }
-            unsafe note(key)
-        }
+        guard !ranges.isEmpty else { return }
+        unsafe writes.forEachSetKey(since: mark) { unsafe note($0) }
     }
 
     private func note(_ key: EngineBytes) {
@@ -96,8 +92,9 @@ final class FreshRanges {
 extension FreshRanges {
     /// The range in which a key lies.
     private func find(_ key: EngineBytes) -> Int? {
-        guard !ranges.isEmpty else { return nil }
+        guard let first = ranges.first?.first, let end = ranges.last?.end else { return nil }
         let beginning = unsafe KeyBeginning(key)
+        guard !beginning.precedes(first), !end.precedes(beginning) else { return nil }
         if unsafe lastFound >= ranges.count || !ranges[lastFound].contains(key, beginning) {
             guard let found = unsafe search(key, beginning) else { return nil }
             lastFound = found

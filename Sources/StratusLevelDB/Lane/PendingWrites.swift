@@ -318,9 +318,11 @@ struct PendingPosition: Equatable {
         return PendingPosition(chunk: position.chunk - 1, slot: chunks[position.chunk - 1].count - 1)
     }
 
-    /// Visits the key of every entry since a mark, in the order of writing.
-    func forEachKey(since mark: PendingMark, _ body: (EngineBytes) -> Void) {
-        for number in mark.entryCount..<entryCount { unsafe body(entries[number].key) }
+    /// Visits every key that was set since a mark, in the order of writing.
+    func forEachSetKey(since mark: PendingMark, _ body: (EngineBytes) -> Void) {
+        for number in mark.entryCount..<entryCount where unsafe entries[number].value != nil {
+            unsafe body(entries[number].key)
+        }
     }
 
     /// Visits the newest entry of every key, in order.
