@@ -22,13 +22,15 @@ let package = Package(
     targets: [
         // Floor 1: words and seams.
         .systemLibrary(name: "CLevelDB"),
+        // LevelDB's log is synced beside the insertion of what was logged.
+        .target(name: "CLogSync", linkerSettings: [.linkedLibrary("leveldb")]),
         .target(name: "StratusModel"),
         .target(name: "StratusTuple"),
         .target(name: "StratusStore"),
         .target(name: "StratusOperations"),
 
         // Floor 2: bytes on disk.
-        .target(name: "StratusLevelDB", dependencies: ["CLevelDB", "StratusStore"]),
+        .target(name: "StratusLevelDB", dependencies: ["CLevelDB", "CLogSync", "StratusStore"]),
         .target(name: "StratusLayout", dependencies: ["StratusTuple", "StratusModel"]),
 
         // Floor 3: records, indexes, hierarchy.

@@ -55,7 +55,8 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     private static func openDatabase(_ directory: StoreDirectory, _ options: LevelDBOptions) throws -> EngineDatabase {
         let engineOptions = EngineOptions(options, createIfMissing: directory.isNew)
         do {
-            return try EngineDatabase(path: directory.path, options: engineOptions)
+            return try EngineDatabase(
+                path: directory.path, options: engineOptions, finishesSyncs: !options.testHooks.answersBeforeSyncs)
         } catch {
             // Somebody took the lock since the directory was looked at.
             if error.isLockHeld, let holder = try? StoreHolder.find(in: directory.path) {

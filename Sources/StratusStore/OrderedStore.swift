@@ -81,8 +81,8 @@ package protocol StoreTransaction: StoreReader {
 
     /// Says that many keys will be written, by this transaction and others, into a range that has none yet, each after a look
     /// whether it is there. A store that sees for itself that the range is empty may remember what is written there, and know
-    /// without a look that the rest is not. Changes no answer, and counts as nothing.
-    func expectWrites(intoEmpty range: KeyRange) throws
+    /// without a look that the rest is not. Changes no answer, fails never, and counts as nothing.
+    func expectWrites(intoEmpty range: KeyRange)
 
     /// Registers what must happen in the instant this transaction's writes become visible: after the previous
     /// version's readers started and before any reader can get the new version. Called once, in commit order, and
@@ -113,7 +113,7 @@ package protocol OrderedStore: AnyObject, Sendable {
 }
 
 extension StoreTransaction {
-    package func expectWrites(intoEmpty range: KeyRange) throws {}
+    package func expectWrites(intoEmpty range: KeyRange) {}
 
     package func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws {
         try set([UInt8](copying: key), to: [UInt8](copying: value))

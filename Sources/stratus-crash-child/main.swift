@@ -20,6 +20,8 @@ guard arguments.count == 4, let seed = UInt64(arguments[2]) else {
 }
 var options = LevelDBOptions()
 options.syncsCommits = arguments[3] == "sync"
+// Small commits, too, answer only when a thread of the engine's own has synced them.
+options.backgroundSyncByteCount = 1
 // Little memory, so that tables are written and compacted while the process is killed.
 options.writeBufferByteCount = 64 << 10
 do {

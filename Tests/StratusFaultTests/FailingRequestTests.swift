@@ -32,36 +32,39 @@ import Testing
         Sweep(.remove), Sweep(.openRandom), Sweep(.readRandom), Sweep(.readRandom, .shortened),
     ]
 
-    @Test("after any failed write nothing is acknowledged, nothing acknowledged is lost, nothing is half there")
-    func writes() async throws {
+    @Test(
+        "after any failed write nothing is acknowledged, nothing acknowledged is lost, nothing is half there",
+        arguments: [false, true])
+    func writes(syncsInBackground: Bool) async throws {
         try await TestThreads.offPool {
-            try Self.check(Self.writes, PlainScenario(), mustEndCommits: true)
+            let bench = try FaultBench(PlainScenario(), syncsInBackground: syncsInBackground)
+            try Self.check(Self.writes, bench, mustEndCommits: true)
         }
     }
 
     @Test("after any failed write under the record layer its indexes are whole after reopening")
     func recordWrites() async throws {
         try await TestThreads.offPool {
-            try Self.check(Self.writes, RecordScenario(), mustEndCommits: true)
+            try Self.check(Self.writes, FaultBench(RecordScenario()), mustEndCommits: true)
         }
     }
 
     @Test("a failed read is an error or changes no answer, and is never a missing key")
     func others() async throws {
         try await TestThreads.offPool {
-            try Self.check(Self.others, PlainScenario(), mustEndCommits: false)
+            try Self.check(Self.others, FaultBench(PlainScenario()), mustEndCommits: false)
         }
     }
 
     @Test("a failed read under the record layer is an error or changes no answer")
     func recordReads() async throws {
         try await TestThreads.offPool {
-            try Self.check([Sweep(.openRandom), Sweep(.readRandom)], RecordScenario(), mustEndCommits: false)
+            try Self.check(
+                [Sweep(.openRandom), Sweep(.readRandom)], FaultBench(RecordScenario()), mustEndCommits: false)
         }
     }
 
-    private static func check(_ sweeps: [Sweep], _ scenario: any FaultScenario, mustEndCommits: Bool) throws {
-        let bench = try FaultBench(scenario)
+    private static func check(_ sweeps: [Sweep], _ bench: FaultBench, mustEndCommits: Bool) throws {
         for sweep in sweeps {
             let verdicts = try bench.sweep(sweep.point, sweep.effect, repetitions: sweep.repetitions)
             let violations = verdicts.flatMap(\.violations)
@@ -73,10 +76,10 @@ import Testing
         }
     }
 
-    @Test("a commit whose sync failed may be there after reopening, or not")
-    func unknownCommits() async throws {
+    @Test("a commit whose sync failed may be there after reopening, or not", arguments: [false, true])
+    func unknownCommits(syncsInBackground: Bool) async throws {
         try await TestThreads.offPool {
-            let bench = try FaultBench(PlainScenario())
+            let bench = try FaultBench(PlainScenario(), syncsInBackground: syncsInBackground)
             #expect(try bench.sweep(.sync).contains { $0.unknownCommitWasThere })
             let lost = try bench.sweep(.sync, .lost)
             #expect(lost.contains { $0.hasUnknownCommit && !$0.unknownCommitWasThere })

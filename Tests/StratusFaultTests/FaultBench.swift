@@ -34,6 +34,7 @@ struct FaultVerdict {
 /// A prepared store, and what its contents are after every step.
 final class FaultBench: Sendable {
     let scenario: any FaultScenario
+    private let syncsInBackground: Bool
     private let template: ScratchDirectory
     let states: [StoreContents]
     /// A run in which nothing failed.
@@ -50,8 +51,10 @@ final class FaultBench: Sendable {
         return options
     }
 
-    init(_ scenario: any FaultScenario) throws {
+    /// With `syncsInBackground` the log of every commit is synced beside its insertion, else before.
+    init(_ scenario: any FaultScenario, syncsInBackground: Bool = true) throws {
         self.scenario = scenario
+        self.syncsInBackground = syncsInBackground
         template = try ScratchDirectory()
         let environment = try FaultyEnvironment()
         let store = try Self.open(template.path, environment)
@@ -68,7 +71,8 @@ final class FaultBench: Sendable {
         }
         trial.close()
         self.states = states
-        calm = try Self.run(scenario, template.path, states, .stops, { _ in }, { _ in }, { $0 })
+        calm = try Self.run(
+            scenario, template.path, states, .stops, { _ in }, { $0.syncs(inBackground: syncsInBackground) }, { $0 })
         try #require(calm.violations == [], "the scenario must be right without faults")
     }
 
@@ -89,13 +93,18 @@ final class FaultBench: Sendable {
         wrap: (LevelDBStore) -> any OrderedStore = { $0 }
     ) throws -> FaultVerdict {
         try Self.run(
-            scenario, template.path, states, FaultStrictness(fault.point), { $0.arm(fault) }, change, wrap)
+            scenario, template.path, states, FaultStrictness(fault.point), { $0.arm(fault) },
+            { [syncsInBackground] options in
+                options.syncs(inBackground: syncsInBackground)
+                change(&options)
+            }, wrap)
     }
 
     /// One run on a disk with room for so many bytes.
     func run(diskByteCount: Int) throws -> FaultVerdict {
         try Self.run(
-            scenario, template.path, states, .stops, { $0.limitDisk(byteCount: diskByteCount) }, { _ in }, { $0 })
+            scenario, template.path, states, .stops, { $0.limitDisk(byteCount: diskByteCount) },
+            { [syncsInBackground] in $0.syncs(inBackground: syncsInBackground) }, { $0 })
     }
 
     /// One run for every request of a kind. Returns what was wrong, and the verdicts.
@@ -139,4 +148,9 @@ final class FaultBench: Sendable {
         judge.reopen(directory.path, states, scenario)
         return judge.verdict
     }
+}
+
+extension LevelDBOptions {
+    /// Syncs all commits, however small, beside their insertion, or all before.
+    mutating func syncs(inBackground: Bool) { backgroundSyncByteCount = inBackground ? 1 : .max }
 }

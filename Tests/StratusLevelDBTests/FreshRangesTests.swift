@@ -47,7 +47,7 @@ import Testing
     }
 
     private static func expectWrites(_ store: LevelDBStore) throws {
-        try store.transact { try $0.expectWrites(intoEmpty: range) }
+        try store.transact { $0.expectWrites(intoEmpty: range) }
     }
 
     @Test("a key that was not written into a range since it was empty is looked up without LevelDB, which counts alike")
@@ -73,7 +73,7 @@ import Testing
             try Self.withStore { store, _ in
                 try store.transact { transaction in
                     try transaction.set(Self.key(7), to: [1])
-                    try transaction.expectWrites(intoEmpty: Self.range)
+                    transaction.expectWrites(intoEmpty: Self.range)
                 }
                 #expect(try Self.look(store, 0..<10) == (1, 10))
                 try Self.expectWrites(store)
@@ -91,7 +91,7 @@ import Testing
         try await TestThreads.offPool {
             try Self.withStore { store, _ in
                 try? store.transact { transaction in
-                    try transaction.expectWrites(intoEmpty: Self.range)
+                    transaction.expectWrites(intoEmpty: Self.range)
                     try transaction.set(Self.key(1), to: [1])
                     throw Planned()
                 }
@@ -109,9 +109,9 @@ import Testing
             try Self.withStore(freshByteCount: 6 << 10) { store, _ in
                 let other = KeyRange(from: [9], upTo: [10])
                 try store.transact { transaction in
-                    try transaction.expectWrites(intoEmpty: other)
+                    transaction.expectWrites(intoEmpty: other)
                     for number in UInt8(0)..<40 { try transaction.set([9, number], to: []) }
-                    try transaction.expectWrites(intoEmpty: Self.range)
+                    transaction.expectWrites(intoEmpty: Self.range)
                 }
                 try Self.write(store, 0..<700)
                 #expect(try Self.look(store, 700..<1_000) == (0, 0))
@@ -121,6 +121,107 @@ import Testing
                 let asked = store.statistics.engineLookups
                 #expect(try store.transact { try $0.contains([9, 99]) } == false)
                 #expect(store.statistics.engineLookups == asked + 1)
+            }
+        }
+    }
+
+    /// What a body sees that runs while another transaction's write is on its way to the disk.
+    private static func whileInFlight<Result: Sendable>(
+        _ first: @escaping @Sendable (any StoreTransaction) throws -> Void, preparing: (LevelDBStore) throws -> Void,
+        _ second: @escaping @Sendable (any StoreTransaction) throws -> Result
+    ) throws -> Result? {
+        let directory = try TemporaryDirectory()
+        let isArmed = Locked(false)
+        let isHeld = Latch("the first group to be written")
+        let mayGoOn = Latch("the second body to have run")
+        var options = LevelDBOptions()
+        options.testHooks.willWriteGroup = { _ in
+            let wasArmed = isArmed.withLock { isArmed in
+                defer { isArmed = false }
+                return isArmed
+            }
+            guard wasArmed else { return }
+            isHeld.open()
+            try mayGoOn.wait()
+        }
+        let store = try LevelDBStore.open(at: directory.path(of: "store"), options: options)
+        defer { withExtendedLifetime(directory) { store.close() } }
+        try preparing(store)
+        isArmed.withLock { $0 = true }
+        let result = Locked<Result?>(nil)
+        try TestThreads.run(2) { thread in
+            if thread == 0 { return try store.transact { try first($0) } }
+            try isHeld.wait()
+            defer { mayGoOn.open() }
+            try store.transact { transaction in
+                let seen = try second(transaction)
+                result.withLock { $0 = seen }
+                mayGoOn.open()
+            }
+        }
+        return result.value
+    }
+
+    @Test("a range in which a write is on its way to the disk is not believed to be empty")
+    func inFlight() async throws {
+        try await TestThreads.offPool {
+            let isThere = try Self.whileInFlight {
+                try $0.set(Self.key(1), to: [1])
+            } preparing: { _ in
+            } _: { transaction in
+                transaction.expectWrites(intoEmpty: Self.range)
+                return try transaction.contains(Self.key(1))
+            }
+            #expect(isThere == true)
+            // A deletion on its way says as little: below it the key is still there.
+            let isGone = try Self.whileInFlight {
+                try $0.delete(Self.key(1))
+            } preparing: { store in
+                try Self.write(store, 1..<3)
+            } _: { transaction in
+                transaction.expectWrites(intoEmpty: Self.range)
+                return [try transaction.contains(Self.key(1)), try transaction.contains(Self.key(2))]
+            }
+            #expect(isGone == [false, true])
+        }
+    }
+
+    @Test("a key whose write failed is looked for: it may be there")
+    func failedWrite() async throws {
+        struct Planned: Error {}
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            let mustFail = Locked(false)
+            var options = LevelDBOptions()
+            options.testHooks.goesOnAfterFailedWrites = true
+            options.testHooks.willWriteGroup = { _ in if mustFail.value { throw Planned() } }
+            let store = try LevelDBStore.open(at: directory.path(of: "store"), options: options)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            try Self.expectWrites(store)
+            mustFail.withLock { $0 = true }
+            #expect(throws: StoreError.self) { try Self.write(store, 1..<2) }
+            mustFail.withLock { $0 = false }
+            #expect(try Self.look(store, 0..<10) == (0, 1))
+        }
+    }
+
+    @Test("of more ranges than are remembered the one that was used longest ago is forgotten")
+    func manyRanges() async throws {
+        try await TestThreads.offPool {
+            try Self.withStore { store, _ in
+                func look(_ number: UInt8) throws -> Int {
+                    let before = store.statistics.engineLookups
+                    #expect(try store.transact { try $0.contains([9, number, 1]) } == false)
+                    return store.statistics.engineLookups - before
+                }
+                for number in UInt8(0)..<64 {
+                    let range = KeyRange(from: [9, number], upTo: [9, number + 1])
+                    try store.transact { $0.expectWrites(intoEmpty: range) }
+                }
+                #expect(try look(0) == 0)
+                let range = KeyRange(from: [9, 100], upTo: [9, 101])
+                try store.transact { $0.expectWrites(intoEmpty: range) }
+                #expect(try [look(0), look(1), look(2), look(63), look(100)] == [0, 1, 0, 0, 0])
             }
         }
     }

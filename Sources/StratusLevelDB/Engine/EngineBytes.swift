@@ -44,9 +44,10 @@ internal import Glibc
         return unsafe order != 0 ? Int(order) : count - other.count
     }
 
-    /// Of 64 bits: eight bytes at a time, each folded in by a multiplication of full width.
-    var hash: UInt64 {
-        var hash = UInt64(truncatingIfNeeded: unsafe count) &+ 0x9E37_79B9_7F4A_7C15
+    /// Of 64 bits: eight bytes at a time, each folded in by a multiplication of full width. Clients choose names, so whoever
+    /// looks for keys by their hashes alone wants a seed that nobody outside the process can foresee.
+    func hash(seed: UInt64) -> UInt64 {
+        var hash = UInt64(truncatingIfNeeded: unsafe count) &+ 0x9E37_79B9_7F4A_7C15 &+ seed
         func fold(_ word: UInt64) {
             let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
             hash = product.high ^ product.low
@@ -84,6 +85,12 @@ internal import Glibc
     var copied: [UInt8] {
         unsafe [UInt8](UnsafeBufferPointer(start: base, count: count))
     }
+}
+
+/// The seed of hashes of keys.
+enum HashSeed {
+    /// That of this process, out of the one that Swift draws for its own hashes.
+    static var ofProcess: UInt64 { UInt64(truncatingIfNeeded: 0.hashValue) }
 }
 
 extension [UInt8] {

@@ -5,11 +5,12 @@
 
 internal import CLevelDB
 
-/// Owns a `leveldb_options_t`, its block cache and its filter policy.
+/// Owns a `leveldb_options_t`, its block cache, its filter policy and its environment.
 @safe struct EngineOptions: ~Copyable {
     let pointer: OpaquePointer
     private let cache: OpaquePointer
     private let filter: OpaquePointer?
+    let logSync: EngineLogSync
 
     /// The environment that `options` supply must outlive this value and the database.
     init(_ options: LevelDBOptions, createIfMissing: Bool) {
@@ -32,7 +33,9 @@ internal import CLevelDB
         unsafe leveldb_options_set_block_restart_interval(pointer, restartInterval)
         let compression = options.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
         unsafe leveldb_options_set_compression(pointer, Int32(compression))
-        if let environment = unsafe options.testHooks.environment?.environment() {
+        let base = unsafe options.testHooks.environment?.environment()
+        unsafe logSync = EngineLogSync(base: base, leastByteCount: options.backgroundSyncByteCount)
+        if let environment = unsafe logSync.environment ?? base {
             unsafe leveldb_options_set_env(pointer, environment)
         }
     }

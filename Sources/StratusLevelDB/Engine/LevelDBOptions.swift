@@ -38,6 +38,9 @@ package struct LevelDBOptions: Sendable {
     /// Whether a commit is on disk (fsync) when it returns. Default: true. With false a crash of the machine, not of
     /// the process, may lose the newest commits.
     package var syncsCommits = true
+    /// From how many bytes on a commit's log is synced while the commit is inserted into memory, in place of before. Default:
+    /// 64 KiB: of less the insertion takes no longer than waking the thread that syncs.
+    package var backgroundSyncByteCount = 64 << 10
     /// Whether a directory that does not exist, or is empty, becomes a new store. Default: true.
     package var createIfMissing = true
     /// The format number of the layer above, kept in the store's marker file: a store of another number is refused before
@@ -67,6 +70,8 @@ package struct LevelDBTestHooks: Sendable {
     /// Takes transactions after a failed write, as LevelDB itself would. Only there to be caught: tests plant it to show
     /// that they find what is acknowledged and lost then.
     package var goesOnAfterFailedWrites = false
+    /// Answers while the log of a large commit is still being synced. Only there to be caught, as above.
+    package var answersBeforeSyncs = false
     /// Makes the `leveldb_env_t` the store runs on. It is called once per opening, the store never destroys it, and it
     /// must live until the store is closed.
     package var environment: (any LevelDBEnvironmentSupplier)?

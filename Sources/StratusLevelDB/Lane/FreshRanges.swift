@@ -45,13 +45,17 @@ final class FreshRanges {
         }
     }
 
-    /// What all marks together may take.
+    /// What all marks together may take; for the moment in which a range's table doubles, half as much again.
     private let byteCount: Int
     /// In the order of keys; none overlaps another.
     private var ranges: [FreshRange] = []
+    /// How the first key of all ranges and the first one behind them begin; the same where there is none.
+    private var first = KeyBeginning.zero
+    private var end = KeyBeginning.zero
     /// Most keys lie in the range of the key before.
     private var lastFound = 0
     private var useCount: UInt64 = 0
+    private let seed = HashSeed.ofProcess
 
     init(byteCount: Int) { self.byteCount = byteCount }
 
@@ -65,12 +69,24 @@ final class FreshRanges {
         useCount += 1
         let place = ranges.firstIndex { range.lower.lexicographicallyPrecedes($0.range.lower) } ?? ranges.count
         ranges.insert(FreshRange(range, lastUse: useCount), at: place)
+        noteBounds()
+    }
+
+    private func noteBounds() {
+        first = ranges.first?.first ?? .zero
+        end = ranges.last?.end ?? .zero
     }
 
     /// Notes the keys that a transaction has set since a mark.
     func note(_ writes: borrowing PendingWrites, since mark: PendingMark) {
         guard !ranges.isEmpty else { return }
-        unsafe writes.forEachSetKey(since: mark) { unsafe note($0) }
+        // Most keys lie outside of all ranges, which only grow fewer here.
+        let (first, end) = (first, end)
+        unsafe writes.forEachSetKey(since: mark) { key in
+            let beginning = unsafe KeyBeginning(key)
+            guard !beginning.precedes(first), !end.precedes(beginning) else { return }
+            unsafe note(key)
+        }
     }
 
     private func note(_ key: EngineBytes) {
@@ -79,22 +95,21 @@ final class FreshRanges {
             guard let place = grow(index) else { return }
             index = place
         }
-        unsafe ranges[index].written.insert(key.hash)
+        unsafe ranges[index].written.insert(key.hash(seed: seed))
     }
 
     /// Whether the key is known not to be in the store.
     func isAbsent(_ key: EngineBytes) -> Bool {
         guard let index = unsafe find(key) else { return false }
-        return unsafe !ranges[index].written.contains(key.hash)
+        return unsafe !ranges[index].written.contains(key.hash(seed: seed))
     }
 }
 
 extension FreshRanges {
     /// The range in which a key lies.
     private func find(_ key: EngineBytes) -> Int? {
-        guard let first = ranges.first?.first, let end = ranges.last?.end else { return nil }
         let beginning = unsafe KeyBeginning(key)
-        guard !beginning.precedes(first), !end.precedes(beginning) else { return nil }
+        guard !beginning.precedes(first), !end.precedes(beginning), !ranges.isEmpty else { return nil }
         if unsafe lastFound >= ranges.count || !ranges[lastFound].contains(key, beginning) {
             guard let found = unsafe search(key, beginning) else { return nil }
             lastFound = found
@@ -128,6 +143,7 @@ extension FreshRanges {
         guard let place = ranges.firstIndex(where: { $0.range.lower == lower }) else { return nil }
         guard takenByteCount + growth <= byteCount else {
             ranges.remove(at: place)
+            noteBounds()
             return nil
         }
         ranges[place].written.grow()
@@ -139,6 +155,7 @@ extension FreshRanges {
     private func forgetLeastUsed() {
         guard let oldest = ranges.indices.min(by: { ranges[$0].lastUse < ranges[$1].lastUse }) else { return }
         ranges.remove(at: oldest)
+        noteBounds()
     }
 }
 

@@ -8,7 +8,6 @@ final class LaneTransaction: StoreTransaction {
     private let forming: LaneGroup
     private let inFlight: LaneGroup?
     private let fresh: FreshRanges
-    private var byteCount = 0
     private(set) var publishActions: [@Sendable (StoreVersion) -> Void] = []
 
     init(_ base: SnapshotReader, forming: LaneGroup, inFlight: LaneGroup?, fresh: FreshRanges) {
@@ -23,7 +22,6 @@ final class LaneTransaction: StoreTransaction {
 
     /// Goes back to the state before the body, which is run again.
     func reset() {
-        byteCount = 0
         publishActions = []
         base.resetCost()
     }
@@ -46,12 +44,10 @@ final class LaneTransaction: StoreTransaction {
         base.checkIsActive()
         let added = keyByteCount + valueByteCount
         try StoreLimits.check(
-            keyByteCount: keyByteCount, valueByteCount: valueByteCount, transactionByteCount: byteCount + added)
-        byteCount += added
-        base.count {
-            $0.entriesWritten += 1
-            $0.bytesWritten += added
-        }
+            keyByteCount: keyByteCount, valueByteCount: valueByteCount,
+            transactionByteCount: base.cost.bytesWritten + added)
+        base.cost.entriesWritten += 1
+        base.cost.bytesWritten += added
     }
 
     func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
@@ -70,15 +66,18 @@ final class LaneTransaction: StoreTransaction {
         }
     }
 
-    /// Not counted: what it costs is the store's own affair.
-    func expectWrites(intoEmpty range: KeyRange) throws {
+    /// Not counted: what it costs is the store's own affair. What cannot be looked at is not known to be empty, and whoever
+    /// asks for one of its keys hears why.
+    func expectWrites(intoEmpty range: KeyRange) {
         base.checkIsActive()
         guard !fresh.isOff, !hasUnpublishedWrite(in: range) else { return }
         var isEmpty = false
-        try base.withIterator(range) { iterator in
-            try iterator.place(in: range, .forward)
-            isEmpty = unsafe !iterator.isValid || range.withEngineBytes { unsafe iterator.key.compare($1) >= 0 }
-        }
+        do {
+            try base.withIterator(range) { iterator in
+                try iterator.place(in: range, .forward)
+                isEmpty = unsafe !iterator.isValid || range.withEngineBytes { unsafe iterator.key.compare($1) >= 0 }
+            }
+        } catch { return }
         if isEmpty { fresh.add(range) }
     }
 
@@ -91,7 +90,7 @@ final class LaneTransaction: StoreTransaction {
 
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         base.checkIsActive()
-        base.count { $0.pointReads += 1 }
+        base.cost.pointReads += 1
         let pending = unsafe key.withEngineBytes { bytes in
             unsafe forming.writes.entry(forKey: bytes) ?? inFlight?.writes.entry(forKey: bytes)
         }
@@ -118,14 +117,14 @@ final class LaneTransaction: StoreTransaction {
             if unsafe newer.current == nil && older.current == nil {
                 return try base.scan(range, direction, limit: limit, visit)
             }
-            base.count { $0.seeks += 1 }
+            base.cost.seeks += 1
             try base.withIterator(range) { iterator in
                 try iterator.place(in: range, direction)
                 var merge = unsafe MergedScan(
                     newer: newer, older: older, iterator: iterator, lower: lower, upper: upper, direction: direction)
                 var remaining = limit
                 while let entry = unsafe merge.next() {
-                    base.count { $0.cursorSteps += 1 }
+                    base.cost.cursorSteps += 1
                     let step = try unsafe entry.key.withSpan { key in
                         try unsafe entry.value.withSpan { try visit(key, $0) }
                     }

@@ -15,6 +15,11 @@ struct KeyBeginning: Equatable {
     let high: UInt64
     let low: UInt64
 
+    /// That of the empty key.
+    static let zero = KeyBeginning(high: 0, low: 0)
+
+    private init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
     @inline(__always)
     init(_ key: EngineBytes) {
         guard unsafe key.count >= 16 else {

@@ -19,6 +19,7 @@ final class KeptObjects: Sendable {
 
     private let shelves: [Shelf]
     private let isOff: Bool
+    private let seed = HashSeed.ofProcess
 
     init(byteCount: Int) {
         isOff = byteCount <= 0
@@ -28,7 +29,7 @@ final class KeptObjects: Sendable {
     /// The object, if a snapshot of this version sees the value that it was made of.
     func object(forKey key: [UInt8], at version: StoreVersion) -> (any AnyObject & Sendable)? {
         guard !isOff else { return nil }
-        let hash = unsafe key.withEngineBytes { unsafe $0.hash }
+        let hash = unsafe key.withEngineBytes { unsafe $0.hash(seed: seed) }
         return shelf(hash).object(key, hash, at: version)
     }
 
@@ -37,7 +38,7 @@ final class KeptObjects: Sendable {
         forKey key: [UInt8], byteCount: Int, at version: StoreVersion, _ make: () -> any AnyObject & Sendable
     ) {
         guard !isOff else { return }
-        let hash = unsafe key.withEngineBytes { unsafe $0.hash }
+        let hash = unsafe key.withEngineBytes { unsafe $0.hash(seed: seed) }
         shelf(hash).keep(key, hash, byteCount: byteCount, at: version, make)
     }
 
@@ -48,7 +49,7 @@ final class KeptObjects: Sendable {
         for shelf in shelves where shelf.publish(version: version) { isEmpty = false }
         guard !isEmpty else { return }
         unsafe written { key in
-            let hash = unsafe key.hash
+            let hash = unsafe key.hash(seed: seed)
             shelf(hash).forget(hash)
         }
     }

@@ -13,7 +13,8 @@ internal import StratusStore
 final class SnapshotReader: StoreReader {
     let published: PublishedSnapshot
     private let kept: KeptObjects
-    private(set) var cost = StoreCost()
+    /// What it has cost. A transaction adds what it writes.
+    var cost = StoreCost()
     /// Keys that LevelDB was asked for, however often a body ran.
     private(set) var engineLookups = 0
     /// Iterators that this reader has and no scan of it uses now.
@@ -42,10 +43,6 @@ final class SnapshotReader: StoreReader {
 
     func checkIsActive() {
         precondition(!isEnded, "A reader was used after the call that handed it out.")
-    }
-
-    func count(_ change: (inout StoreCost) -> Void) {
-        change(&cost)
     }
 
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {

@@ -99,7 +99,10 @@ package final class AncestorCache: Sendable {
     /// change that is not told makes later answers wrong.
     package func publish(_ changes: [HierarchyChange], version: StoreVersion) {
         guard !isOff else { return }
-        let hashes = changes.map { AncestorTable.hash(of: $0.name, in: $0.zone, mask: hashMask) }
+        let changes = changes.span
+        let hashes = changes.indices.map {
+            AncestorTable.hash(of: changes[$0].name, in: changes[$0].zone, mask: hashMask)
+        }
         var begin = 0
         while begin < changes.count {
             let end = min(begin + AncestorCache.changesPerLock, changes.count)

@@ -56,10 +56,10 @@ extension AncestorTable {
 
     private mutating func look(atBucket bucket: Int) {
         guard bucket < heads.count, heads[bucket] != AncestorTable.none else { return }
-        lastLook = details[Int(heads[bucket])].hash
+        lastLook ^= details[Int(heads[bucket])].hash
     }
 
-    /// To be called behind `beginPublishing`.
+    /// To be called after `beginPublishing`.
     mutating func publish(_ change: HierarchyChange, hash: UInt64, version: StoreVersion) {
         guard let node = change.node else {
             if let slot = find(change.name.text.utf8.span, in: change.zone, hash: hash) { dropValue(of: slot) }

@@ -78,7 +78,7 @@ struct AncestorTable: ~Copyable {
     private(set) var firstFree = AncestorTable.none
     var hand = 0
     private(set) var entryCount = 0
-    /// What was looked at before it is needed: kept, so that the look is not left out as one for nothing.
+    /// Made of all that was looked at before it is needed, so that no look is left out as one for nothing.
     var lastLook: UInt32 = 0
     /// The slot of the parent that a value named last, if it is still that.
     private var lastParent = AncestorTable.none

@@ -64,15 +64,8 @@ package final class RecordTransaction: RecordReader {
             of: id, keys: zone.keys, identity: plan.header.identity, replacing: plan.header.databaseCounter,
             kind: .saved)
         try writer.set(zone.keys.header(), to: plan.header.encoded())
-        let cacheZone = zone.cacheZone
-        let nodes = plan.nodes
-        let cache = engine.ancestorCache
-        if !nodes.isEmpty {
-            writer.onPublish { version in
-                cache.publish(
-                    nodes.map { HierarchyChange(zone: cacheZone, name: $0.name, node: $0.node) }, version: version)
-            }
-        }
+        let (cache, nodes) = (engine.ancestorCache, plan.nodes)
+        if !nodes.isEmpty { writer.onPublish { version in cache.publish(nodes, version: version) } }
         return plan
     }
 

@@ -10,7 +10,7 @@ package struct MutationPlan: Sendable {
     /// The zone's header afterwards.
     package var header: ZoneHeader
     /// The hierarchy nodes that change, for the ancestor cache; nil where the record is gone.
-    package var nodes: [(name: RecordName, node: HierarchyNode?)] = []
+    package var nodes: [HierarchyChange] = []
     /// The saved records as they will be read back, in the order of the request.
     package var saved: [StoredRecord] = []
     /// The records that existed and are deleted, in the order of the request.

@@ -101,7 +101,7 @@ extension MutationPlanner {
     }
 
     private func appendNode(_ change: NodeChange, to plan: inout MutationPlan) {
-        plan.nodes.append((change.name, change.new))
+        plan.nodes.append(HierarchyChange(zone: zone.cacheZone, name: change.name, node: change.new))
         guard let oldNode = change.old else {
             guard let node = change.new else { return }
             let new = HierarchyFacts(name: change.name, node: node)

@@ -3,22 +3,28 @@
 
 import StratusLayout
 import StratusStore
+import Synchronization
 
 /// A node handed on by reference.
-private final class KeptNode: Sendable {
-    let node: HierarchyNode
+final class KeptNode: Sendable {
+    /// Of so many uses one says that the node is used often.
+    private static let usesPerFill = 8
 
-    init(_ node: HierarchyNode) { self.node = node }
+    let node: HierarchyNode
+    private let useCount = Atomic(0)
+
+    fileprivate init(_ node: HierarchyNode) { self.node = node }
+
+    /// Notes a use. Whether it is the eighth, sixteenth and so on.
+    var isOftenUsed: Bool { useCount.add(1, ordering: .relaxed).newValue.isMultiple(of: Self.usesPerFill) }
 
     /// What it takes in memory: two names lie apart, each with a head of its own.
-    static func byteCount(decodedFrom byteCount: Int) -> Int { 160 + byteCount }
+    fileprivate static func byteCount(decodedFrom byteCount: Int) -> Int { 168 + byteCount }
 }
 
 extension StoreReader {
     /// The node of the parent entry under this key, if it is kept.
-    func keptNode(forKey key: [UInt8]) -> HierarchyNode? {
-        (keptObject(forKey: key) as? KeptNode)?.node
-    }
+    func keptNode(forKey key: [UInt8]) -> KeptNode? { keptObject(forKey: key) as? KeptNode }
 
     /// Offers a node that was decoded from an entry of so many bytes.
     func keep(_ node: HierarchyNode, decodedFrom byteCount: Int, forKey key: [UInt8]) {

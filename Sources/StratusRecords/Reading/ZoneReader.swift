@@ -149,7 +149,13 @@ package final class ZoneReader {
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
         // What the cache has no room for is kept beside the entries.
         let isKeptByStore = cache.isTooSmall
-        if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) { return kept }
+        if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) {
+            // Asked for again and again, it has its place in the cache: walks up follow links there.
+            if mayUseCache, kept.isOftenUsed {
+                cache.fill(zone: cacheZone, name: name, node: kept.node, at: store.version)
+            }
+            return kept.node
+        }
         var byteCount = 0
         let read = try store.withValue(forKey: keyBuffer) { value in
             byteCount = value.count

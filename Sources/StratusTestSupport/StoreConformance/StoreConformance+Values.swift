@@ -46,7 +46,7 @@ extension StoreConformance {
             try store.set([Entry([3, 7], [37])])
             try store.transact { transaction in
                 try transaction.set([3, 8], to: [38])
-                for range in [empty, full] { try transaction.expectWrites(intoEmpty: range) }
+                for range in [empty, full] { transaction.expectWrites(intoEmpty: range) }
                 try transaction.set([1, 1], to: [11])
             }
             try? store.transact { transaction in
@@ -71,7 +71,7 @@ extension StoreConformance {
             }
             try requireAll([[1, 3], [3, 7], [3, 8]])
             try store.transact { transaction in
-                try transaction.expectWrites(intoEmpty: empty)
+                transaction.expectWrites(intoEmpty: empty)
                 try transaction.set([1, 1], to: [11])
             }
             try requireAll([[1, 1], [1, 3], [3, 7], [3, 8]])

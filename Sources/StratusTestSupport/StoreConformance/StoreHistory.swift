@@ -164,7 +164,7 @@ package struct StoreHistory {
             try compare(found, expected, "\(range) \(direction), deleted while scanned")
             for entry in expected { model[entry.key] = nil }
         case .expectWrites(let range):
-            try transaction?.expectWrites(intoEmpty: range)
+            transaction?.expectWrites(intoEmpty: range)
         case .fail:
             throw Planned()
         }

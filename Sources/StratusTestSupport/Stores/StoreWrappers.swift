@@ -54,8 +54,8 @@ extension TransactionWrapper {
         wrappedTransaction.hasUnpublishedWrite(in: range)
     }
 
-    package func expectWrites(intoEmpty range: KeyRange) throws {
-        try wrappedTransaction.expectWrites(intoEmpty: range)
+    package func expectWrites(intoEmpty range: KeyRange) {
+        wrappedTransaction.expectWrites(intoEmpty: range)
     }
 
     package func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {

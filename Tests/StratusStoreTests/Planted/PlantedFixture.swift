@@ -167,8 +167,8 @@ private final class HookedTransaction: TransactionWrapper {
             ?? wrappedTransaction.hasUnpublishedWrite(in: range)
     }
 
-    func expectWrites(intoEmpty range: KeyRange) throws {
-        guard let hook = hooks.expectWrites else { return try wrappedTransaction.expectWrites(intoEmpty: range) }
+    func expectWrites(intoEmpty range: KeyRange) {
+        guard let hook = hooks.expectWrites else { return wrappedTransaction.expectWrites(intoEmpty: range) }
         hook(range)
     }
 

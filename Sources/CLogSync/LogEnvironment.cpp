@@ -1,0 +1,135 @@
+// The environment, its logs and its C API.
+//
+// Pinned to LevelDB 1.23: the virtual functions overridden here, and the layout of the C API's `leveldb_env_t`, which
+// its header does not show. It is `struct leveldb_env_t { Env *rep; bool is_default; };`, and `leveldb_options_set_env`
+// reads `rep`.
+
+#include <leveldb/c.h>
+#include <leveldb/db.h>
+#include <leveldb/env.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "LogSyncer.h"
+#include "include/CLogSync.h"
+
+namespace stratus {
+namespace {
+
+using leveldb::Status;
+
+/// The layout of `leveldb_env_t` in LevelDB 1.23.
+struct PinnedEnvironment {
+    leveldb::Env *rep;
+    bool is_default;
+};
+
+/// A log. Its own requests wait for a sync of it that still runs.
+class SyncedLog final : public leveldb::WritableFile {
+public:
+    SyncedLog(leveldb::WritableFile *file, LogSyncer &syncer, size_t least_byte_count)
+        : file_(file), syncer_(syncer), least_byte_count_(least_byte_count) {}
+
+    ~SyncedLog() override { syncer_.wait(); }
+
+    Status Append(const leveldb::Slice &data) override {
+        syncer_.wait();
+        unsynced_byte_count_ += data.size();
+        return file_->Append(data);
+    }
+
+    Status Close() override {
+        syncer_.wait();
+        return file_->Close();
+    }
+
+    Status Flush() override {
+        syncer_.wait();
+        return file_->Flush();
+    }
+
+    Status Sync() override {
+        const size_t byte_count = unsynced_byte_count_;
+        unsynced_byte_count_ = 0;
+        if (byte_count < least_byte_count_) {
+            syncer_.wait();
+            return file_->Sync();
+        }
+        return syncer_.begin(file_.get());
+    }
+
+private:
+    const std::unique_ptr<leveldb::WritableFile> file_;
+    LogSyncer &syncer_;
+    const size_t least_byte_count_;
+    size_t unsynced_byte_count_ = 0;
+};
+
+class LogEnvironment final : public leveldb::EnvWrapper {
+public:
+    LogEnvironment(leveldb::Env *target, size_t least_byte_count)
+        : EnvWrapper(target), least_byte_count_(least_byte_count) {}
+
+    Status NewWritableFile(const std::string &name, leveldb::WritableFile **result) override {
+        return wrap(name, target()->NewWritableFile(name, result), result);
+    }
+
+    Status NewAppendableFile(const std::string &name, leveldb::WritableFile **result) override {
+        return wrap(name, target()->NewAppendableFile(name, result), result);
+    }
+
+    LogSyncer syncer;
+
+private:
+    Status wrap(const std::string &name, Status status, leveldb::WritableFile **result) {
+        if (status.ok() && is_log(name)) *result = new SyncedLog(*result, syncer, least_byte_count_);
+        return status;
+    }
+
+    /// Tables and manifests are synced before LevelDB goes on: it answers for them.
+    static bool is_log(const std::string &name) {
+        static const std::string ending = ".log";
+        return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+    }
+
+    const size_t least_byte_count_;
+};
+
+}  // namespace
+}  // namespace stratus
+
+struct stratus_log_environment {
+    stratus_log_environment(leveldb::Env *target, size_t least_byte_count) : environment(target, least_byte_count) {}
+
+    stratus::LogEnvironment environment;
+    stratus::PinnedEnvironment pinned{&environment, false};
+};
+
+bool stratus_log_environment_supports(int major_version, int minor_version) {
+    // It was compiled for the version whose headers were there, and repeats the layout of 1.23.
+    const bool is_compiled_for = leveldb::kMajorVersion == 1 && leveldb::kMinorVersion == 23;
+    return is_compiled_for && major_version == 1 && minor_version == 23;
+}
+
+stratus_log_environment *stratus_log_environment_create(leveldb_env_t *base, size_t least_byte_count) {
+    if (!stratus_log_environment_supports(leveldb_major_version(), leveldb_minor_version())) return nullptr;
+    leveldb::Env *const target =
+        base ? reinterpret_cast<stratus::PinnedEnvironment *>(base)->rep : leveldb::Env::Default();
+    return new stratus_log_environment(target, least_byte_count);
+}
+
+void stratus_log_environment_destroy(stratus_log_environment *environment) {
+    delete environment;
+}
+
+leveldb_env_t *stratus_log_environment_pointer(stratus_log_environment *environment) {
+    return reinterpret_cast<leveldb_env_t *>(&environment->pinned);
+}
+
+void stratus_log_environment_finish_sync(stratus_log_environment *environment, char **error) {
+    const leveldb::Status status = environment->environment.syncer.finish();
+    if (!status.ok() && *error == nullptr) *error = strdup(status.ToString().c_str());
+}

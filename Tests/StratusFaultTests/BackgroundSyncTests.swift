@@ -1,0 +1,95 @@
+// The log of a large commit is synced while the commit is inserted into memory. Its answer waits for both.
+
+import StratusEngineFaults
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite struct BackgroundSyncTests {
+    /// More than what is synced in the background by default, and less.
+    private static let sizes = (large: 70_000, small: 1_000)
+
+    /// What came of a commit of so many bytes whose sync, a slow one, loses everything; and the store that it was made in.
+    private static func commit(
+        byteCount: Int, in path: String, _ change: (inout LevelDBOptions) -> Void = { _ in }
+    ) throws -> (error: StoreError?, next: StoreError?) {
+        let environment = try FaultyEnvironment()
+        let store = try FaultBench.open(path, environment) {
+            $0.writeBufferByteCount = 4 << 20
+            change(&$0)
+        }
+        defer { store.close() }
+        try store.transact { try $0.set([1], to: [1]) }
+        environment.slowSyncs(microseconds: 20_000)
+        environment.arm(EngineFault(.sync, .lost, at: 1))
+        func set(_ key: UInt8, _ count: Int) throws -> StoreError? {
+            do {
+                try store.transact { try $0.set([key], to: [UInt8](repeating: key, count: count)) }
+                return nil
+            } catch let error as StoreError {
+                return error
+            }
+        }
+        return (try set(2, byteCount), try set(3, 1))
+    }
+
+    private static func keys(in path: String) throws -> [UInt8] {
+        let store = try FaultBench.open(path, nil)
+        defer { store.close() }
+        return try store.read { reader in try (UInt8(1)...3).filter { try reader.contains([$0]) } }
+    }
+
+    @Test(
+        "a commit is not acknowledged before its sync has ended, large or small", arguments: [sizes.large, sizes.small])
+    func waits(byteCount: Int) async throws {
+        try await TestThreads.offPool {
+            let directory = try ScratchDirectory()
+            let (error, next) = try Self.commit(byteCount: byteCount, in: directory.path)
+            #expect(error?.code == .commitUnknown)
+            #expect(error?.cause?.isEmpty == false)
+            #expect(next?.code == .unavailable)
+            #expect(try Self.keys(in: directory.path) == [1])
+        }
+    }
+
+    @Test("a store that answers while a sync runs is found to acknowledge and lose, where syncs run in the background")
+    func planted() async throws {
+        try await TestThreads.offPool {
+            let directory = try ScratchDirectory()
+            let large = try Self.commit(byteCount: Self.sizes.large, in: directory.path) {
+                $0.testHooks.answersBeforeSyncs = true
+            }
+            #expect(large.error == nil)
+            #expect(!((try? Self.keys(in: directory.path)) ?? [1]).contains(2))
+            let other = try ScratchDirectory()
+            let small = try Self.commit(byteCount: Self.sizes.small, in: other.path) {
+                $0.testHooks.answersBeforeSyncs = true
+            }
+            #expect(small.error?.code == .commitUnknown)
+        }
+    }
+
+    @Test("the judge finds a store that answers while a sync runs")
+    func judged() async throws {
+        try await TestThreads.offPool {
+            let bench = try FaultBench(PlainScenario())
+            let count = bench.calm.requestCounts[.sync, default: 0]
+            let violations = try (1..<count + 1).flatMap { occurrence in
+                try bench.run(EngineFault(.sync, .lost, at: occurrence)) { $0.testHooks.answersBeforeSyncs = true }
+                    .violations
+            }
+            #expect(violations.contains { $0.contains("reopening") })
+        }
+    }
+
+    @Test("as many syncs are asked for in the background as before")
+    func counts() async throws {
+        try await TestThreads.offPool {
+            let counts = try [false, true].map { inBackground in
+                try FaultBench(PlainScenario(), syncsInBackground: inBackground).calm.requestCounts[.sync]
+            }
+            #expect(counts[0] == counts[1] && counts[0] != nil)
+        }
+    }
+}
