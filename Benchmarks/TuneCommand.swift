@@ -36,6 +36,7 @@ struct TuneCommand: ParsableCommand {
             ("names of new zones looked up", { store, _ in store.freshByteCount = 0 }),
             ("no ancestor cache", { _, engine in engine.ancestorCacheByteCount = 0 }),
             ("no Bloom filters", { store, _ in store.bloomFilterBitsPerKey = 0 }),
+            ("syncs before the insertion", { store, _ in store.backgroundSyncByteCount = .max }),
             ("commits not synced", { store, _ in store.syncsCommits = false }),
         ]
 

@@ -79,7 +79,7 @@ import Testing
                 try bench.run(EngineFault(.sync, .lost, at: occurrence)) { $0.testHooks.answersBeforeSyncs = true }
                     .violations
             }
-            #expect(violations.contains { $0.contains("reopening") })
+            #expect(violations.contains { $0.contains("was acknowledged after a request had failed") })
         }
     }
 

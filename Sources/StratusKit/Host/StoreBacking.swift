@@ -24,7 +24,7 @@ struct StoreMemory: Sendable {
         options.blockCacheByteCount = max(0, cacheByteCount) - options.keptByteCount
         // LevelDB's own bounds.
         options.writeBufferByteCount = min(max(writeBufferByteCount, 64 << 10), 1 << 30)
-        // Who loads much has much of both.
+        // Whoever loads much into new zones has large buffers: as much again tells which names are new there.
         options.freshByteCount = options.writeBufferByteCount
         return options
     }

@@ -16,7 +16,7 @@ struct CachedZones {
     private var zones: [Zone] = []
     private var free: [UInt32] = []
     private var numbers: [CacheZone: UInt32] = [:]
-    /// The zone of the slot that came last: mostly that of the next.
+    /// A zone that had slots already when the last one came: mostly that of the next.
     private var last: (key: CacheZone, number: UInt32)?
 
     var byteCount: Int { zones.count * CachedZones.byteCountPerZone }

@@ -13,7 +13,7 @@ final class StoreFiles {
     private static let ancestorCacheByteCount = 32 << 20
     /// For uncompressed blocks, and records that are read again.
     static let cacheByteCount = 24 << 20
-    /// For what is written, and as much for what was.
+    /// For what is written, and as much again for the names of new zones.
     static let writeBufferByteCount = 8 << 20
 
     private static var options: LevelDBOptions {

@@ -72,6 +72,8 @@ struct MemoryOptionTests {
         #expect(options.memory.storeOptions.blockCacheByteCount == 0)
         #expect(options.memory.storeOptions.keptByteCount == 0)
         #expect(options.memory.storeOptions.writeBufferByteCount == 64 << 10)
+        // As much again for the names of new zones.
+        #expect(options.memory.storeOptions.freshByteCount == 64 << 10)
         #expect(options.memory.engineOptions.ancestorCacheByteCount == 0)
         options.writeBufferByteCount = .max
         #expect(options.memory.storeOptions.writeBufferByteCount == 1 << 30)
