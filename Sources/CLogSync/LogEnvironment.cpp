@@ -9,6 +9,7 @@
 #include <leveldb/env.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -131,5 +132,8 @@ leveldb_env_t *stratus_log_environment_pointer(stratus_log_environment *environm
 
 void stratus_log_environment_finish_sync(stratus_log_environment *environment, char **error) {
     const leveldb::Status status = environment->environment.syncer.finish();
-    if (!status.ok() && *error == nullptr) *error = strdup(status.ToString().c_str());
+    if (status.ok() || *error != nullptr) return;
+    *error = strdup(status.ToString().c_str());
+    // Without a text the caller would take what was lost for durable.
+    if (*error == nullptr) std::abort();
 }

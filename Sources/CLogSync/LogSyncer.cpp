@@ -1,4 +1,4 @@
-// The thread and what it shares with those who wait: everything behind one lock but the sync itself.
+// The thread and what it shares with those who wait: everything behind one lock but the syncs of the thread.
 
 #include "LogSyncer.h"
 

@@ -56,6 +56,8 @@ extension LevelDBStore {
     /// `.corruption` naming where damage lies. The store then takes no more transactions.
     package func compact(_ range: KeyRange) throws {
         gate.dropIdleIterators()
+        // LevelDB does not know of every write that has failed, and would rewrite tables all the same.
+        try lane.checkMayWrite()
         try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
         guard let error = try lane.backgroundError() else { return }
         // LevelDB names no place, and what stopped it may lie outside of the range.

@@ -9,6 +9,8 @@ import Testing
 @Suite struct BackgroundSyncTests {
     /// More than what is synced in the background by default, and less.
     private static let sizes = (large: 70_000, small: 1_000)
+    /// What a commit or a compaction may end with when a sync has failed.
+    private static let failures: [StoreError.Code] = [.commitUnknown, .unavailable, .inputOutput, .corruption]
 
     /// What came of a commit of so many bytes whose sync, a slow one, loses everything; and the store that it was made in.
     private static func commit(
@@ -80,6 +82,47 @@ import Testing
                     .violations
             }
             #expect(violations.contains { $0.contains("was acknowledged after a request had failed") })
+        }
+    }
+
+    @Test("compactions that exchange the log while it is synced lose nothing", arguments: [false, true])
+    func compactions(withFailure: Bool) async throws {
+        try await TestThreads.offPool {
+            let directory = try ScratchDirectory()
+            let environment = try FaultyEnvironment()
+            let store = try FaultBench.open(directory.path, environment) { $0.syncs(inBackground: true) }
+            environment.slowSyncs(microseconds: 1_000)
+            let acknowledged = Locked(0)
+            let everything = KeyRange(from: [], upTo: [0xFF])
+            try TestThreads.run(2) { thread in
+                for number in 0..<60 {
+                    if withFailure, thread == 0, number == 30 { environment.arm(EngineFault(.sync, .lost, at: 1)) }
+                    do {
+                        guard thread == 0 else {
+                            try store.compact(everything)
+                            continue
+                        }
+                        let value = [UInt8](repeating: UInt8(number), count: number.isMultiple(of: 2) ? 9_000 : 10)
+                        try store.transact { try $0.set([UInt8(number)], to: value) }
+                        acknowledged.withLock { $0 = number + 1 }
+                    } catch let error as StoreError {
+                        guard withFailure, Self.failures.contains(error.code) else { throw error }
+                        return
+                    }
+                }
+            }
+            // Whoever compacts afterwards hears of it, and nothing is rewritten.
+            if withFailure { #expect(throws: StoreError.self) { try store.compact(everything) } }
+            store.close()
+            environment.disarm()
+            let count = acknowledged.value
+            #expect(withFailure ? (1..<60).contains(count) : count == 60)
+            let reopened = try FaultBench.open(directory.path, nil)
+            defer { reopened.close() }
+            let found = try reopened.read { reader in try (0..<60).count { try reader.contains([UInt8($0)]) } }
+            // One more may be: the unknown one.
+            #expect((count...count + (withFailure ? 1 : 0)).contains(found))
+            #expect(try reopened.verifyChecksums().damages.isEmpty)
         }
     }
 

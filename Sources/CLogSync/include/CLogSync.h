@@ -4,8 +4,9 @@
  * batch the two take about as long, and neither needs the other: what must wait for the sync is only who answers for the
  * batch. This environment lets LevelDB go on while the log is synced on a thread of its own, and `finish_sync` waits.
  *
- * A write with `sync` has then returned before it is durable: it is durable when `finish_sync` has returned without an error. Writes come
- * from one thread at a time, each followed by `finish_sync`.
+ * A write with `sync` has then returned before it is durable: it is durable when `finish_sync` has returned without an error. Writes
+ * with `sync` come from one thread at a time, each followed by `finish_sync`. A compaction that is asked for meanwhile, which
+ * exchanges the log, waits for the sync of the one it exchanges.
  *
  * LevelDB's C API does not show the layout of `leveldb_env_t`, which this code repeats. It is pinned to LevelDB 1.23, and where
  * another version is loaded there is no such environment.

@@ -12,7 +12,7 @@ internal import CLevelDB
     private let filter: OpaquePointer?
     let logSync: EngineLogSync
 
-    /// The environment that `options` supply must outlive this value and the database.
+    /// The environment that `options` supply must outlive the database.
     init(_ options: LevelDBOptions, createIfMissing: Bool) {
         unsafe pointer = leveldb_options_create()
         unsafe cache = leveldb_cache_create_lru(max(0, options.blockCacheByteCount))

@@ -19,7 +19,7 @@
 //   4. The flusher first lets as many more have their turn as stand at the lane, so that they need no flush of their own. It
 //      waits until they had it, the group is full, or as long as the last flush took, and then for the lane, which somebody
 //      may hold. A new group takes the forming one's place. The flusher unlocks the lane, makes one write batch, writes it
-//      (one sync), and takes a snapshot. Bodies run on meanwhile, and gather in the next group.
+//      (one sync, which `EngineDatabase.write` waits for), and takes a snapshot. Bodies run on meanwhile, and gather in the next group.
 //   5. The flusher locks the lane, raises the version, has what was kept of the written keys forgotten, runs the publish
 //      actions in commit order and publishes the snapshot, both under the readers' lock, and forgets the group's writes:
 //      they are under the new snapshot now.
@@ -90,6 +90,14 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
             isClosed = true
             roomChanged.broadcast()
             while inFlight != nil || !forming.writes.isEmpty { flushEnded.wait(monitor) }
+        }
+    }
+
+    /// Throws `.closed`, and `.unavailable` when a write has failed.
+    func checkMayWrite() throws {
+        try monitor.withLock {
+            if isClosed { throw ReadGate.closedError }
+            if let failure { throw Self.unavailableError(failure) }
         }
     }
 

@@ -1,0 +1,17 @@
+// With which LevelDB logs are synced beside the insertion. What that changes, and what not, is in the fault tests.
+
+import Testing
+
+@testable import StratusLevelDB
+
+@Suite struct LogSyncTests {
+    @Test("logs are synced in the background by LevelDB 1.23 and by no other version")
+    func versions() {
+        for major in 0..<4 {
+            for minor in 0..<100 {
+                let isSupported = EngineLogSync.supports(majorVersion: major, minorVersion: minor)
+                #expect(isSupported == (major == 1 && minor == 23))
+            }
+        }
+    }
+}
