@@ -27,6 +27,7 @@ struct PinnedEnvironment {
     leveldb::Env *rep;
     bool is_default;
 };
+static_assert(offsetof(PinnedEnvironment, rep) == 0, "LevelDB reads the environment at the beginning.");
 
 /// A log. Its own requests wait for a sync of it that still runs.
 class SyncedLog final : public leveldb::WritableFile {

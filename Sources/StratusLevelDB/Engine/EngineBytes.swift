@@ -46,7 +46,7 @@ internal import Glibc
 
     /// Of 64 bits: eight bytes at a time, each folded in by a multiplication of full width. Clients choose names, so whoever
     /// looks for keys by their hashes alone wants a seed that nobody outside the process can foresee.
-    func hash(seed: UInt64) -> UInt64 {
+    func hash(seed: UInt64 = 0) -> UInt64 {
         var hash = UInt64(truncatingIfNeeded: unsafe count) &+ 0x9E37_79B9_7F4A_7C15 &+ seed
         func fold(_ word: UInt64) {
             let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)

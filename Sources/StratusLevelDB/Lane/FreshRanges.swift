@@ -80,13 +80,7 @@ final class FreshRanges {
     /// Notes the keys that a transaction has set since a mark.
     func note(_ writes: borrowing PendingWrites, since mark: PendingMark) {
         guard !ranges.isEmpty else { return }
-        // Most keys lie outside of all ranges, which only grow fewer here.
-        let (first, end) = (first, end)
-        unsafe writes.forEachSetKey(since: mark) { key in
-            let beginning = unsafe KeyBeginning(key)
-            guard !beginning.precedes(first), !end.precedes(beginning) else { return }
-            unsafe note(key)
-        }
+        unsafe writes.forEachSetKey(since: mark) { unsafe note($0) }
     }
 
     private func note(_ key: EngineBytes) {

@@ -19,7 +19,8 @@
 //   4. The flusher first lets as many more have their turn as stand at the lane, so that they need no flush of their own. It
 //      waits until they had it, the group is full, or as long as the last flush took, and then for the lane, which somebody
 //      may hold. A new group takes the forming one's place. The flusher unlocks the lane, makes one write batch, writes it
-//      (one sync, which `EngineDatabase.write` waits for), and takes a snapshot. Bodies run on meanwhile, and gather in the next group.
+//      (one sync, which `EngineDatabase.write` waits for), and takes a snapshot. Bodies run on meanwhile, and gather in the
+//      next group.
 //   5. The flusher locks the lane, raises the version, has what was kept of the written keys forgotten, runs the publish
 //      actions in commit order and publishes the snapshot, both under the readers' lock, and forgets the group's writes:
 //      they are under the new snapshot now.
@@ -94,11 +95,12 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 
     /// Throws `.closed`, and `.unavailable` when a write has failed.
-    func checkMayWrite() throws {
-        try monitor.withLock {
-            if isClosed { throw ReadGate.closedError }
-            if let failure { throw Self.unavailableError(failure) }
-        }
+    func checkMayWrite() throws { try monitor.withLock { try checkTakesTransactions() } }
+
+    /// The same under the lane's lock.
+    private func checkTakesTransactions() throws {
+        if isClosed { throw ReadGate.closedError }
+        if let failure { throw Self.unavailableError(failure) }
     }
 
     /// Asks LevelDB, by writing nothing, whether its background work has failed: it answers every write with that. The
@@ -109,8 +111,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         monitor.lock()
         defer { monitor.unlock() }
         while inFlight != nil { flushEnded.wait(monitor) }
-        if isClosed { throw ReadGate.closedError }
-        if let failure { throw Self.unavailableError(failure) }
+        try checkTakesTransactions()
         let group = forming
         flushForming()
         guard case .failure(let error) = group.outcome.wait() else { return nil }
@@ -136,8 +137,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     private func waitForRoom() throws {
         while true {
-            if isClosed { throw ReadGate.closedError }
-            if let failure { throw Self.unavailableError(failure) }
+            try checkTakesTransactions()
             if hasRoom { return }
             if inFlight == nil { flushForming() } else { roomChanged.wait(monitor) }
         }

@@ -14,8 +14,6 @@ internal import StratusStore
 
 /// Objects by the keys of the values they were made of.
 final class KeptObjects: Sendable {
-    /// Any will do: what is kept lies in dictionaries of Swift's, which have seeds of their own, and the key decides.
-    private static let seed: UInt64 = 0
     /// Readers of different keys rarely want the same lock.
     private static let shelfCount = 16
 
@@ -30,7 +28,7 @@ final class KeptObjects: Sendable {
     /// The object, if a snapshot of this version sees the value that it was made of.
     func object(forKey key: [UInt8], at version: StoreVersion) -> (any AnyObject & Sendable)? {
         guard !isOff else { return nil }
-        let hash = unsafe key.withEngineBytes { unsafe $0.hash(seed: Self.seed) }
+        let hash = unsafe key.withEngineBytes { unsafe $0.hash() }
         return shelf(hash).object(key, hash, at: version)
     }
 
@@ -39,7 +37,7 @@ final class KeptObjects: Sendable {
         forKey key: [UInt8], byteCount: Int, at version: StoreVersion, _ make: () -> any AnyObject & Sendable
     ) {
         guard !isOff else { return }
-        let hash = unsafe key.withEngineBytes { unsafe $0.hash(seed: Self.seed) }
+        let hash = unsafe key.withEngineBytes { unsafe $0.hash() }
         shelf(hash).keep(key, hash, byteCount: byteCount, at: version, make)
     }
 
@@ -50,7 +48,7 @@ final class KeptObjects: Sendable {
         for shelf in shelves where shelf.publish(version: version) { isEmpty = false }
         guard !isEmpty else { return }
         unsafe written { key in
-            let hash = unsafe key.hash(seed: Self.seed)
+            let hash = unsafe key.hash()
             shelf(hash).forget(hash)
         }
     }
