@@ -193,6 +193,11 @@ void stratus_fault_environment_disarm(stratus_fault_environment *environment) {
     environment->environment.plan.disarm();
 }
 
+void stratus_fault_environment_observe_syncs(
+    stratus_fault_environment *environment, stratus_fault_sync_observer observer, void *context) {
+    environment->environment.plan.observe_syncs(observer, context);
+}
+
 uint64_t stratus_fault_environment_count(const stratus_fault_environment *environment, stratus_fault_point point) {
     return environment->environment.plan.count(point);
 }

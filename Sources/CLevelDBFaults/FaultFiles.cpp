@@ -71,6 +71,7 @@ Status FaultyWritableFile::Sync() {
     if (!status.ok()) return status;
     if (effect) return planned;
     synced_byte_count_ = byte_count_;
+    plan_.note_sync(name_);
     return status;
 }
 

@@ -92,6 +92,20 @@ AppendVerdict FaultPlan::pass_append(const std::string &file, uint64_t byte_coun
     return verdict;
 }
 
+void FaultPlan::observe_syncs(stratus_fault_sync_observer observer, void *context) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    observer_ = observer;
+    observer_context_ = context;
+}
+
+void FaultPlan::note_sync(const std::string &file) const {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const auto observer = observer_;
+    void *const context = observer_context_;
+    lock.unlock();
+    if (observer) observer(context, file.c_str());
+}
+
 uint64_t FaultPlan::count(stratus_fault_point point) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return counts_.at(point);

@@ -34,6 +34,10 @@ public:
         stratus_fault_point point, const std::string &file, leveldb::Status *status);
     AppendVerdict pass_append(const std::string &file, uint64_t byte_count);
 
+    void observe_syncs(stratus_fault_sync_observer observer, void *context);
+    /// A file was synced: everything that was appended to it.
+    void note_sync(const std::string &file) const;
+
     uint64_t count(stratus_fault_point point) const;
     uint64_t fault_count() const;
     uint64_t appended_byte_count() const;
@@ -53,6 +57,8 @@ private:
     std::array<uint64_t, stratus_fault_point_count> counts_{};
     std::array<std::optional<Fault>, stratus_fault_point_count> faults_{};
     std::optional<uint64_t> room_;
+    stratus_fault_sync_observer observer_ = nullptr;
+    void *observer_context_ = nullptr;
     uint64_t fault_count_ = 0;
     uint64_t appended_byte_count_ = 0;
     uint64_t sync_delay_microseconds_ = 0;

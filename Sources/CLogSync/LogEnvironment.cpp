@@ -8,7 +8,13 @@
 #include <leveldb/db.h>
 #include <leveldb/env.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -32,14 +38,17 @@ static_assert(offsetof(PinnedEnvironment, rep) == 0, "LevelDB reads the environm
 /// A log. Its own requests wait for a sync of it that still runs.
 class SyncedLog final : public leveldb::WritableFile {
 public:
-    SyncedLog(leveldb::WritableFile *file, LogSyncer &syncer, size_t least_byte_count)
-        : file_(file), syncer_(syncer), least_byte_count_(least_byte_count) {}
+    SyncedLog(
+        leveldb::WritableFile *file, uint64_t number, LogSyncer &syncer, std::atomic<uint64_t> &written_log,
+        size_t least_byte_count)
+        : file_(file), number_(number), syncer_(syncer), written_log_(written_log), least_byte_count_(least_byte_count) {}
 
     ~SyncedLog() override { syncer_.wait(); }
 
     Status Append(const leveldb::Slice &data) override {
         syncer_.wait();
         unsynced_byte_count_ += data.size();
+        written_log_ = number_;
         return file_->Append(data);
     }
 
@@ -65,7 +74,9 @@ public:
 
 private:
     const std::unique_ptr<leveldb::WritableFile> file_;
+    const uint64_t number_;
     LogSyncer &syncer_;
+    std::atomic<uint64_t> &written_log_;
     const size_t least_byte_count_;
     size_t unsynced_byte_count_ = 0;
 };
@@ -83,18 +94,41 @@ public:
         return wrap(name, target()->NewAppendableFile(name, result), result);
     }
 
+    Status RenameFile(const std::string &source, const std::string &destination) override {
+        const Status status = target()->RenameFile(source, destination);
+        return status.ok() && name_of(destination) == "CURRENT" ? sync_directory_of(destination) : status;
+    }
+
     LogSyncer syncer;
+    std::atomic<uint64_t> written_log{0};
 
 private:
     Status wrap(const std::string &name, Status status, leveldb::WritableFile **result) {
-        if (status.ok() && is_log(name)) *result = new SyncedLog(*result, syncer, least_byte_count_);
+        const uint64_t number = log_number(name_of(name));
+        if (status.ok() && number != 0) {
+            *result = new SyncedLog(*result, number, syncer, written_log, least_byte_count_);
+        }
         return status;
     }
 
-    /// Tables and manifests are synced before LevelDB goes on: it answers for them.
-    static bool is_log(const std::string &name) {
-        static const std::string ending = ".log";
-        return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+    static std::string name_of(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+
+    /// The number in "<number>.log", 0 for any other name. Tables and manifests are synced before LevelDB goes on: it answers
+    /// for them.
+    static uint64_t log_number(const std::string &name) {
+        char *end = nullptr;
+        const uint64_t number = std::strtoull(name.c_str(), &end, 10);
+        return std::strcmp(end, ".log") == 0 ? number : 0;
+    }
+
+    static Status sync_directory_of(const std::string &path) {
+        const std::string directory = path.substr(0, path.rfind('/') + 1);
+        const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (descriptor < 0) return Status::IOError(path, std::strerror(errno));
+        const bool is_synced = ::fsync(descriptor) == 0;
+        const int number = errno;
+        ::close(descriptor);
+        return is_synced ? Status::OK() : Status::IOError(path, std::strerror(number));
     }
 
     const size_t least_byte_count_;
@@ -137,4 +171,8 @@ void stratus_log_environment_finish_sync(stratus_log_environment *environment, c
     *error = strdup(status.ToString().c_str());
     // Without a text the caller would take what was lost for durable.
     if (*error == nullptr) std::abort();
+}
+
+uint64_t stratus_log_environment_written_log(const stratus_log_environment *environment) {
+    return environment->environment.written_log;
 }

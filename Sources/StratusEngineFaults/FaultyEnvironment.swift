@@ -5,6 +5,7 @@
 
 internal import CLevelDBFaults
 internal import StratusLevelDB
+internal import Synchronization
 
 /// An environment that cannot be made.
 package struct FaultyEnvironmentError: Error, CustomStringConvertible {
@@ -65,10 +66,18 @@ package struct EngineFault: Sendable, CustomStringConvertible {
     }
 }
 
+/// What C calls back.
+private final class SyncObserver: Sendable {
+    let body: @Sendable (String) -> Void
+
+    init(_ body: @escaping @Sendable (String) -> Void) { self.body = body }
+}
+
 /// The files, threads and clock under a store, failing as planned. Syncs do not wait for the disk.
 @safe package final class FaultyEnvironment: LevelDBEnvironmentSupplier, @unchecked Sendable {
     // because the C functions lock for themselves
     private let pointer: OpaquePointer
+    private let observer = Mutex<SyncObserver?>(nil)
 
     /// Whether the faults are made for this version of LevelDB.
     package static func supports(majorVersion: Int, minorVersion: Int) -> Bool {
@@ -87,6 +96,19 @@ package struct EngineFault: Sendable, CustomStringConvertible {
 
     deinit {
         unsafe stratus_fault_environment_destroy(pointer)
+    }
+
+    /// Called with the path of each file that was synced, on the thread that has synced it. It is kept as long as the
+    /// environment, and set once, before a store is opened.
+    package func observeSyncs(_ observer: @escaping @Sendable (_ path: String) -> Void) {
+        let box = SyncObserver(observer)
+        self.observer.withLock { $0 = box }
+        unsafe stratus_fault_environment_observe_syncs(
+            pointer,
+            { context, path in
+                guard let context = unsafe context, let path = unsafe path else { return }
+                unsafe Unmanaged<SyncObserver>.fromOpaque(context).takeUnretainedValue().body(String(cString: path))
+            }, Unmanaged.passUnretained(box).toOpaque())
     }
 
     package func environment() -> OpaquePointer {

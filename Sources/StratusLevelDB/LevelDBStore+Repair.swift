@@ -29,22 +29,18 @@ extension LevelDBStore {
         prepare: (LevelDBStore) throws -> Void = { _ in }, progress: (SalvageProgress) -> Void = { _ in },
         making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws {
-        let claim = try StoreDirectory.claimDamaged(source, formatVersion: options.formatVersion)
-        defer { claim.release() }
-        do {
+        try StoreDirectory.withDamaged(source, formatVersion: options.formatVersion) {
             let target = try BackupDirectory.make(for: destination, making: making)
             do {
                 try salvage(source, in: target.path, options, prepare, progress)
                 // Somebody who has opened the store meanwhile may have changed it while it was copied.
-                if let holder = try StoreHolder.find(in: source) { throw holder.error(path: source) }
+                try StoreDirectory.checkIsFree(source)
                 try target.takeName()
             } catch {
                 target.remove()
                 throw error
             }
             try target.syncName()
-        } catch let error as SystemError {
-            throw error.storeError
         }
     }
 
@@ -57,6 +53,7 @@ extension LevelDBStore {
         for (index, name) in kept.enumerated() {
             try FileSystem.copy("\(source)/\(name)", to: "\(path)/\(name)")
             progress(.copying(done: index + 1, total: kept.count))
+            if case .log = StoreFileName(name) { try keepWholeCommits(of: "\(path)/\(name)") }
         }
         progress(.salvaging)
         do {
@@ -85,10 +82,21 @@ extension LevelDBStore {
         }
     }
 
+    /// LevelDB's own repair reads logs without their checksums, and would take half a commit.
+    private static func keepWholeCommits(of log: String) throws {
+        var kept: [UInt8] = []
+        let bytes = try FileSystem.read(log)
+        LogFile.forEachWholeRecord(in: bytes) { commit in
+            kept += LogFile.fragments(of: commit, appendedAt: kept.count)
+        }
+        try FileSystem.remove(log)
+        try FileSystem.create(log, kept)
+    }
+
     private static func isKept(_ name: String) -> Bool {
         switch StoreFileName(name) {
         case .current, .manifest, .log, .table: true
-        case .lock: false
+        case .lock, .acknowledged: false
         case .other: name == StoreMarker.fileName
         }
     }
@@ -106,13 +114,13 @@ extension LevelDBStore {
     ///
     /// Throws `.held`, `.notAStore`, and what LevelDB says.
     package static func repairLosingDamagedData(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
-        let directory = try StoreDirectory.claimDamaged(path, formatVersion: options.formatVersion)
-        defer { directory.release() }
-        let engineOptions = EngineOptions(options, createIfMissing: false)
-        do {
-            try EngineDatabase.repair(path: path, options: engineOptions)
-        } catch {
-            throw error.storeError(["path": path])
+        try StoreDirectory.withDamaged(path, formatVersion: options.formatVersion) {
+            let engineOptions = EngineOptions(options, createIfMissing: false)
+            do {
+                try EngineDatabase.repair(EnginePlace(path: path), options: engineOptions)
+            } catch let error as EngineError {
+                throw error.storeError(["path": path])
+            }
         }
     }
 }

@@ -8,44 +8,79 @@ package import StratusStore
 /// An ordered store in a LevelDB directory.
 package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // because a monitor guards the one variable
     /// The directory, as it was given.
-    package let path: String
+    package var path: String { directory.place.path }
     let database: EngineDatabase
     let gate: ReadGate
     let lane: WriteLane
-    private let directory: StoreDirectory
+    let directory: StoreDirectory
     private let closing = Monitor()
     private var isClosed = false
 
-    private init(directory: StoreDirectory, database: EngineDatabase, options: LevelDBOptions) {
-        path = directory.path
+    private init(
+        directory: StoreDirectory, database: EngineDatabase, options: LevelDBOptions, version: StoreVersion
+    ) {
         self.directory = directory
         self.database = database
-        let first = PublishedSnapshot(version: 0, engine: EngineSnapshot(database))
+        let first = PublishedSnapshot(version: version, engine: EngineSnapshot(database))
         gate = ReadGate(first, keptByteCount: options.keptByteCount)
-        lane = WriteLane(database, first, gate, options)
+        lane = WriteLane(database, directory, first, gate, options)
     }
+
+    /// The commit that was dropped when the store was opened: it was never acknowledged, and a crash took pages of it.
+    package var droppedCommit: DroppedCommit? { directory.droppedCommit }
+
+    /// What a host should know of how the store was opened.
+    package var notices: [StoreError] {
+        var notices: [StoreError] = []
+        if let droppedCommit {
+            notices.append(
+                StoreError(
+                    .commitDropped,
+                    "A crash took part of the last commit, which was never acknowledged: it was dropped.",
+                    droppedCommit.fields.merging(["path": path]) { own, _ in own }))
+        }
+        if directory.place.directory == path {
+            notices.append(
+                StoreError(
+                    .reachedByPath,
+                    "There is no /proc: do not move or replace the store's directory while it is open.", ["path": path])
+            )
+        }
+        return notices
+    }
+
+    /// A path that leads to the store's directory wherever that is moved, while the store is open: files beside the engine's
+    /// are reached by it. Where the system has no /proc it is `path`.
+    package var heldPath: String { directory.place.directory }
 
     deinit {
         close()
     }
 
-    /// Opens the store in the directory `path`, or creates it there.
+    /// Opens the store in the directory `path`, or creates it there; with `continuing` in the place of one that was closed by
+    /// `closeToReopen`, whose versions go on.
     ///
     /// Throws `StoreError` with `.held` naming who has it open, `.notAStore` naming what lies there instead,
     /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the files it may lie in. Nothing is ever
     /// repaired here: see `repairLosingDamagedData(ofStoreAt:to:)`.
-    package static func open(at path: String, options: LevelDBOptions = LevelDBOptions()) throws -> LevelDBStore {
-        let directory = try StoreDirectory.claim(
-            path, createIfMissing: options.createIfMissing, formatVersion: options.formatVersion)
+    package static func open(
+        at path: String, options: LevelDBOptions = LevelDBOptions(), continuing: StoreContinuation? = nil
+    ) throws -> LevelDBStore {
+        var options = options
+        // An empty directory in the place of a store, as under a volume that is not mounted, must not become one.
+        if continuing != nil { options.createIfMissing = false }
+        let directory = try StoreDirectory.claim(path, options, leastSequence: continuing?.sequence ?? 0)
         do {
             let database = try openDatabase(directory, options)
             do {
-                if directory.isNew { try directory.finishCreation() }
+                try directory.finishOpening()
             } catch {
                 database.close()
                 throw error
             }
-            return LevelDBStore(directory: directory, database: database, options: options)
+            return LevelDBStore(
+                directory: directory, database: database, options: options,
+                version: continuing.map { $0.version + 1 } ?? 0)
         } catch {
             directory.release()
             throw error
@@ -54,15 +89,17 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
 
     private static func openDatabase(_ directory: StoreDirectory, _ options: LevelDBOptions) throws -> EngineDatabase {
         let engineOptions = EngineOptions(options, createIfMissing: directory.isNew)
+        let path = directory.place.path
         do {
+            directory.lock.yieldEngineLock()
             return try EngineDatabase(
-                path: directory.path, options: engineOptions, finishesSyncs: !options.testHooks.answersBeforeSyncs)
+                directory.place, options: engineOptions, finishesSyncs: !options.testHooks.answersBeforeSyncs)
         } catch {
-            // Somebody took the lock since the directory was looked at.
-            if error.isLockHeld, let holder = try? StoreHolder.find(in: directory.path) {
-                throw holder.error(path: directory.path, cause: error.text)
+            // A process of an older version took LOCK since the directory was looked at.
+            if error.isLockHeld, let holder = try? StoreHolder.findByLocks(in: path) {
+                throw holder.error(path: path, cause: error.text)
             }
-            throw CorruptionCandidates.error(error, opening: directory.path)
+            throw CorruptionCandidates.error(error, opening: path)
         }
     }
 

@@ -27,6 +27,10 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         package static let notPermitted = Code(description: "notPermitted")
         /// There is no room left on the disk.
         package static let diskFull = Code(description: "diskFull")
+        /// A commit that was never acknowledged is gone. A notice: nothing has failed.
+        package static let commitDropped = Code(description: "commitDropped")
+        /// The store's directory is not held, but reached by its path. A notice: nothing has failed.
+        package static let reachedByPath = Code(description: "reachedByPath")
         /// The operating system failed a request for another reason.
         package static let inputOutput = Code(description: "inputOutput")
     }
@@ -39,6 +43,18 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     package init(_ code: Code, _ message: StaticString, _ fields: [String: String] = [:], cause: String? = nil) {
         self.code = code
         self.message = "\(message)"
+        self.fields = fields
+        self.cause = cause
+    }
+
+    /// The same error with other variables.
+    package func with(fields: [String: String], cause: String?) -> StoreError {
+        StoreError(copying: self, fields: fields, cause: cause)
+    }
+
+    private init(copying other: StoreError, fields: [String: String], cause: String?) {
+        code = other.code
+        message = other.message
         self.fields = fields
         self.cause = cause
     }

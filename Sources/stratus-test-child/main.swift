@@ -1,6 +1,7 @@
 // A process of its own for tests: holds a store, or opens one without privileges. Not a product.
 //
 //   stratus-test-child hold DIRECTORY      opens the store, prints "open", and waits until its input ends
+//   stratus-test-child roam DIRECTORY      opens the store by a relative path, works elsewhere, saves, prints "saved"
 //   stratus-test-child write DIRECTORY     makes a store and commits to it until it is killed: the number of the commit under
 //                                          [0] and under [1, number modulo 300]; prints each number when it was taken
 //   stratus-test-child private FOLDER      makes a private directory there, prints "made", and waits until its input ends
@@ -83,7 +84,7 @@ func ask(_ path: String) throws {
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|write|private|nobody|serve|ask DIRECTORY")
+    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask DIRECTORY")
     exit(64)
 }
 switch arguments[1] {
@@ -92,6 +93,16 @@ case "hold":
     say("open")
     while readLine() != nil {}
     store.close()
+case "roam":
+    let url = URL(fileURLWithPath: arguments[2])
+    do {
+        guard FileManager.default.changeCurrentDirectoryPath(url.deletingLastPathComponent().path) else { exit(1) }
+        let store = try LevelDBStore.open(at: url.lastPathComponent)
+        guard FileManager.default.changeCurrentDirectoryPath("/") else { exit(1) }
+        try store.transact { try $0.set([1], to: [1]) }
+        store.close()
+        say("saved")
+    } catch { say("\(error)") }
 case "write":
     write(to: arguments[2])
     exit(1)

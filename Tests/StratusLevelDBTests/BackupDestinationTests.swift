@@ -113,11 +113,13 @@ import Testing
     @Test("LevelDB brings no directory back that was taken away, and names it as it was given")
     func takenAway() throws {
         let opened = #expect(throws: EngineError.self) {
-            _ = try EngineDatabase(path: target, options: EngineOptions(LevelDBOptions(), createIfMissing: true))
+            _ = try EngineDatabase(
+                EnginePlace(path: target), options: EngineOptions(LevelDBOptions(), createIfMissing: true))
         }
         #expect(opened?.text.contains(" \(target)/LOCK: ") == true, "\(opened?.text ?? "")")
         #expect(throws: EngineError.self) {
-            try EngineDatabase.repair(path: target, options: EngineOptions(LevelDBOptions(), createIfMissing: false))
+            try EngineDatabase.repair(
+                EnginePlace(path: target), options: EngineOptions(LevelDBOptions(), createIfMissing: false))
         }
         #expect(!FileManager.default.fileExists(atPath: target))
     }
@@ -126,7 +128,8 @@ import Testing
     func placeInErrors() throws {
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
         let empty = #expect(throws: EngineError.self) {
-            _ = try EngineDatabase(path: target, options: EngineOptions(LevelDBOptions(), createIfMissing: false))
+            _ = try EngineDatabase(
+                EnginePlace(path: target), options: EngineOptions(LevelDBOptions(), createIfMissing: false))
         }
         #expect(empty?.text.contains(" \(target): ") == true, "\(empty?.text ?? "")")
         let texts = [

@@ -343,7 +343,7 @@ import Testing
         let original = try Original(logged: 0)
         let path = original.path
         // What an opening does first, before it asks LevelDB for the lock.
-        let directory = try StoreDirectory.claim(path, createIfMissing: false, formatVersion: 1)
+        let directory = try StoreDirectory.claim(path, LevelDBOptions())
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: path) }.code == .held)
         directory.release()
         var newer = LevelDBOptions()
@@ -351,9 +351,10 @@ import Testing
         for _ in 0..<2 {
             let refused = try storeError { try LevelDBStore.repairLosingDamagedData(at: path, options: newer) }
             #expect(refused.code == .unavailable)
-            let claimed = try StoreDirectory.claimDamaged(path, formatVersion: 1)
-            #expect(try storeError { try LevelDBStore.open(at: path).close() }.code == .held)
-            claimed.release()
+            let opened = try StoreDirectory.withDamaged(path, formatVersion: 1) {
+                try storeError { try LevelDBStore.open(at: path).close() }
+            }
+            #expect(opened.code == .held)
             try LevelDBStore.repairLosingDamagedData(at: path)
         }
         let store = try LevelDBStore.open(at: path)

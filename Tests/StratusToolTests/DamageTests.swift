@@ -175,3 +175,47 @@ struct DamageTests {
         #expect(Set(identifiers[0]).intersection(identifiers[1]).count == 1)
     }
 }
+
+/// A crash of the machine in the middle of a commit.
+@Suite("a commit that a crash took part of")
+struct DroppedCommitTests {
+    let directory: TestDirectory
+
+    /// Saves a small record, and a large one of which the log loses the last page.
+    init() async throws {
+        directory = try TestDirectory()
+        let made = try await ToolRun.shell(
+            """
+            "$TOOL" init --store store
+            "$TOOL" put small --type Note --set title=kept --store store
+            "$TOOL" put large --type Note --set "title=$(head -c 40000 /dev/zero | tr '\\0' x)" --store store
+            rm store/*.acknowledged
+            """, in: directory)
+        try #require(made.status == 0, "\(made.errors)")
+        let store = "\(directory.path)/store"
+        let log = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.hasSuffix(".log") }.max())
+        let url = URL(fileURLWithPath: "\(store)/\(log)")
+        var bytes = try Data(contentsOf: url)
+        let page = (bytes.count - 1) / 4_096 * 4_096
+        bytes.replaceSubrange(page..., with: Data(count: bytes.count - page))
+        try bytes.write(to: url)
+    }
+
+    @Test("verify drops it, names it, and exits with 0", arguments: [false, true])
+    func verify(usesJSON: Bool) async throws {
+        let run = try await ToolRun.shell("\"$TOOL\" verify --store store \(usesJSON ? "--json" : "")", in: directory)
+        #expect(run.status == 0, "\(run.output) \(run.errors)")
+        if usesJSON {
+            let dropped = try #require(try run.object()["droppedCommit"] as? [String: String])
+            #expect(Set(dropped.keys).isSuperset(of: ["log", "offset", "byteCount", "firstSequence"]), "\(dropped)")
+        } else {
+            #expect(run.errors.contains("note: a crash took part of the last commit"), "\(run.errors)")
+            #expect(run.errors.contains("firstSequence="), "\(run.errors)")
+        }
+        let again = try await ToolRun.shell("\"$TOOL\" verify --store store", in: directory)
+        #expect(again.status == 0 && !again.errors.contains("crash"), "\(again.errors)")
+        #expect(try await ToolRun.shell("\"$TOOL\" get small --store store", in: directory).status == 0)
+        #expect(try await ToolRun.shell("\"$TOOL\" get large --store store", in: directory).status != 0)
+    }
+}

@@ -57,9 +57,10 @@ struct LiveTests {
         #expect(savedCount > 100, "the host hardly saved meanwhile")
         #expect(try leftCopies.isEmpty)
         host.close()
-        let known = ["CURRENT", "LOCK", "LOG", "LOG.old", "STRATUS", "assets", "operations"]
+        let known = ["CURRENT", "LOCK", "LOG", "LOG.old", "STRATUS", "STRATUS.lock", "assets", "operations"]
         let foreign = try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/store").filter { name in
-            !known.contains(name) && !name.hasPrefix("MANIFEST-") && ![".ldb", ".log"].contains { name.hasSuffix($0) }
+            !known.contains(name) && !name.hasPrefix("MANIFEST-")
+                && ![".ldb", ".log", ".acknowledged"].contains { name.hasSuffix($0) }
         }
         #expect(foreign.isEmpty, "\(foreign)")
         #expect(try await ToolRun.stratus("verify", "--store", "store", in: directory).status == 0)

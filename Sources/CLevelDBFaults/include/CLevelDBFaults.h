@@ -80,6 +80,13 @@ void stratus_fault_environment_slow_syncs(stratus_fault_environment *environment
 /* Nothing fails, nothing is slow, the disk has room again. */
 void stratus_fault_environment_disarm(stratus_fault_environment *environment);
 
+/* Called on the thread that has synced a file, with its path. */
+typedef void (*stratus_fault_sync_observer)(void *context, const char *path);
+
+/* From now on `observer` is called after each sync that did not fail. NULL ends that. */
+void stratus_fault_environment_observe_syncs(
+    stratus_fault_environment *environment, stratus_fault_sync_observer observer, void *context);
+
 /* Requests of this kind so far, failed ones included. */
 uint64_t stratus_fault_environment_count(const stratus_fault_environment *environment, stratus_fault_point point);
 

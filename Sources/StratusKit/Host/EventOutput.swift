@@ -43,6 +43,20 @@ final class EventOutput: Sendable {
         logger?.log(level: level, message, metadata: metadata)
     }
 
+    /// Reports that the store takes no writes, with the reason, or takes them again.
+    func tellRecovery(_ error: (any Error)?) {
+        metrics?.record(takesWrites: error == nil)
+        tell(
+            CloudEvent(
+                kind: .recoverStore, caller: Caller(container: "", account: nil),
+                error: error.map { error in
+                    CloudError(
+                        .serviceUnavailable,
+                        "The store takes no writes: mend the cause, then call recover() or wait for it.",
+                        cause: "\(error)")
+                }))
+    }
+
     /// Tells that notifications could not be handed on.
     func tellDeliveryFailure(_ error: any Error) {
         let caller = Caller(container: "", account: nil)
@@ -51,10 +65,15 @@ final class EventOutput: Sendable {
 
     private func log(_ event: CloudEvent, _ logger: Logger) {
         // What only the host can mend is an error; what the client must deal with is not.
+        if event.kind == .openStore, let error = event.error {
+            return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
+        }
         let isDelivery = event.kind == .deliverNotifications
         let isHostsBusiness =
             isDelivery || event.error?.code == .internalError || event.error?.code == .serviceUnavailable
-        let level: Logger.Level = event.error == nil ? .trace : isHostsBusiness ? .error : .debug
+        let level: Logger.Level =
+            event.error == nil
+            ? event.kind == .recoverStore ? .notice : .trace : isHostsBusiness ? .error : .debug
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "operation": .string(event.kind.rawValue),
@@ -70,6 +89,8 @@ final class EventOutput: Sendable {
         let message: Logger.Message =
             if isDelivery {
                 "notifications cannot be delivered"
+            } else if event.kind == .recoverStore {
+                event.error == nil ? "the store takes writes" : "the store takes no writes"
             } else {
                 event.error == nil ? "request answered" : "request failed"
             }
@@ -94,6 +115,8 @@ private final class RequestMetrics: Sendable {
     }
 
     private let sets: [Key: Instruments]
+    /// 1 while the store takes writes, else 0.
+    private let takesWrites: Gauge
 
     init(factory: any MetricsFactory) {
         var sets: [Key: Instruments] = [:]
@@ -110,7 +133,11 @@ private final class RequestMetrics: Sendable {
             }
         }
         self.sets = sets
+        takesWrites = Gauge(label: "stratus.store.takesWrites", factory: factory)
+        takesWrites.record(1)
     }
+
+    func record(takesWrites isTaking: Bool) { takesWrites.record(isTaking ? 1 : 0) }
 
     func record(_ event: CloudEvent) {
         guard let set = sets[Key(kind: event.kind, isFailed: event.error != nil)] else { return }

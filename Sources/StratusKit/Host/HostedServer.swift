@@ -1,10 +1,14 @@
-// The server of a store that can be emptied and closed under its clients.
+// The server of a store that can be emptied, opened again and closed under its clients.
 //
 // Invariants:
 //   1. A request uses one service from its beginning to its end.
 //   2. Emptying and closing wait for the requests that run, and hold back those that come.
 //   3. After closing every request is refused, and the directory's lock is free.
+//   4. Opening again after a failed write gives a new engine and service, so that nothing that was kept in memory outlives the
+//      commit in doubt. Requests that come meanwhile are refused with a time to try again. Files of assets that clients were
+//      given stay.
 
+import Dispatch
 import Foundation
 import StratusCloud
 import StratusModel
@@ -19,9 +23,28 @@ final class HostedServer: @unchecked Sendable {
         /// Somebody empties or closes the store: requests wait.
         case changing
         case closed
-        /// The store could not be made anew: requests are refused with the reason.
+        /// The store could not be created again: requests are refused with the reason.
         case failed(any Error)
+        /// The store is opened again after a failed write: requests are refused for a moment.
+        case recovering
+        /// It could not be opened again: requests are refused with the reason until it can.
+        case unrecovered(Interruption, any Error)
     }
+
+    /// A store that was closed to be opened again.
+    private struct Interruption {
+        let continuation: StoreBacking.Continuation?
+        /// The store's own identity.
+        let incarnation: UUID
+        let assets: AssetStore?
+    }
+
+    /// What clients wait before they try again while the store is opened again.
+    private static let retrySeconds = 1.0
+    /// How long the requests that run may go on when the store is to be opened again.
+    private static let requestSeconds = 5.0
+    /// A wait ends after so long at the latest, because its end is by a clock that may be set.
+    private static let waitSeconds = 0.1
 
     private let condition = NSCondition()
     private var state: State
@@ -29,12 +52,19 @@ final class HostedServer: @unchecked Sendable {
     private let backing: StoreBacking
     private let environment: CloudEnvironment
     private let options: CloudOptions
+    private let didFailWrite: @Sendable (StoreError) -> Void
 
-    init(backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions) throws {
+    /// `didFailWrite` is called when a write has failed: it must be short and must not call the server.
+    init(
+        backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions,
+        didFailWrite: @escaping @Sendable (StoreError) -> Void = { _ in }
+    ) throws {
         self.backing = backing
         self.environment = environment
         self.options = options
-        state = .open(try Self.makeService(backing, environment, options))
+        self.didFailWrite = didFailWrite
+        state = .changing
+        state = .open(try makeService())
     }
 
     /// Lends the service. Throws `CloudError` with `serviceUnavailable` when the store was closed.
@@ -47,13 +77,71 @@ final class HostedServer: @unchecked Sendable {
     /// Replaces the store by an empty one. The files of the one before are left to `removeSetAside`.
     func reset() throws {
         guard let service = waitForEnd() else { throw Self.closedError }
-        service.engine.store.close()
+        backing.close(service.engine.store)
         do {
             try backing.setAside()
-            finish(.open(try Self.makeService(backing, environment, options)))
+            finish(.open(try makeService()))
         } catch {
             finish(.failed(error))
             throw error
+        }
+    }
+
+    /// Why the store takes no writes; nil while it does.
+    var writeFailure: (any Error)? {
+        condition.lock()
+        defer { condition.unlock() }
+        switch state {
+        case .open(let service): return backing.failure(of: service.engine.store)
+        case .failed(let error), .unrecovered(_, let error): return error
+        case .closed: return Self.closedError
+        case .changing, .recovering: return nil
+        }
+    }
+
+    /// Opens the store again after a failed write. Returns false, and does nothing, where none has failed.
+    ///
+    /// Throws what keeps the store from being opened. Where the disk has no room for it the store is left as it was, and goes on
+    /// to answer reads; otherwise requests are refused until this is called again and succeeds.
+    func recover() throws -> Bool {
+        guard let interruption = try beginRecovery() else { return false }
+        do {
+            finish(.open(try makeService(after: interruption)))
+            return true
+        } catch {
+            finish(.unrecovered(interruption, error))
+            throw error
+        }
+    }
+
+    /// Closes the store, if it is there and takes no writes. Returns nil where there is nothing to do.
+    private func beginRecovery() throws -> Interruption? {
+        condition.lock()
+        defer { condition.unlock() }
+        waitWhileChanging()
+        switch state {
+        case .closed: throw Self.closedError
+        case .failed(let error): throw error
+        case .unrecovered(let interruption, _):
+            state = .recovering
+            return interruption
+        case .changing, .recovering: return nil
+        case .open(let service):
+            let store = service.engine.store
+            guard backing.failure(of: store) != nil else { return nil }
+            try backing.checkRoom(for: store)
+            state = .recovering
+            let end = DispatchTime.now() + Self.requestSeconds
+            while runningCount > 0, DispatchTime.now() < end {
+                _ = condition.wait(until: Date(timeIntervalSinceNow: Self.waitSeconds))
+            }
+            // From here on the reads of those that still run are refused.
+            condition.unlock()
+            let continuation = backing.closeToReopen(store, readerSeconds: 0)
+            condition.lock()
+            while runningCount > 0 { condition.wait() }
+            return Interruption(
+                continuation: continuation, incarnation: service.engine.openedIncarnation, assets: service.assets)
         }
     }
 
@@ -63,32 +151,44 @@ final class HostedServer: @unchecked Sendable {
 
     /// Closes the store when the requests that run have ended.
     func close() {
-        guard let service = waitForEnd() else { return }
-        service.engine.store.close()
+        guard let service = waitForEnd() else {
+            // One that could not be opened again has nothing open.
+            condition.lock()
+            if case .unrecovered = state { state = .closed }
+            condition.unlock()
+            return
+        }
+        backing.close(service.engine.store)
         backing.close()
         finish(.closed)
     }
 
     // MARK: Helpers
 
-    private static func makeService(
-        _ backing: StoreBacking, _ environment: CloudEnvironment, _ options: CloudOptions
-    ) throws -> CloudService {
-        let store = try backing.open()
+    /// The service of what is opened, or created; with `interruption` of the store that was closed then.
+    private func makeService(after interruption: Interruption? = nil) throws -> CloudService {
+        let (store, notices) = try backing.open(
+            continuing: interruption?.continuation, didFailWrite: didFailWrite)
         do {
             let engine = try RecordEngine(
                 store: store, options: backing.memory.engineOptions, incarnation: environment.identifiers.makeUUID())
-            let assets = AssetStore(
-                directory: backing.assetDirectory, session: environment.identifiers.makeUUID(),
-                clock: environment.clock, byteCountLimit: options.assetByteCount,
-                copySeconds: options.assetCopySeconds)
+            if let interruption, engine.openedIncarnation != interruption.incarnation {
+                throw StoreError(.unavailable, "Another store is at the path: put the one back that was open.")
+            }
+            let assets =
+                interruption?.assets
+                ?? AssetStore(
+                    directory: backing.assetDirectory, session: environment.identifiers.makeUUID(),
+                    clock: environment.clock, byteCountLimit: options.assetByteCount,
+                    copySeconds: options.assetCopySeconds, files: backing.files)
             let service = CloudService(engine: engine, environment: environment, options: options, assets: assets)
             try service.removeLeftovers()
             // With the store: in a copy of a store that has none, a reader's tokens would be that copy's alone.
             try service.tokenKeeper.seal(of: engine, environment.identifiers)
+            for notice in notices { environment.onEvent?(CloudEvent(opening: notice)) }
             return service
         } catch {
-            store.close()
+            backing.close(store)
             throw error
         }
     }
@@ -113,6 +213,15 @@ final class HostedServer: @unchecked Sendable {
                 throw CloudError(
                     .serviceUnavailable, "The store could not be made anew: mend the cause and open it again.",
                     cause: "\(error)")
+            case .recovering:
+                throw CloudError(
+                    .serviceUnavailable, "The store is being opened again after a failed write: try again.",
+                    retryAfterSeconds: Self.retrySeconds)
+            case .unrecovered(_, let error):
+                throw CloudError(
+                    .serviceUnavailable,
+                    "The store could not be opened again after a failed write: the host has to look into the cause.",
+                    cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
             }
         }
     }
@@ -128,11 +237,21 @@ final class HostedServer: @unchecked Sendable {
     private func waitForEnd() -> CloudService? {
         condition.lock()
         defer { condition.unlock() }
-        while case .changing = state { condition.wait() }
+        waitWhileChanging()
         guard case .open(let service) = state else { return nil }
         state = .changing
         while runningCount > 0 { condition.wait() }
         return service
+    }
+
+    /// The caller holds the lock.
+    private func waitWhileChanging() {
+        while true {
+            switch state {
+            case .changing, .recovering: condition.wait()
+            case .open, .closed, .failed, .unrecovered: return
+            }
+        }
     }
 
     private func finish(_ next: State) {
@@ -140,6 +259,17 @@ final class HostedServer: @unchecked Sendable {
         state = next
         condition.broadcast()
         condition.unlock()
+    }
+}
+
+extension CloudEvent {
+    /// What is to be known of how a store was opened.
+    fileprivate init(opening notice: StoreError) {
+        // Whoever had saved what is dropped never got an answer.
+        let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
+        self.init(
+            kind: .openStore, caller: Caller(container: "", account: nil),
+            error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause))
     }
 }
 

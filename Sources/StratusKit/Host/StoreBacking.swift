@@ -1,6 +1,7 @@
 // Where the bytes of a store lie. This is the one file of the target that names the engine.
 
 import Foundation
+import StratusCloud
 import StratusLevelDB
 import StratusRecords
 import StratusStore
@@ -36,21 +37,58 @@ final class StoreBacking: Sendable {
     private let directory: URL?
     private let temporaryDirectory: URL
     let memory: StoreMemory
+    /// The store's directory while it is open; nil in memory.
+    let held: HeldDirectory?
 
     init(directory: URL?, memory: StoreMemory) {
         self.directory = directory
         self.memory = memory
+        held = directory.map { HeldDirectory($0.path) }
         temporaryDirectory = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)", isDirectory: true)
     }
 
     deinit { close() }
 
-    /// Opens what is there, or makes it.
-    func open() throws -> any OrderedStore {
-        guard let directory else { return MemoryStore() }
-        return try LevelDBStore.open(at: directory.path, options: memory.storeOptions)
+    /// What must be found when a store that was closed after a failed write is opened again.
+    struct Continuation: Sendable {
+        fileprivate let store: StoreContinuation
     }
+
+    /// Opens what is there, or creates it; with `continuing` only the store that was closed. The notices are for the host.
+    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store.
+    func open(
+        continuing: Continuation? = nil, didFailWrite: @escaping @Sendable (StoreError) -> Void
+    ) throws -> (store: any OrderedStore, notices: [StoreError]) {
+        guard let directory else { return (MemoryStore(), []) }
+        var options = memory.storeOptions
+        options.didFailWrite = didFailWrite
+        let store = try LevelDBStore.open(at: directory.path, options: options, continuing: continuing?.store)
+        held?.hold(by: store.heldPath)
+        return (store, store.notices)
+    }
+
+    /// Why a store that `open` returned takes no more writes; nil while it does.
+    func failure(of store: any OrderedStore) -> StoreError? { (store as? LevelDBStore)?.failure }
+
+    /// Throws where the disk has no room for what opening the store again writes.
+    func checkRoom(for store: any OrderedStore) throws { try (store as? LevelDBStore)?.checkRoom() }
+
+    /// Closes a store that `open` returned, to open it again. Readers may go on for `readerSeconds`.
+    func closeToReopen(_ store: any OrderedStore, readerSeconds: Double) -> Continuation? {
+        held?.hold(by: nil)
+        guard let store = store as? LevelDBStore else { return nil }
+        return Continuation(store: store.closeToReopen(readerSeconds: readerSeconds))
+    }
+
+    /// Closes a store that `open` returned.
+    func close(_ store: any OrderedStore) {
+        held?.hold(by: nil)
+        store.close()
+    }
+
+    /// The files beside the engine's.
+    var files: any AssetFiles { SystemAssetFiles(in: held) }
 
     /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.
     var assetDirectory: String { directory?.appendingPathComponent("assets").path ?? temporaryDirectory.path }

@@ -67,6 +67,16 @@ extension Stratus {
         /// ``Stratus/Event`` tells of it only where it has failed.
         public static let deliverNotifications = Operation(.deliverNotifications)
 
+        /// Opening the store. It is nobody's request: a fault planned for it never comes up. A ``Stratus/Event`` reports what
+        /// the host must know of it: that the last commit, which was never acknowledged, was dropped because a crash took
+        /// part of it, or that the system has no `/proc`, so that the directory is reached by its path.
+        public static let openStore = Operation(.openStore)
+
+        /// Opening the store again after a failed write. It is nobody's request: a fault planned for it never comes up. A
+        /// ``Stratus/Event`` with an error reports that the store takes no writes, or why it could not be opened again; one
+        /// without an error that it takes them again. See ``Stratus/recover()``.
+        public static let recoverStore = Operation(.recoverStore)
+
         init(_ kind: RequestKind) { rawValue = kind.rawValue }
     }
 

@@ -114,6 +114,12 @@ extension Stratus {
         /// days.
         public var historySeconds: TimeInterval = 30 * 24 * 3600
 
+        // MARK: Recovery
+
+        /// How long after a failed write the store is opened again by itself, in seconds of the monotonic clock; while that
+        /// fails the pauses double, up to a minute. Nil, the default: only when the host calls ``Stratus/recover()``.
+        public var recoveryPauseSeconds: TimeInterval?
+
         // MARK: Watching
 
         /// Called after every request, on the thread that has served it: it must be quick and must not call the store.

@@ -28,6 +28,7 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
+    let recovery: StoreRecovery
     /// The socket at which this host is asked by other processes, while it serves one.
     let toolSocket = Locked<LocalSocketListener?>(nil)
     private let forgetOperations: @Sendable () -> Void
@@ -43,6 +44,7 @@ public final class Stratus: Sendable {
         let output = EventOutput(
             hook: options.onEvent, logger: options.logger, metricsFactory: options.metricsFactory,
             feed: EventFeed(), clock: clock, secretBase: options.shareURLBase)
+        let recovery = StoreRecovery(output: output, firstPauseSeconds: options.recoveryPauseSeconds)
         let faults = FaultPlan(clock: clock)
         let bell = NotificationBell()
         let environment = CloudEnvironment(
@@ -55,11 +57,12 @@ public final class Stratus: Sendable {
                 if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
             },
             onSomethingToDeliver: { bell.ring() })
+        let backing = StoreBacking(directory: directory, memory: options.memory)
         server = try HostedServer(
-            backing: StoreBacking(directory: directory, memory: options.memory),
-            environment: environment, options: options.cloudOptions)
+            backing: backing, environment: environment, options: options.cloudOptions,
+            didFailWrite: { recovery.noteFailure($0) })
         let longLived: any LongLivedStore
-        (longLived, forgetOperations) = Self.makeLongLivedStore(directory)
+        (longLived, forgetOperations) = Self.makeLongLivedStore(directory, backing.files)
         session = CloudSession(
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
@@ -71,22 +74,26 @@ public final class Stratus: Sendable {
         self.options = options
         self.output = output
         self.upkeep = upkeep
+        self.recovery = recovery
+        startRecovery()
         startUpkeep()
         // What an end of the process has left behind.
         if directory != nil { session.hub.wake() }
         do { try startServingTool() } catch {
             upkeep.stop()
+            recovery.stop()
             server.close()
             throw error
         }
     }
 
     private static func makeLongLivedStore(
-        _ directory: URL?
+        _ directory: URL?, _ files: any AssetFiles
     ) -> (store: any LongLivedStore, forget: @Sendable () -> Void) {
         if let directory {
-            let files = OperationFiles(directory: directory.appendingPathComponent("operations").path)
-            return (files, { files.forget() })
+            let operations = OperationFiles(
+                directory: directory.appendingPathComponent("operations").path, files: files)
+            return (operations, { operations.forget() })
         }
         let memory = MemoryLongLivedStore()
         return (memory, { for entry in memory.entries() { memory.remove(entry.id) } })
@@ -95,6 +102,7 @@ public final class Stratus: Sendable {
     deinit {
         // Containers may outlive this object: their requests go on, the upkeep does not.
         upkeep.stop()
+        recovery.stop()
         stopServingTool()
     }
 }
@@ -164,6 +172,7 @@ extension Stratus {
             session.close()
             session.activity.waitUntilOver()
             upkeep.stop()
+            recovery.stop()
             session.hub.close()
             // The upkeep may have had something delivered meanwhile.
             session.activity.waitUntilOver()

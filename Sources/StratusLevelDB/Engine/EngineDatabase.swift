@@ -21,10 +21,9 @@ internal import CLevelDB
     }
 
     /// Tests plant that nobody waits for syncs.
-    init(path: String, options: consuming EngineOptions, finishesSyncs: Bool = true) throws(EngineError) {
+    init(_ place: EnginePlace, options: consuming EngineOptions, finishesSyncs: Bool = true) throws(EngineError) {
         self.finishesSyncs = finishesSyncs
         let pointer = unsafe options.pointer
-        let place = EnginePlace(path: path)
         let name = place.name
         let opened = try unsafe EngineErrorSlot.check(place) { unsafe leveldb_open(pointer, name, $0) }
         self.place = place
@@ -60,10 +59,12 @@ internal import CLevelDB
         }
     }
 
+    /// The log to which the last write went; nil where LevelDB does not tell.
+    var writtenLog: UInt64? { options.logSync.writtenLog }
+
     /// Salvages what it can of a database that is not open, and drops what it cannot read.
-    static func repair(path: String, options: borrowing EngineOptions) throws(EngineError) {
+    static func repair(_ place: EnginePlace, options: borrowing EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
-        let place = EnginePlace(path: path)
         let name = place.name
         try unsafe EngineErrorSlot.check(place) { unsafe leveldb_repair_db(pointer, name, $0) }
     }
@@ -105,6 +106,8 @@ internal import CLevelDB
 /// Owns a `leveldb_writebatch_t`.
 @safe struct EngineWriteBatch: ~Copyable {
     fileprivate let pointer: OpaquePointer
+    /// How many writes it holds.
+    private(set) var count = 0
 
     init() {
         unsafe pointer = leveldb_writebatch_create()
@@ -116,13 +119,16 @@ internal import CLevelDB
 
     mutating func clear() {
         unsafe leveldb_writebatch_clear(pointer)
+        count = 0
     }
 
     @unsafe mutating func put(_ key: EngineBytes, _ value: EngineBytes) {
+        count += 1
         unsafe leveldb_writebatch_put(pointer, key.characters, key.count, value.characters, value.count)
     }
 
     @unsafe mutating func delete(_ key: EngineBytes) {
+        count += 1
         unsafe leveldb_writebatch_delete(pointer, key.characters, key.count)
     }
 }

@@ -65,18 +65,26 @@ struct EngineError: Error, Hashable, Sendable {
     }
 }
 
-/// The directory of a database, and the name by which LevelDB is told of it.
+/// The directory of a database, how it is reached, and the name by which LevelDB is told of it.
 struct EnginePlace: Hashable, Sendable {
     /// As the store was given it.
     let path: String
+    /// A path that leads to the directory that is held, wherever that lies now; `path` itself where there is none.
+    let directory: String
+
+    init(path: String, directory: String? = nil) {
+        self.path = path
+        self.directory = directory ?? path
+    }
 
     /// LevelDB makes a directory that it does not find, also to open one that must be there: of this name none can be made,
     /// so that what was taken away in between stays away.
-    var name: String { "\(path)/." }
+    var name: String { "\(directory)/." }
 
     /// LevelDB's words, with the directory called as it was given. What the path itself has of such parts stays.
     func asGiven(_ text: String) -> String {
-        text.replacing("\(name)/", with: "\(path)/").replacing(name, with: path)
+        let named = text.replacing("\(name)/", with: "\(path)/").replacing(name, with: path)
+        return directory == path ? named : named.replacing(directory, with: path)
     }
 }
 

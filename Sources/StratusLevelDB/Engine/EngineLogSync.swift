@@ -14,8 +14,8 @@ internal import CLogSync
     }
 
     /// On the environment `base`, or LevelDB's own where that is nil. Smaller syncs than `leastByteCount` are waited for at once.
-    init(base: OpaquePointer?, leastByteCount: Int) {
-        unsafe pointer = stratus_log_environment_create(base, max(0, leastByteCount))
+    init(base: OpaquePointer?, leastByteCount: Int, isWanted: Bool = true) {
+        unsafe pointer = isWanted ? stratus_log_environment_create(base, max(0, leastByteCount)) : nil
     }
 
     deinit {
@@ -26,6 +26,13 @@ internal import CLogSync
     var environment: OpaquePointer? {
         guard let pointer = unsafe pointer else { return nil }
         return unsafe stratus_log_environment_pointer(pointer)
+    }
+
+    /// The number of the log to which LevelDB has appended last; nil where there is no environment, or nothing was appended.
+    var writtenLog: UInt64? {
+        guard let pointer = unsafe pointer else { return nil }
+        let number = unsafe stratus_log_environment_written_log(pointer)
+        return number == 0 ? nil : number
     }
 
     /// Waits until what the last write has logged is durable. Where it will not be, `error` says why, unless it says something

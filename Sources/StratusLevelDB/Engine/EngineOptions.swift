@@ -34,7 +34,9 @@ internal import CLevelDB
         let compression = options.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
         unsafe leveldb_options_set_compression(pointer, Int32(compression))
         let base = unsafe options.testHooks.environment?.environment()
-        unsafe logSync = EngineLogSync(base: base, leastByteCount: options.backgroundSyncByteCount)
+        unsafe logSync = EngineLogSync(
+            base: base, leastByteCount: options.backgroundSyncByteCount,
+            isWanted: !options.testHooks.leavesLogsToLevelDB)
         if let environment = unsafe logSync.environment ?? base {
             unsafe leveldb_options_set_env(pointer, environment)
         }

@@ -1,6 +1,8 @@
 // How a store is opened. Paranoid checks and read checksums are not here: they are always on, because with them off a
 // flipped byte silently loses records or whole commits.
 
+package import StratusStore
+
 /// How tables are compressed on disk.
 package enum LevelDBCompression: Sendable {
     case none
@@ -48,6 +50,9 @@ package struct LevelDBOptions: Sendable {
     package var formatVersion: Int
     /// How many bytes of keys and values one group of transactions may gather before further ones wait. Default: 4 MiB.
     package var groupByteCount = 4 << 20
+    /// Called when a write has failed, with what later transactions end with. It runs under the lane's lock: it must be short and
+    /// must not call the store. Default: nothing.
+    package var didFailWrite: (@Sendable (StoreError) -> Void)?
     /// What tests put in the way. Default: nothing.
     package var testHooks = LevelDBTestHooks()
 
@@ -72,6 +77,15 @@ package struct LevelDBTestHooks: Sendable {
     package var goesOnAfterFailedWrites = false
     /// Answers while the log of a large commit is still being synced. Only there to be caught, as above.
     package var answersBeforeSyncs = false
+    /// Runs without an environment of our own, as on a LevelDB other than 1.23.
+    package var leavesLogsToLevelDB = false
+    /// Reaches the directory by its path, as where there is no /proc.
+    package var reachesDirectoryByPath = false
+    /// Called when the store itself has synced its directory.
+    package var didSyncDirectory: (@Sendable () -> Void)?
+    /// Neither syncs the names of logs nor notes them. Only there to be caught: tests plant it to show that they find what a
+    /// strict file system loses then.
+    package var leavesLogsUnnoted = false
     /// Makes the `leveldb_env_t` the store runs on. It is called once per opening, the store never destroys it, and it
     /// must live until the store is closed.
     package var environment: (any LevelDBEnvironmentSupplier)?

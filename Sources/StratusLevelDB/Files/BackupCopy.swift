@@ -79,10 +79,13 @@ struct BackupCopy {
                 name)
             return false
         }
+        // Read first: a log is there before it is noted, and so in the list that follows.
+        let acknowledged = AcknowledgedLogs.numbers(among: try FileSystem.names(in: source)).filter(manifest.isLive)
         let names = try FileSystem.names(in: source)
         guard try takeTables(manifest, names, progress), try takeLogs(manifest, names), try isUnchanged() else {
             return false
         }
+        for log in acknowledged { try FileSystem.create("\(target)/\(StoreFileName.acknowledgedName(log))", []) }
         try FileSystem.create("\(target)/\(name)", manifest.bytes)
         try FileSystem.create("\(target)/\(StoreFileName.currentName)", current)
         return true
@@ -179,7 +182,7 @@ struct BackupCopy {
             if case .log = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
         }
         let logs = manifest.liveLogs(among: names)
-        for name in logs {
+        for (_, name) in logs {
             do {
                 try FileSystem.copy("\(source)/\(name)", to: "\(target)/\(name)")
             } catch {

@@ -40,10 +40,11 @@ enum CorruptionCandidates {
         guard let source = try? Manifest.read(in: directory) else { return [] }
         guard let manifest = Manifest(source.manifest), !manifest.isDamaged else { return [source.manifestName] }
         let names = (try? FileSystem.names(in: directory)) ?? []
-        return manifest.liveLogs(among: names).filter { name in
-            guard let bytes = try? FileSystem.read("\(directory)/\(name)") else { return true }
-            if case .damaged = LogFile.forEachFragment(bytes, { _, _ in }) { return true }
-            return false
+        return manifest.liveLogs(among: names).map(\.name).filter { name in
+            switch (try? LogSurvey(name, in: directory))?.finding {
+            case .intact, .unfinished: false
+            case .lostPages, .damaged, nil: true
+            }
         }
     }
 

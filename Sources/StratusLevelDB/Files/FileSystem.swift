@@ -12,6 +12,9 @@ struct SystemError: Error {
     let call: StaticString
     let path: String
 
+    /// Whether something has the name already.
+    var isExistence: Bool { number == EEXIST }
+
     /// The error as the store's callers see it. A file that is missing here is no corruption: only LevelDB's own errors
     /// speak of files that its list names.
     var storeError: StoreError {
@@ -69,6 +72,24 @@ enum FileSystem {
         return status(buffer)
     }
 
+    /// The same of a name in an open directory, a link itself where it is one. `path` is for errors.
+    static func status(_ name: String, in directory: Int32, path: String) throws(SystemError) -> FileStatus? {
+        var buffer = stat()
+        guard unsafe fstatat(directory, name, &buffer, AT_SYMLINK_NOFOLLOW) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemError(number: errno, call: "fstatat", path: path)
+        }
+        return status(buffer)
+    }
+
+    static func status(ofDescriptor descriptor: Int32, path: String) throws(SystemError) -> FileStatus {
+        var buffer = stat()
+        guard unsafe fstat(descriptor, &buffer) == 0 else {
+            throw SystemError(number: errno, call: "fstat", path: path)
+        }
+        return status(buffer)
+    }
+
     static func status(_ buffer: stat) -> FileStatus {
         let format = buffer.st_mode & S_IFMT
         return FileStatus(
@@ -111,10 +132,11 @@ enum FileSystem {
         guard unsafe mkdir(path, 0o700) == 0 else { throw SystemError(number: errno, call: "mkdir", path: path) }
     }
 
-    /// The contents of a file as it was when it was opened: what is appended meanwhile is left out.
-    static func read(_ path: String, from offset: Int = 0) throws(SystemError) -> [UInt8] {
+    /// The contents of a file from `offset` on, at most `limit` bytes of them, as it was when it was opened: what is appended
+    /// meanwhile is left out.
+    static func read(_ path: String, from offset: Int = 0, atMost limit: Int = .max) throws(SystemError) -> [UInt8] {
         let file = try OpenFile(path, O_RDONLY)
-        let count = max(0, try file.byteCount() - offset)
+        let count = min(limit, max(0, try file.byteCount() - offset))
         var contents = [UInt8](repeating: 0, count: count)
         var done = 0
         while done < count {
@@ -144,22 +166,26 @@ enum FileSystem {
 
     /// Writes a file that is not there yet. Call `sync` to make it durable.
     static func create(_ path: String, _ contents: [UInt8]) throws(SystemError) {
-        let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
-        var done = 0
-        while done < contents.count {
-            let put = unsafe contents.withUnsafeBytes { buffer in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
-                return unsafe Glibc.write(file.descriptor, rest.baseAddress, rest.count)
-            }
-            if put < 0 && errno == EINTR { continue }
-            if put < 0 { throw SystemError(number: errno, call: "write", path: path) }
-            done += put
-        }
+        try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL).write(contents)
+    }
+
+    /// Writes behind the end of a file.
+    static func append(_ contents: [UInt8], to path: String) throws(SystemError) {
+        try OpenFile(path, O_WRONLY | O_APPEND).write(contents)
     }
 
     /// Makes the contents of a file durable.
     static func sync(_ path: String) throws(SystemError) {
         try OpenFile(path, O_RDONLY).sync()
+    }
+
+    /// Cuts a file behind its first `byteCount` bytes, durably.
+    static func cut(_ path: String, to byteCount: Int) throws(SystemError) {
+        let file = try OpenFile(path, O_RDWR)
+        guard ftruncate(file.descriptor, byteCount) == 0 else {
+            throw SystemError(number: errno, call: "ftruncate", path: path)
+        }
+        try file.sync()
     }
 
     /// Copies a file as it is now. Call `sync` to make the copy durable.
@@ -195,6 +221,13 @@ enum FileSystem {
         try OpenFile(path, O_RDONLY | O_DIRECTORY).sync()
     }
 
+    /// `path` from the root on, whatever the working directory becomes.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(folder) }
+        return "\(unsafe String(cString: folder))/\(path)"
+    }
+
     /// `path` without the slashes at its end, unless it is the root.
     static func withoutTrailingSlashes(_ path: String) -> String {
         var bytes = Array(path.utf8)
@@ -226,11 +259,20 @@ private struct OpenFile: ~Copyable {
     }
 
     func byteCount() throws(SystemError) -> Int {
-        var buffer = stat()
-        guard unsafe fstat(descriptor, &buffer) == 0 else {
-            throw SystemError(number: errno, call: "fstat", path: path)
+        try FileSystem.status(ofDescriptor: descriptor, path: path).byteCount
+    }
+
+    func write(_ contents: [UInt8]) throws(SystemError) {
+        var done = 0
+        while done < contents.count {
+            let put = unsafe contents.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+                return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+            }
+            if put < 0 && errno == EINTR { continue }
+            if put < 0 { throw SystemError(number: errno, call: "write", path: path) }
+            done += put
         }
-        return Int(buffer.st_size)
     }
 
     func sync() throws(SystemError) {

@@ -15,18 +15,54 @@
 
 enum LogFile {
     static let blockByteCount = 32_768
-    private static let headerByteCount = 7
+    static let headerByteCount = 7
+
+    // The types of fragments.
+    static let full: UInt8 = 1
+    static let first: UInt8 = 2
+    static let middle: UInt8 = 3
+    static let last: UInt8 = 4
 
     enum End: Equatable {
         /// The last fragment ends with the file.
         case whole
         /// The writer died at this offset.
         case torn(offset: Int)
+        /// From this offset on there are only zeros.
+        case zeros(offset: Int)
         /// What is at this offset was not written so.
         case damaged(offset: Int)
     }
 
-    /// Visits the fragments from the one at `start`, as far as they are whole. A payload's indices are file offsets.
+    /// What lies where a fragment begins. Payloads are ranges of the bytes that were given.
+    enum Fragment {
+        case whole(type: UInt8, payload: Range<Int>)
+        /// The file ends before the fragment does.
+        case cut
+        /// Its payload is where its header says, unless that is behind the end of the block.
+        case damaged(payload: Range<Int>?)
+    }
+
+    /// Looks at the fragment whose header begins at `offset`. `blockEnd` is where its block ends, or would.
+    static func fragment(_ bytes: [UInt8], at offset: Int, blockEnd: Int) -> Fragment {
+        let stored = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
+        let length = Int(bytes[offset + 4]) | Int(bytes[offset + 5]) << 8
+        let type = bytes[offset + 6]
+        let payload = offset + headerByteCount..<offset + headerByteCount + length
+        guard payload.upperBound <= blockEnd else { return .damaged(payload: nil) }
+        if payload.upperBound > bytes.count {
+            let available = bytes[payload.lowerBound..<bytes.count]
+            return hasShorterPayload(type, available, stored) ? .damaged(payload: nil) : .cut
+        }
+        var checksum = Checksum.Running()
+        checksum.add(type)
+        checksum.add(bytes[payload])
+        guard checksum.masked == stored, (full...last).contains(type) else { return .damaged(payload: payload) }
+        return .whole(type: type, payload: payload)
+    }
+
+    /// Visits the fragments from the one at `start`, as far as they are whole. A payload's indices are those of `bytes`, which
+    /// begin with a block.
     static func forEachFragment(
         _ bytes: [UInt8], from start: Int = 0, _ visit: (_ type: UInt8, _ payload: ArraySlice<UInt8>) -> Void
     ) -> End {
@@ -38,28 +74,61 @@ enum LogFile {
                 continue
             }
             guard bytes.count - offset >= headerByteCount else { return .torn(offset: offset) }
-            let stored = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
-            let length = Int(bytes[offset + 4]) | Int(bytes[offset + 5]) << 8
-            let type = bytes[offset + 6]
-            let payloadStart = offset + headerByteCount
-            let end = payloadStart + length
-            if type == 0 && length == 0 {
-                // Zeros up to the end of the file: space that was reserved and never written.
-                return bytes[offset...].allSatisfy { $0 == 0 } ? .torn(offset: offset) : .damaged(offset: offset)
+            if bytes[offset + 4..<offset + headerByteCount].allSatisfy({ $0 == 0 }) {
+                return bytes[offset...].allSatisfy { $0 == 0 } ? .zeros(offset: offset) : .damaged(offset: offset)
             }
-            if end > min(blockEnd, bytes.count) {
-                let available = bytes[payloadStart..<min(blockEnd, bytes.count)]
-                let isCut = end <= blockEnd && !hasShorterPayload(type, available, stored)
-                return isCut ? .torn(offset: offset) : .damaged(offset: offset)
+            switch fragment(bytes, at: offset, blockEnd: blockEnd) {
+            case .whole(let type, let payload):
+                visit(type, bytes[payload])
+                offset = payload.upperBound
+            case .cut: return .torn(offset: offset)
+            case .damaged: return .damaged(offset: offset)
             }
-            var checksum = Checksum.Running()
-            checksum.add(type)
-            checksum.add(bytes[payloadStart..<end])
-            guard checksum.masked == stored, (1...4).contains(type) else { return .damaged(offset: offset) }
-            visit(type, bytes[payloadStart..<end])
-            offset = end
         }
         return .whole
+    }
+
+    /// Visits the records of which every fragment is whole, also those behind damage.
+    static func forEachWholeRecord(in bytes: [UInt8], _ visit: ([UInt8]) throws -> Void) rethrows {
+        var record: [UInt8]?
+        for start in stride(from: 0, to: bytes.count, by: blockByteCount) {
+            let block = Array(bytes[start..<min(start + blockByteCount, bytes.count)])
+            var whole: [[UInt8]] = []
+            let end = forEachFragment(block) { type, payload in
+                if type == full || type == first { record = [] }
+                record?.append(contentsOf: payload)
+                guard type == full || type == last, let complete = record else { return }
+                whole.append(complete)
+                record = nil
+            }
+            for record in whole { try visit(record) }
+            // What comes next cannot belong to what was begun before.
+            if end != .whole { record = nil }
+        }
+    }
+
+    /// A commit, or another record, as fragments, to be appended to a log of `byteCount` bytes.
+    static func fragments(of record: [UInt8], appendedAt byteCount: Int) -> [UInt8] {
+        var result: [UInt8] = []
+        var position = 0
+        repeat {
+            var room = blockByteCount - (byteCount + result.count) % blockByteCount
+            if room < headerByteCount {
+                result += [UInt8](repeating: 0, count: room)
+                room = blockByteCount
+            }
+            let payload = record[position..<min(position + room - headerByteCount, record.count)]
+            let isLast = payload.endIndex == record.count
+            let type = position == 0 ? (isLast ? full : first) : (isLast ? last : middle)
+            var checksum = Checksum.Running()
+            checksum.add(type)
+            checksum.add(payload)
+            result += (0..<4).map { UInt8(truncatingIfNeeded: checksum.masked >> (8 * $0)) }
+            result += [UInt8(payload.count & 0xFF), UInt8(payload.count >> 8), type]
+            result += payload
+            position = payload.endIndex
+        } while position < record.count
+        return result
     }
 
     private static func hasShorterPayload(_ type: UInt8, _ available: ArraySlice<UInt8>, _ stored: UInt32) -> Bool {
@@ -71,16 +140,5 @@ enum LogFile {
             if checksum.masked == stored { return true }
         }
         return false
-    }
-
-    /// How the last block of a log ends: the part in which LevelDB does not notice damage.
-    static func lastBlockEnd(_ path: String) throws(SystemError) -> End {
-        let byteCount = try FileSystem.status(path)?.byteCount ?? 0
-        let start = byteCount / blockByteCount * blockByteCount
-        switch forEachFragment(try FileSystem.read(path, from: start), { _, _ in }) {
-        case .whole: return .whole
-        case .torn(let offset): return .torn(offset: start + offset)
-        case .damaged(let offset): return .damaged(offset: start + offset)
-        }
     }
 }

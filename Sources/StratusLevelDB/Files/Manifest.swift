@@ -28,6 +28,8 @@ struct Manifest {
     private(set) var logNumber: UInt64 = 0
     /// One more log that is live, 0 when there is none.
     private(set) var previousLogNumber: UInt64 = 0
+    /// The last sequence number that was in use when the newest edit was written.
+    private(set) var lastSequence: UInt64 = 0
     /// How the file ends.
     private(set) var end = LogFile.End.whole
     /// The file as far as it was read.
@@ -66,12 +68,20 @@ struct Manifest {
     }
 
     /// The live logs among a directory's names, newest first.
-    func liveLogs(among names: [String]) -> [String] {
-        let live = names.compactMap { name -> (UInt64, String)? in
-            guard case .log(let number) = StoreFileName(name) else { return nil }
-            return number >= logNumber || number == previousLogNumber ? (number, name) : nil
+    func liveLogs(among names: [String]) -> [(number: UInt64, name: String)] {
+        let live = names.compactMap { name -> (number: UInt64, name: String)? in
+            guard case .log(let number) = StoreFileName(name), isLive(number) else { return nil }
+            return (number, name)
         }
-        return live.sorted { $0.0 > $1.0 }.map(\.1)
+        return live.sorted { $0.number > $1.number }
+    }
+
+    /// Whether the log of this number, if there is one, holds commits that are in no table.
+    func isLive(_ log: UInt64) -> Bool { log >= logNumber || (log == previousLogNumber && log != 0) }
+
+    /// The logs that must be there: those that the file names, and the live ones known to hold acknowledged commits.
+    func requiredLogs(acknowledged: Set<UInt64>) -> Set<UInt64> {
+        acknowledged.filter(isLive).union([logNumber, previousLogNumber].filter { $0 != 0 })
     }
 
     private mutating func apply(_ fields: inout FieldReader) -> Bool {
@@ -81,7 +91,11 @@ struct Manifest {
             guard let number = fields.number() else { return false }
             logNumber = number
             return true
-        case 3, 4: return fields.number() != nil
+        case 3: return fields.number() != nil
+        case 4:
+            guard let number = fields.number() else { return false }
+            lastSequence = number
+            return true
         case 5: return fields.number() != nil && fields.string() != nil
         case 6:
             guard fields.number() != nil, let number = fields.number() else { return false }

@@ -3,72 +3,116 @@
 // The steps of `claim`, each ending with its own error:
 //   1. Nothing there: make the directory, or refuse. Something else than a directory: refuse.
 //   2. Note in this process's registry that the directory is open; from here on failures take the note back.
-//   3. May the process read and write it? Does another process hold its lock?
-//   4. The marker: a newer format, an older one, one whose creation was interrupted.
-//   5. No marker: an empty directory becomes a store; anything else belongs to somebody else.
-//   6. A finished store has a CURRENT that names a MANIFEST, and neither the MANIFEST's nor a live log's last block is
-//      damaged in the one way that LevelDB takes for the end of the file.
+//   3. Without a marker, a directory that is not empty belongs to somebody else: nothing is created in it.
+//   4. Take the locks (`StoreLock`).
+//   5. The marker: a newer format, an older one, one whose creation was interrupted. No marker: an empty directory becomes a
+//      store.
+//   6. A finished store has a CURRENT that names a MANIFEST, the logs that must be there, and no damage in them that LevelDB
+//      might pass over. The last commit goes where a crash took pages of it before it was acknowledged.
 
 internal import Glibc
 internal import StratusStore
 
-/// A directory that this process may open as a store. Release it when the store is closed.
-struct StoreDirectory: Sendable {
-    let path: String
-    let identity: FileIdentity
+/// A directory that this process has claimed, to open it as a store. Release it when the store is closed.
+final class StoreDirectory: Sendable {
+    let lock: StoreLock
+    private let acknowledged: AcknowledgedLogs
     /// Whether LevelDB has yet to create the database: call `finishCreation` afterwards.
     let isNew: Bool
+    /// The commit that was dropped because it had lost pages.
+    let droppedCommit: DroppedCommit?
+    /// LevelDB's number of the last write that the store held when it was opened.
+    let lastSequence: UInt64
+    private let identity: FileIdentity
     private let formatVersion: Int
 
-    static func claim(_ path: String, createIfMissing: Bool, formatVersion: Int) throws -> StoreDirectory {
-        do {
-            let identity = try locate(path, createIfMissing: createIfMissing)
-            try OpenStores.insert(identity, path: path)
-            do {
-                let isNew = try inspect(path, createIfMissing: createIfMissing, formatVersion: formatVersion)
-                return StoreDirectory(path: path, identity: identity, isNew: isNew, formatVersion: formatVersion)
-            } catch {
-                OpenStores.remove(identity)
-                throw error
-            }
-        } catch let error as SystemError {
-            throw error.storeError
-        }
+    private init(
+        _ lock: StoreLock, _ identity: FileIdentity, formatVersion: Int, isNew: Bool, _ logs: StoreLogs
+    ) {
+        self.lock = lock
+        acknowledged = AcknowledgedLogs(lock)
+        self.identity = identity
+        self.formatVersion = formatVersion
+        self.isNew = isNew
+        droppedCommit = logs.droppedCommit
+        lastSequence = logs.lastSequence
     }
 
-    /// Claims a store that does not open, to be repaired. Steps 2 and 3 and the formats of 4, and nothing is created.
-    ///
-    /// Throws `.notAStore`, `.held`, `.newerFormat` and `.unavailable` for an older one.
-    static func claimDamaged(_ path: String, formatVersion: Int) throws -> StoreDirectory {
-        do {
-            let identity = try locate(path, createIfMissing: false)
-            try OpenStores.insert(identity, path: path)
+    var place: EnginePlace { lock.place }
+
+    /// A store whose last write has a lower number than `leastSequence` is refused.
+    static func claim(
+        _ path: String, _ options: LevelDBOptions, leastSequence: UInt64 = 0
+    ) throws -> StoreDirectory {
+        let (createIfMissing, formatVersion) = (options.createIfMissing, options.formatVersion)
+        return try registered(path, createIfMissing: createIfMissing) { identity in
+            try FileSystem.checkAccess(path, R_OK | W_OK | X_OK)
+            if try StoreMarker.read(in: path) == nil { try checkIsEmpty(path, createIfMissing: createIfMissing) }
+            let lock = try StoreLock.take(path, identity, options.testHooks)
             do {
-                guard let marker = try StoreMarker.read(in: path) else {
-                    throw StoreError(
-                        .notAStore, "The directory is not a store: name the directory of a store.", ["path": path])
+                let isNew = try inspect(lock.place, createIfMissing: createIfMissing, formatVersion: formatVersion)
+                var logs = StoreLogs(lock.place)
+                if !isNew {
+                    try logs.inspect(syncsCommits: options.syncsCommits)
+                    try logs.checkReaches(leastSequence)
+                    try logs.dropUnacknowledgedCommit()
                 }
-                try marker.check(supported: formatVersion, path: path)
-                if let holder = try StoreHolder.find(in: path) { throw holder.error(path: path) }
-                return StoreDirectory(path: path, identity: identity, isNew: false, formatVersion: formatVersion)
+                return StoreDirectory(lock, identity, formatVersion: formatVersion, isNew: isNew, logs)
             } catch {
-                OpenStores.remove(identity)
-                throw error
+                lock.release()
+                throw lock.place.asGiven(error)
             }
-        } catch let error as SystemError {
-            throw error.storeError
         }
     }
 
+    /// Runs `body` while a store that does not open is in this process's registry, to be repaired. Nothing is created or
+    /// locked.
+    ///
+    /// Throws `.notAStore`, `.held`, `.newerFormat`, `.unavailable` for an older one, and what `body` does.
+    static func withDamaged<Result>(_ path: String, formatVersion: Int, _ body: () throws -> Result) throws -> Result {
+        let (identity, result) = try registered(path, createIfMissing: false) { identity in
+            guard let marker = try StoreMarker.read(in: path) else {
+                throw StoreError(
+                    .notAStore, "The directory is not a store: name the directory of a store.", ["path": path])
+            }
+            try marker.check(supported: formatVersion, path: path)
+            try checkIsFree(path)
+            return (identity, try body())
+        }
+        OpenStores.remove(identity)
+        return result
+    }
+
+    /// Throws `.held` when another process has the store open.
+    static func checkIsFree(_ path: String) throws {
+        if let holder = try StoreHolder.findByLocks(in: path) { throw holder.error(path: path) }
+    }
+
+    /// What a log needs, besides the sync of a commit in it, before that is acknowledged: a durable name, and a note that it
+    /// holds one. `log` is the one that was written to, where LevelDB tells. To be called by one thread at a time.
+    func noteLog(_ log: UInt64?) throws {
+        do {
+            if let log = try log ?? acknowledged.newestWrittenLog() { try acknowledged.note(log) }
+        } catch { throw place.asGiven(error) }
+    }
+
+    /// Closes the directory: it may be claimed again.
     func release() {
+        lock.release()
         OpenStores.remove(identity)
     }
 
-    /// Says in the marker that the store is complete.
-    func finishCreation() throws {
+    /// To be called when LevelDB has opened the database. Says in the marker of a new one that it is complete, and forgets
+    /// what was noted of the logs of an old one, which are in tables now.
+    func finishOpening() throws {
+        let path = place.directory
         do {
-            try StoreMarker(formatVersion: formatVersion, isCreating: false).write(in: path)
-        } catch { throw error.storeError }
+            if isNew {
+                try StoreMarker(formatVersion: formatVersion, isCreating: false).write(in: path)
+            } else {
+                AcknowledgedLogs.remove(AcknowledgedLogs.numbers(among: try FileSystem.names(in: path)), in: path)
+            }
+        } catch { throw place.asGiven(error) }
     }
 
     // MARK: The steps
@@ -101,36 +145,51 @@ struct StoreDirectory: Sendable {
         return status.identity
     }
 
-    /// Steps 3 to 6. Returns whether LevelDB has yet to create the database.
-    private static func inspect(_ path: String, createIfMissing: Bool, formatVersion: Int) throws -> Bool {
-        try FileSystem.checkAccess(path, R_OK | W_OK | X_OK)
-        let names = try FileSystem.names(in: path)
-        if let holder = try StoreHolder.find(in: path) { throw holder.error(path: path) }
+    /// Steps 1 and 2. The note stays where `body` returns.
+    private static func registered<Result>(
+        _ path: String, createIfMissing: Bool, _ body: (FileIdentity) throws -> Result
+    ) throws -> Result {
+        do {
+            let identity = try locate(path, createIfMissing: createIfMissing)
+            try OpenStores.insert(identity, path: path)
+            do {
+                return try body(identity)
+            } catch {
+                OpenStores.remove(identity)
+                throw error
+            }
+        } catch let error as SystemError {
+            throw error.storeError
+        }
+    }
+
+    /// Step 5. Returns whether LevelDB has yet to create the database.
+    private static func inspect(_ place: EnginePlace, createIfMissing: Bool, formatVersion: Int) throws -> Bool {
+        let path = place.directory
         guard let marker = try StoreMarker.read(in: path) else {
-            try checkIsEmpty(path, names, createIfMissing: createIfMissing)
+            try checkIsEmpty(path, createIfMissing: createIfMissing)
             try StoreMarker(formatVersion: formatVersion, isCreating: true).write(in: path)
             return true
         }
         try marker.check(supported: formatVersion, path: path)
-        if marker.isCreating {
-            guard createIfMissing else {
-                throw StoreError(
-                    .notAStore, "The store was never completely created: create it again.",
-                    ["path": path, "found": "an interrupted creation"])
-            }
-            return true
+        guard marker.isCreating else { return false }
+        guard createIfMissing else {
+            throw StoreError(
+                .notAStore, "The store was never completely created: create it again.",
+                ["path": path, "found": "an interrupted creation"])
         }
-        try checkLogs(path, names)
-        return false
+        return true
     }
 
-    private static func checkIsEmpty(_ path: String, _ names: [String], createIfMissing: Bool) throws {
+    private static func checkIsEmpty(_ path: String, createIfMissing: Bool) throws {
+        let names = try FileSystem.names(in: path)
         if names.contains(StoreFileName.currentName) {
             throw StoreError(
                 .notAStore, "The directory is another program's LevelDB database: choose another directory.",
                 ["path": path, "found": "a LevelDB database of another program"])
         }
-        let foreign = names.filter { $0 != StoreMarker.temporaryFileName }
+        let own = [StoreMarker.temporaryFileName, StoreLock.fileName, StoreFileName.lockName]
+        let foreign = names.filter { !own.contains($0) }
         if !foreign.isEmpty {
             let shown = foreign.prefix(3).joined(separator: ", ") + (foreign.count > 3 ? ", …" : "")
             throw StoreError(
@@ -142,22 +201,5 @@ struct StoreDirectory: Sendable {
                 .notAStore, "The directory is empty: check its spelling, or create the store.",
                 ["path": path, "found": "an empty directory"])
         }
-    }
-
-    private static func checkLogs(_ path: String, _ names: [String]) throws {
-        let source = try Manifest.read(in: path)
-        guard let manifest = Manifest(source.manifest), !manifest.isDamaged else {
-            throw damageError(path, source.manifestName)
-        }
-        for log in manifest.liveLogs(among: names) {
-            if case .damaged = try LogFile.lastBlockEnd("\(path)/\(log)") { throw damageError(path, log) }
-        }
-    }
-
-    private static func damageError(_ path: String, _ file: String) -> StoreError {
-        StoreError(
-            .corruption,
-            "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-            ["path": path, "candidateFiles": file])
     }
 }

@@ -35,6 +35,21 @@ extension EngineError {
     }
 }
 
+extension EnginePlace {
+    /// The error with the directory called as it was given.
+    func asGiven(_ error: any Error) -> any Error {
+        switch error {
+        case let error as SystemError: asGiven(error.storeError)
+        case let error as StoreError: asGiven(error)
+        default: error
+        }
+    }
+
+    func asGiven(_ error: StoreError) -> StoreError {
+        error.with(fields: error.fields.mapValues(asGiven), cause: error.cause.map(asGiven))
+    }
+}
+
 /// The end of a range as hexadecimal digits. One that is behind every key is no longer than it must be to say so.
 func hexadecimal(bound: [UInt8]) -> String {
     bound.count > StoreLimits.maximumKeyByteCount && bound.allSatisfy { $0 == 0xFF } ? "ff" : hexadecimal(bound)

@@ -19,7 +19,7 @@
 //   4. The flusher first lets as many more have their turn as stand at the lane, so that they need no flush of their own. It
 //      waits until they had it, the group is full, or as long as the last flush took, and then for the lane, which somebody
 //      may hold. A new group takes the forming one's place. The flusher unlocks the lane, makes one write batch, writes it
-//      (one sync, which `EngineDatabase.write` waits for), and takes a snapshot. Bodies run on meanwhile, and gather in the
+//      (one sync, which `EngineDatabase.write` waits for), has the directory confirm it, and takes a snapshot. Bodies run on meanwhile, and gather in the
 //      next group.
 //   5. The flusher locks the lane, raises the version, has what was kept of the written keys forgotten, runs the publish
 //      actions in commit order and publishes the snapshot, both under the readers' lock, and forgets the group's writes:
@@ -31,11 +31,20 @@
 // LevelDB's own grouping of concurrent writers. It joins batches only after the callers' checks, which would then have
 // to be made against a state that is not yet decided.
 
-internal import StratusStore
+package import StratusStore
 internal import Synchronization
+
+/// What a store must hold that is opened in the place of one that was closed.
+package struct StoreContinuation: Sendable, Hashable {
+    /// LevelDB's number of the last write that was acknowledged.
+    package let sequence: UInt64
+    /// The newest version that readers have seen.
+    package let version: StoreVersion
+}
 
 final class WriteLane: @unchecked Sendable {  // because the monitor guards all state but the flusher's own
     private let database: EngineDatabase
+    private let directory: StoreDirectory
     private let gate: ReadGate
     private let options: LevelDBOptions
 
@@ -60,13 +69,20 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     private let fresh: FreshRanges
     private var isClosed = false
     /// The first write error, after which the lane takes nothing more.
-    private var failure: (reason: StoreError.Code, cause: String)?
+    private var failure: FailedWrite?
+    /// LevelDB's number of the last write of the groups that were published.
+    private var acknowledgedSequence: UInt64
     /// Only the flusher uses it, and there is one at a time.
     private var batch = EngineWriteBatch()
 
-    init(_ database: EngineDatabase, _ first: PublishedSnapshot, _ gate: ReadGate, _ options: LevelDBOptions) {
+    init(
+        _ database: EngineDatabase, _ directory: StoreDirectory, _ first: PublishedSnapshot, _ gate: ReadGate,
+        _ options: LevelDBOptions
+    ) {
         self.database = database
+        self.directory = directory
         self.published = first
+        self.acknowledgedSequence = directory.lastSequence
         self.gate = gate
         self.options = options
         self.fresh = FreshRanges(byteCount: options.freshByteCount)
@@ -94,13 +110,21 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         }
     }
 
+    /// What later transactions end with, since a write has failed.
+    var failureError: StoreError? { monitor.withLock { failure?.refusal } }
+
+    /// What has been acknowledged.
+    var continuation: StoreContinuation {
+        monitor.withLock { StoreContinuation(sequence: acknowledgedSequence, version: published.version) }
+    }
+
     /// Throws `.closed`, and `.unavailable` when a write has failed.
     func checkMayWrite() throws { try monitor.withLock { try checkTakesTransactions() } }
 
     /// The same under the lane's lock.
     private func checkTakesTransactions() throws {
         if isClosed { throw ReadGate.closedError }
-        if let failure { throw Self.unavailableError(failure) }
+        if let failure { throw failure.refusal }
     }
 
     /// Asks LevelDB, by writing nothing, whether its background work has failed: it answers every write with that. The
@@ -225,8 +249,9 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
         flushNanoseconds = nanoseconds
         inFlight = nil
+        if next != nil { acknowledgedSequence += UInt64(batch.count) }
         switch result {
-        case .failure(let error): fail(group, error)
+        case .failure(let failure): fail(group, failure)
         case .success:
             if let next { publish(group, next) }
         }
@@ -234,16 +259,19 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         flushEnded.broadcast()
     }
 
-    private func write(_ group: LaneGroup) -> Result<Void, EngineError> {
+    private func write(_ group: LaneGroup) -> Result<Void, FailedWrite> {
         batch.fill(with: group.writes)
         do {
             try options.testHooks.willWriteGroup?(group.transactionCount)
             try database.write(batch, synced: options.syncsCommits)
-            return .success(())
-        } catch let error as EngineError {
-            return .failure(error)
+            guard options.syncsCommits else { return .success(()) }
+            if !options.testHooks.leavesLogsUnnoted { try directory.noteLog(database.writtenLog) }
+            return directory.lock.displacement().map { .failure(FailedWrite(displacement: $0)) } ?? .success(())
+        } catch let error as StoreError {
+            return .failure(FailedWrite(reason: error.code, cause: error.cause ?? error.message))
         } catch {
-            return .failure(EngineError(text: "\(error)"))
+            let failure = error as? EngineError ?? EngineError(text: "\(error)")
+            return .failure(FailedWrite(reason: failure.storeCode, cause: failure.text))
         }
     }
 
@@ -260,14 +288,14 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         end(group, .success(()))
     }
 
-    private func fail(_ group: LaneGroup, _ error: EngineError) {
-        let failure = (reason: error.storeCode, cause: error.text)
+    private func fail(_ group: LaneGroup, _ failure: FailedWrite) {
         if !options.testHooks.goesOnAfterFailedWrites { self.failure = failure }
-        let unknown = Self.commitUnknownError(failure)
-        end(group, .failure(unknown))
+        if let displacement = failure.displacement { gate.refuse(displacement) }
+        options.didFailWrite?(failure.refusal)
+        end(group, .failure(failure.outcome))
         let validatedOnIt = forming
         forming = LaneGroup()
-        end(validatedOnIt, .failure(unknown))
+        end(validatedOnIt, .failure(failure.outcome))
         roomChanged.broadcast()
     }
 
@@ -276,16 +304,37 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         group.flusherMayGoOn.signal()
         group.outcome.set(outcome)
     }
+}
 
-    private static func commitUnknownError(_ failure: (reason: StoreError.Code, cause: String)) -> StoreError {
-        StoreError(
-            .commitUnknown, "A write failed, so this commit may be there or not: reopen the store and look.",
-            ["reason": failure.reason.description], cause: failure.cause)
+/// Why a group was not acknowledged, and nothing after it.
+private struct FailedWrite: Error {
+    let reason: StoreError.Code
+    let cause: String
+    /// Where the write went well and the store is no longer where others look for it.
+    var displacement: StoreError?
+
+    init(reason: StoreError.Code, cause: String) {
+        self.reason = reason
+        self.cause = cause
     }
 
-    private static func unavailableError(_ failure: (reason: StoreError.Code, cause: String)) -> StoreError {
+    init(displacement: StoreError) {
+        self.init(reason: displacement.code, cause: displacement.description)
+        self.displacement = displacement
+    }
+
+    /// What the transactions of the group end with.
+    var outcome: StoreError {
         StoreError(
-            .unavailable, "A write failed earlier, so the store takes no more transactions: close and reopen it.",
-            ["reason": failure.reason.description], cause: failure.cause)
+            .commitUnknown, "A write failed, so this commit may be there or not: reopen the store and look.",
+            ["reason": reason.description], cause: cause)
+    }
+
+    /// What later transactions end with.
+    var refusal: StoreError {
+        displacement
+            ?? StoreError(
+                .unavailable, "A write failed earlier, so the store takes no more transactions: close and reopen it.",
+                ["reason": reason.description], cause: cause)
     }
 }

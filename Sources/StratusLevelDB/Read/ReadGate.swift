@@ -6,6 +6,7 @@
 //   3. `close` returns when no reader is left; the database is closed only then, so that nothing outlives it.
 
 internal import StratusStore
+internal import Synchronization
 
 /// A version of the store that readers can be given.
 final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock guards everything that changes
@@ -36,6 +37,11 @@ final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock
     }
 }
 
+/// Tells readers that nobody waits for them any longer.
+final class ReaderAbandonment: Sendable {
+    let isOn = Atomic(false)
+}
+
 /// Hands out readers, and adds up what everybody has cost.
 final class ReadGate: @unchecked Sendable {  // because the monitor guards all state
     /// More idle iterators than this are not kept: each holds on to memory tables and files of its version.
@@ -48,6 +54,10 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     private var published: PublishedSnapshot?
     private var readerCount = 0
     private var isClosing = false
+    /// Why no reader gets in although the store is open.
+    private var refusal: StoreError?
+    private var isAwaitingReaders = false
+    private let abandonment = ReaderAbandonment()
     private var totals = StoreStatistics()
 
     init(_ first: PublishedSnapshot, keptByteCount: Int) {
@@ -63,10 +73,11 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     func enter() throws -> SnapshotReader {
         try monitor.withLock {
             guard !isClosing, let published else { throw Self.closedError }
+            if let refusal { throw refusal }
             published.readerCount += 1
             readerCount += 1
             let iterator = published.idleIterators.popLast()
-            return SnapshotReader(published, kept, idleIterators: iterator.map { [$0] } ?? [])
+            return SnapshotReader(published, kept, abandonment, idleIterators: iterator.map { [$0] } ?? [])
         }
     }
 
@@ -94,7 +105,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
             }
         }
         readerCount -= 1
-        if readerCount == 0 && isClosing { readersLeft.broadcast() }
+        if readerCount == 0 && (isClosing || isAwaitingReaders) { readersLeft.broadcast() }
         monitor.unlock()
     }
 
@@ -131,6 +142,23 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         }
     }
 
+    /// Refuses new readers from now on; those that are in go on.
+    func refuse(_ error: StoreError) {
+        monitor.withLock { refusal = error }
+    }
+
+    /// Refuses new readers at once, and the reads of those that are in once they have not left in time.
+    func abandonReaders(afterSeconds seconds: Double) {
+        refuse(Self.reopeningError)
+        var end = MonotonicTime.now
+        end.nanoseconds += UInt64(max(0, seconds) * Double(MonotonicTime.nanosecondsPerSecond))
+        monitor.withLock {
+            isAwaitingReaders = true
+            while readerCount > 0, readersLeft.wait(monitor, until: end) {}
+        }
+        abandonment.isOn.store(true, ordering: .relaxed)
+    }
+
     /// Refuses new readers, waits until the present ones have left, and destroys the newest snapshot.
     func close() {
         monitor.lock()
@@ -144,6 +172,10 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
 
     var statistics: StoreStatistics {
         monitor.withLock { totals }
+    }
+
+    static var reopeningError: StoreError {
+        StoreError(.unavailable, "The store is opened again after a failed write: try again.")
     }
 
     static var closedError: StoreError {

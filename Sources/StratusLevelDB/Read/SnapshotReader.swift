@@ -8,11 +8,13 @@
 // Unsafe: keys and values are lent from LevelDB's memory only while the iterator stands still.
 
 internal import StratusStore
+internal import Synchronization
 
 /// A consistent snapshot of one version.
 final class SnapshotReader: StoreReader {
     let published: PublishedSnapshot
     private let kept: KeptObjects
+    private let abandonment: ReaderAbandonment
     /// What it has cost. A transaction adds what it writes.
     var cost = StoreCost()
     /// Keys that LevelDB was asked for, however often a body ran.
@@ -21,7 +23,11 @@ final class SnapshotReader: StoreReader {
     private var idleIterators: [EngineIterator]
     private var isEnded = false
 
-    init(_ published: PublishedSnapshot, _ kept: KeptObjects, idleIterators: [EngineIterator]) {
+    init(
+        _ published: PublishedSnapshot, _ kept: KeptObjects, _ abandonment: ReaderAbandonment,
+        idleIterators: [EngineIterator]
+    ) {
+        self.abandonment = abandonment
         self.published = published
         self.kept = kept
         self.idleIterators = idleIterators
@@ -39,6 +45,12 @@ final class SnapshotReader: StoreReader {
     /// Forgets what has been spent: the body it was spent for is run again.
     func resetCost() {
         cost = StoreCost()
+    }
+
+    /// Throws `.unavailable` when the store does not wait for its readers any longer.
+    @inline(__always)
+    func checkIsWanted() throws {
+        if abandonment.isOn.load(ordering: .relaxed) { throw ReadGate.reopeningError }
     }
 
     func checkIsActive() {
@@ -65,6 +77,7 @@ final class SnapshotReader: StoreReader {
     /// `visitValue` without counting it.
     func engineValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         engineLookups += 1
+        try checkIsWanted()
         do {
             return try published.engine.visitValue(forKey: key, body)
         } catch let error as EngineError {
@@ -85,6 +98,7 @@ final class SnapshotReader: StoreReader {
                 var remaining = limit
                 defer { cost.cursorSteps += limit - remaining }
                 while iterator.isValid {
+                    try checkIsWanted()
                     let key = unsafe iterator.key
                     guard unsafe key.isInside(lower, upper, direction) else { break }
                     remaining -= 1

@@ -12,6 +12,8 @@ package final class RecordEngine: Sendable {
     package let store: any OrderedStore
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
+    /// What told this store from every other, copies of it included, when it was opened.
+    package let openedIncarnation: UUID
     /// Half of these are kept for certain: twenty times the zones that a database may have.
     let directoryCache = ZoneDirectoryCache(maximumCount: 40_000)
     /// Whether this engine rebuilds indexes: one zone at a time.
@@ -29,11 +31,12 @@ package final class RecordEngine: Sendable {
         self.store = store
         self.options = options
         self.ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount)
-        self.rebuilding = Locked(
-            try Self.wrappingErrors {
-                try StoreFormat.check(store, incarnation: incarnation)
-                return try store.read { try RebuildMark.zones(in: $0) }
-            })
+        let (opened, rebuilding) = try Self.wrappingErrors {
+            let opened = try StoreFormat.check(store, incarnation: incarnation)
+            return (opened, try store.read { try RebuildMark.zones(in: $0) })
+        }
+        openedIncarnation = opened
+        self.rebuilding = Locked(rebuilding)
     }
 
     /// Runs `body` on a snapshot of everything committed.

@@ -12,17 +12,18 @@ package enum StoreFormat {
     /// The layout's number, for the marker of a store on disk.
     package static let number = Int(FormatEntry.currentVersion)
 
-    /// Makes sure the store is of the format `supported`, and lays out an empty one.
+    /// Makes sure the store is of the format `supported`, and lays out an empty one. Returns the store's incarnation.
     ///
     /// Throws `newerFormat`, `unavailable` for an older format, and `notAStore`; nothing is written then.
+    @discardableResult
     package static func check(
         _ store: any OrderedStore, incarnation: UUID, supported: UInt64 = FormatEntry.currentVersion
-    ) throws {
+    ) throws -> UUID {
         let found = try store.read { reader in
             try reader.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
         }
         if let found { return try check(found, supported) }
-        try store.transact { writer in
+        return try store.transact { writer in
             if let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) }) {
                 return try check(entry, supported)
             }
@@ -34,10 +35,11 @@ package enum StoreFormat {
             let entry = FormatEntry(version: supported, incarnation: incarnation)
             try writer.set(GlobalKeys.format(), to: entry.encoded())
             try writer.set(GlobalKeys.header(), to: GlobalHeader(nextDatabaseNumber: 1).encoded())
+            return incarnation
         }
     }
 
-    private static func check(_ entry: FormatEntry, _ supported: UInt64) throws {
+    private static func check(_ entry: FormatEntry, _ supported: UInt64) throws -> UUID {
         let fields = ["found": "\(entry.version)", "supported": "\(supported)"]
         if entry.version > supported {
             throw RecordsError(
@@ -47,5 +49,6 @@ package enum StoreFormat {
         if entry.version < supported {
             throw RecordsError(.unavailable, "The store is of an older format: migrate it first.", fields)
         }
+        return entry.incarnation
     }
 }

@@ -8,6 +8,8 @@ import StratusRecords
 
 struct Verification {
     let entryCount: Int
+    /// What opening the store has dropped.
+    private let droppedCommit: [String: String]?
     let damages: [RecordsError]
     /// Nil when the bytes are so damaged that nothing else could be looked at.
     let indexes: IndexReport?
@@ -29,6 +31,7 @@ struct Verification {
     ///
     /// Throws the store's errors but for corruption, which is part of the result.
     init(of session: StoreSession, progress: @escaping Listener = { _, _, _, _ in }) throws {
+        droppedCommit = session.droppedCommit
         let checksums = try session.verifyChecksums { progress("entries", $0, $1, .bytes) }
         entryCount = checksums.entryCount
         guard checksums.damages.isEmpty else {
@@ -92,6 +95,11 @@ struct Verification {
 
     var object: JSONObject {
         var object: JSONObject = ["clean": .boolean(isClean), "entries": JSONValue(entryCount)]
+        if let droppedCommit {
+            var fields: JSONObject = [:]
+            for (name, value) in droppedCommit.sorted(by: { $0.key < $1.key }) { fields.add(name, .string(value)) }
+            object.add("droppedCommit", .object(fields))
+        }
         object.add("damages", .array(damages.map { .object(ErrorReport($0).object) }))
         object.add("records", JSONValue(indexes?.recordsChecked ?? 0))
         object.add("indexEntries", JSONValue(indexes?.entriesChecked ?? 0))

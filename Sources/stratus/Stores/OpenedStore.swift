@@ -85,8 +85,18 @@ struct OpenedStore {
         if let host { host.close() } else { files?.close() }
     }
 
+    /// What is to be said of the store before anything is done with it.
+    var notes: [String] { [copyNote, droppedCommitNote].compactMap { $0 } }
+
+    private var droppedCommitNote: String? {
+        guard let dropped = files?.droppedCommit else { return nil }
+        let values = dropped.sorted { $0.key < $1.key }.map { "\($0.key)=\(VisibleText.of($0.value))" }
+        return "note: a crash took part of the last commit, which was never acknowledged: it was dropped "
+            + "(\(values.joined(separator: ", ")))"
+    }
+
     /// What is to be said of a copy, and of a store that is another process's.
-    var note: String? {
+    private var copyNote: String? {
         guard let copy else {
             guard served != nil, let holder else { return nil }
             let command = VisibleText.of(holder.command)

@@ -68,6 +68,9 @@ final class StoreFiles {
 
     func close() { store.close() }
 
+    /// The last commit, where it was dropped when the store was opened: it was never acknowledged, and a crash took part of it.
+    var droppedCommit: [String: String]? { store.droppedCommit?.fields }
+
     var statistics: StoreStatistics { store.statistics }
 
     // MARK: Other processes

@@ -50,7 +50,7 @@ final class StoreSession {
         let session = try StoreSession(at: arguments.store, arguments.database, opening)
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
-        if !arguments.json, let note = session.opened.note { Console.note(note) }
+        if !arguments.json { for note in session.opened.notes { Console.note(note) } }
         return try body(session)
     }
 
@@ -85,6 +85,8 @@ final class StoreSession {
     }
     /// When the copy was begun that is read; nil where the store itself is.
     var copyDate: Date? { opened.copy?.date }
+    /// What opening the store, or its copy, has dropped of it.
+    var droppedCommit: [String: String]? { opened.files?.droppedCommit }
     /// Where the engine's files lie that are read.
     var readPath: String { opened.copy?.path ?? path }
 

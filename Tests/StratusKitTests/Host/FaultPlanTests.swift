@@ -123,6 +123,8 @@ struct FaultPlanTests {
         case .acceptShares: .acceptShares
         case .requestShareAccess: .requestShareAccess
         case .deliverNotifications: .deliverNotifications
+        case .openStore: .openStore
+        case .recoverStore: .recoverStore
         }
     }
 

@@ -1,0 +1,205 @@
+// What a process holds of a store that it has open: the directory itself, and the locks on it.
+//
+//   STRATUS.lock   Ours: an open-file-description lock. It ends only when its descriptor is closed, so that no other use of
+//                  the file, or of LOCK, can lose it. The file names the process and its command.
+//   LOCK           LevelDB's: a POSIX record lock, which a process loses as soon as it closes any descriptor of the file. It
+//                  is taken here as well until LevelDB takes it, because versions of this software that know no
+//                  STRATUS.lock respect it.
+//
+// Invariants:
+//   1. Nothing in the directory is inspected for opening, cut or written before both locks are held.
+//   2. STRATUS.lock is never removed, and only processes that open the store lock it. Others ask who holds it.
+//   3. Files of the store are reached through the directory's descriptor. What takes the directory's place is never touched.
+//   4. This process never opens and closes a LOCK file that it holds itself.
+//
+// Unsafe: C functions get paths and structures that live for the length of the call; descriptors are closed in `release`.
+
+internal import Glibc
+internal import StratusStore
+
+/// The directory and the locks of a store that this process has open.
+final class StoreLock: @unchecked Sendable {  // because a monitor guards the variables, and the rest is constant
+    static let fileName = "STRATUS.lock"
+    /// A lock that is not got at once is tried so often, with pauses: one that this process has just given up stays while a
+    /// child that it was starting then has the descriptor, too, until it runs its program.
+    private static let maximumAttemptCount = 2_000
+    private static let pauseMicroseconds: UInt32 = 1_000
+
+    /// How the directory is called, and how it is reached.
+    let place: EnginePlace
+    private let absolutePath: String
+    private let identity: FileIdentity
+    private let lockIdentity: FileIdentity
+    private let didSyncDirectory: (@Sendable () -> Void)?
+    private let monitor = Monitor()
+    /// The directory, our lock file, and LOCK; none once they are closed.
+    private var descriptors: [Int32]
+    private var engineLock: Int32?
+
+    /// Takes both locks of the directory `path`, which is `identity`.
+    ///
+    /// Throws `StoreError` with `.held` naming the holder, and `SystemError`.
+    static func take(_ path: String, _ identity: FileIdentity, _ hooks: LevelDBTestHooks) throws -> StoreLock {
+        let directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
+        var opened: [Int32] = [directory]
+        do {
+            guard try FileSystem.status(ofDescriptor: directory, path: path).identity == identity else {
+                throw SystemError(number: ENOENT, call: "open", path: path)
+            }
+            let (own, ownIdentity) = try lockOwnFile(in: directory, path: path)
+            opened.append(own)
+            let engine = try lockEngineFile(in: directory, path: path)
+            do { try describeHolder(in: own, path: path) } catch {
+                close(engine)
+                throw error
+            }
+            return StoreLock(path, identity, descriptors: opened, engine: engine, ownIdentity, hooks)
+        } catch {
+            for descriptor in opened { close(descriptor) }
+            throw error
+        }
+    }
+
+    private init(
+        _ path: String, _ identity: FileIdentity, descriptors: [Int32], engine: Int32, _ lockIdentity: FileIdentity,
+        _ hooks: LevelDBTestHooks
+    ) {
+        didSyncDirectory = hooks.didSyncDirectory
+        self.identity = identity
+        self.lockIdentity = lockIdentity
+        self.descriptors = descriptors
+        engineLock = engine
+        absolutePath = FileSystem.absolute(path)
+        let held = "/proc/self/fd/\(descriptors[0])"
+        let reaches = !hooks.reachesDirectoryByPath && (try? FileSystem.status(held))??.identity == identity
+        place = EnginePlace(path: path, directory: reaches ? held : path)
+    }
+
+    deinit {
+        release()
+    }
+
+    /// Leaves LOCK to LevelDB, which takes it next.
+    func yieldEngineLock() {
+        monitor.withLock {
+            if let engineLock { close(engineLock) }
+            engineLock = nil
+        }
+    }
+
+    /// Gives everything back. Closing the descriptors is what ends the locks.
+    func release() {
+        yieldEngineLock()
+        monitor.withLock {
+            for descriptor in descriptors.reversed() { close(descriptor) }
+            descriptors = []
+        }
+    }
+
+    /// Makes the names in the directory durable.
+    func syncDirectory() throws(SystemError) {
+        guard let directory = monitor.withLock({ descriptors.first }), fsync(directory) == 0 else {
+            throw SystemError(number: errno, call: "fsync", path: place.path)
+        }
+        didSyncDirectory?()
+    }
+
+    /// Why others may take this store for free, or for another: its path no longer leads to the directory that is held, or its
+    /// lock file is not the one that is locked. Nil while all is as it was.
+    func displacement() -> StoreError? {
+        do {
+            guard let found = try FileSystem.status(absolutePath) else { return displaced("nothing at its path") }
+            guard found.identity == identity else { return displaced("another directory at its path") }
+            let lock = try FileSystem.status("\(place.directory)/\(Self.fileName)")
+            guard lock?.identity == lockIdentity else {
+                return displaced(lock == nil ? "no lock file" : "another lock file")
+            }
+            return nil
+        } catch {
+            // A path that this process may not look along leads where it led.
+            return error.number == EACCES ? nil : displaced("a path that cannot be read", cause: error)
+        }
+    }
+
+    private func displaced(_ found: String, cause: SystemError? = nil) -> StoreError {
+        StoreError(
+            .unavailable,
+            "The store's directory or its lock file was moved, removed or replaced: put it back, then close and open the store.",
+            ["path": place.path, "found": found], cause: cause.map { EngineError.systemText($0.number) })
+    }
+
+    // MARK: Locking
+
+    /// Locks STRATUS.lock, which is created where it is missing.
+    private static func lockOwnFile(in directory: Int32, path: String) throws -> (Int32, FileIdentity) {
+        let file = "\(path)/\(fileName)"
+        for _ in 0..<maximumAttemptCount {
+            let descriptor = try openLockFile(fileName, in: directory, path: file)
+            do {
+                var wish = StoreHolder.wholeFileLock
+                guard unsafe fcntl(descriptor, DescriptionLock.set, &wish) == 0 else {
+                    guard [EAGAIN, EACCES].contains(errno) else {
+                        throw SystemError(number: errno, call: "fcntl", path: file)
+                    }
+                    let holder = try StoreHolder.findByLocks(in: path)
+                    if let holder, !holder.isThisProcess { throw holder.error(path: path) }
+                    close(descriptor)
+                    usleep(pauseMicroseconds)
+                    continue
+                }
+                // A file that was replaced before it was locked protects nothing.
+                let held = try FileSystem.status(ofDescriptor: descriptor, path: file).identity
+                if try FileSystem.status(fileName, in: directory, path: file)?.identity == held {
+                    return (descriptor, held)
+                }
+                close(descriptor)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+        }
+        throw StoreHolder.thisProcess.error(path: path)
+    }
+
+    /// Locks LevelDB's LOCK as LevelDB does.
+    private static func lockEngineFile(in directory: Int32, path: String) throws -> Int32 {
+        let file = "\(path)/\(StoreFileName.lockName)"
+        // Closing a descriptor would drop a lock that this process holds through LevelDB itself.
+        if let status = try FileSystem.status(file), StoreHolder.hasOpen(status.identity) {
+            throw StoreHolder.thisProcess.error(path: path)
+        }
+        let descriptor = try openLockFile(StoreFileName.lockName, in: directory, path: file)
+        var wish = StoreHolder.wholeFileLock
+        guard unsafe fcntl(descriptor, F_SETLK, &wish) == 0 else {
+            let number = errno
+            close(descriptor)
+            guard [EAGAIN, EACCES].contains(number) else {
+                throw SystemError(number: number, call: "fcntl", path: file)
+            }
+            let holder = try StoreHolder.findByLocks(in: path) ?? .unknown
+            throw holder.error(path: path)
+        }
+        return descriptor
+    }
+
+    /// A pipe or device in place of the file is refused, and not waited for.
+    private static func openLockFile(_ name: String, in directory: Int32, path: String) throws(SystemError) -> Int32 {
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe openat(directory, name, flags, 0o600)
+        guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
+        if (try? FileSystem.status(ofDescriptor: descriptor, path: path))?.kind != .file {
+            close(descriptor)
+            throw SystemError(number: EINVAL, call: "open", path: path)
+        }
+        return descriptor
+    }
+
+    private static func describeHolder(in descriptor: Int32, path: String) throws(SystemError) {
+        let bytes = Array(StoreHolder.thisProcess.description.utf8)
+        let count = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe ftruncate(descriptor, 0) == 0 ? pwrite(descriptor, buffer.baseAddress, buffer.count, 0) : -1
+        }
+        guard count == bytes.count else { throw SystemError(number: errno, call: "write", path: "\(path)/\(fileName)") }
+    }
+}

@@ -1,0 +1,141 @@
+// A file system that promises no more than POSIX: a file's content is there once it was synced, and its name once its directory
+// was. After each acknowledged commit the machine loses power.
+
+import Foundation
+import StratusEngineFaults
+import StratusLevelDB
+import StratusStore
+import StratusTestSupport
+import Synchronization
+import Testing
+
+@Suite("a strict file system")
+struct StrictDiskTests {
+    private static let commitCount = 90
+
+    /// Commits, cuts the power after each, and returns the commits that were acknowledged and lost.
+    private func lostCommits(_ change: (inout LevelDBTestHooks) -> Void) throws -> [String] {
+        let directory = try ScratchDirectory()
+        let path = "\(directory.path)/store"
+        let environment = try FaultyEnvironment()
+        let disk = try StrictDisk(of: path, in: directory.path)
+        environment.observeSyncs { disk.didSync($0) }
+        var options = LevelDBOptions()
+        options.writeBufferByteCount = 128 << 10
+        options.compression = .none
+        options.testHooks.environment = environment
+        options.testHooks.didSyncDirectory = { disk.didSyncNames() }
+        change(&options.testHooks)
+        let store = try LevelDBStore.open(at: path, options: options)
+        defer { store.close() }
+        // Creating a store syncs everything before it returns.
+        disk.didSyncEverything()
+        var lost: [String] = []
+        for number in 0..<Self.commitCount {
+            try store.transact { try $0.set([UInt8(number)], to: [UInt8](repeating: UInt8(number), count: 9_000)) }
+            let image = try disk.cutPower(in: directory.path)
+            do {
+                let found = try LevelDBStore.open(at: image.path)
+                defer { found.close() }
+                let count = try found.read { reader in
+                    try (0...number).count { try reader.value(forKey: [UInt8($0)])?.count == 9_000 }
+                }
+                if count < number + 1 {
+                    lost.append("commit \(number): \(number + 1 - count) of those before are gone")
+                }
+            } catch { lost.append("commit \(number): \(error)") }
+        }
+        return lost
+    }
+
+    @Test("no acknowledged commit is lost when the power is cut after it, with an environment of our own and without")
+    func cuts() async throws {
+        try await TestThreads.offPool {
+            for withoutEnvironment in [false, true] {
+                let lost = try lostCommits { $0.leavesLogsToLevelDB = withoutEnvironment }
+                #expect(lost.isEmpty, "\(lost)")
+            }
+        }
+    }
+
+    @Test("a store that does not sync the names of its logs is found out")
+    func planted() async throws {
+        try await TestThreads.offPool {
+            let lost = try lostCommits { $0.leavesLogsUnnoted = true }
+            #expect(lost.count > 3)
+        }
+    }
+}
+
+/// What would be left of a directory if the power was cut: the names of the last sync of the directory, and of each file what
+/// was there at its own last sync. Names are kept as hard links, so that removed files last.
+private final class StrictDisk: Sendable {
+    private struct State {
+        /// By inode.
+        var syncedByteCounts: [UInt64: Int] = [:]
+        var cutCount = 0
+    }
+
+    private let path: String
+    private let names: String
+    private let state = Mutex(State())
+
+    init(of path: String, in folder: String) throws {
+        self.path = path
+        names = "\(folder)/names"
+        try FileManager.default.createDirectory(atPath: names, withIntermediateDirectories: false)
+    }
+
+    /// LevelDB syncs the directory with each MANIFEST.
+    func didSync(_ file: String) {
+        state.withLock { note(file, in: &$0) }
+        if file.split(separator: "/").last?.hasPrefix("MANIFEST") == true { didSyncNames() }
+    }
+
+    func didSyncNames() {
+        state.withLock { _ in
+            let manager = FileManager.default
+            let present = Set((try? manager.contentsOfDirectory(atPath: path)) ?? [])
+            for name in (try? manager.contentsOfDirectory(atPath: names)) ?? [] {
+                if inode("\(names)/\(name)") != inode("\(path)/\(name)") {
+                    try? manager.removeItem(atPath: "\(names)/\(name)")
+                }
+            }
+            for name in present { try? manager.linkItem(atPath: "\(path)/\(name)", toPath: "\(names)/\(name)") }
+        }
+    }
+
+    func didSyncEverything() {
+        didSyncNames()
+        state.withLock { state in
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: names)) ?? [] {
+                note("\(names)/\(name)", in: &state)
+            }
+        }
+    }
+
+    /// A directory as the next start would find it.
+    func cutPower(in folder: String) throws -> ScratchDirectory {
+        let image = try ScratchDirectory()
+        try state.withLock { state in
+            for name in try FileManager.default.contentsOfDirectory(atPath: names) {
+                let file = "\(names)/\(name)"
+                let count = inode(file).flatMap { state.syncedByteCounts[$0] } ?? 0
+                let data = try Data(contentsOf: URL(fileURLWithPath: file)).prefix(count)
+                try data.write(to: URL(fileURLWithPath: "\(image.path)/\(name)"))
+            }
+        }
+        return image
+    }
+
+    private func note(_ file: String, in state: inout State) {
+        guard let inode = inode(file) else { return }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+        state.syncedByteCounts[inode] = (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+
+    private func inode(_ file: String) -> UInt64? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+        return (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value
+    }
+}

@@ -1,0 +1,155 @@
+// A store whose disk was full takes saves again in place: its containers, tokens and subscriptions go on.
+
+import Foundation
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite("recovery of a store in place")
+struct RecoveryTests {
+    private static let container = "iCloud.test"
+    private static let zone = "Full"
+
+    /// A host with a store on a small volume.
+    private final class Host: Sendable {
+        let volume: SmallVolume
+        let store: Stratus
+        let database: CKDatabase
+        let events = Locked<[Stratus.Event]>([])
+
+        init(byteCount: Int, recoveryPauseSeconds: TimeInterval? = nil) async throws {
+            volume = try SmallVolume(byteCount: byteCount)
+            let events = events
+            store = try Stratus.open(
+                at: URL(fileURLWithPath: "\(volume.path)/store"),
+                options: .tested {
+                    $0.writeBufferByteCount = 256 << 10
+                    $0.recoveryPauseSeconds = recoveryPauseSeconds
+                    $0.onEvent = { event in
+                        if event.operation == .recoverStore { events.withLock { $0.append(event) } }
+                    }
+                })
+            let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
+            database = store.container(RecoveryTests.container, signedInAs: alice).privateCloudDatabase
+            _ = try await database.save(CKRecordZone(zoneName: RecoveryTests.zone))
+        }
+
+        /// Saves by 16 callers until each has failed. Returns the names that were acknowledged, and the errors.
+        func fill() async -> (saved: Set<String>, errors: [CKError.Code]) {
+            await withTaskGroup(of: (Set<String>, CKError.Code?).self) { group in
+                for caller in 0..<16 {
+                    group.addTask { [self] in
+                        var saved: Set<String> = []
+                        for number in 0..<1_000 {
+                            let text = String(
+                                (0..<20_000).map { _ in Character(UnicodeScalar(UInt8.random(in: 33...126))) })
+                            let record = note("\(caller)-\(number)", in: RecoveryTests.zone, text: text)
+                            do {
+                                try await database.save(record)
+                                saved.insert(record.recordID.recordName)
+                            } catch { return (saved, (error as? CKError)?.code) }
+                        }
+                        return (saved, nil)
+                    }
+                }
+                return await group.reduce(into: (Set<String>(), [CKError.Code]())) { result, next in
+                    result.0.formUnion(next.0)
+                    result.1 += [next.1].compactMap { $0 }
+                }
+            }
+        }
+
+        func names(since token: CKServerChangeToken?) async throws -> (Set<String>, CKServerChangeToken) {
+            let zoneID = CKRecordZone.ID(zoneName: RecoveryTests.zone)
+            var (names, token) = (Set<String>(), token)
+            while true {
+                let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+                names.formUnion(changes.modificationResultsByID.keys.map(\.recordName))
+                token = changes.changeToken
+                if !changes.moreComing { return (names, changes.changeToken) }
+            }
+        }
+    }
+
+    @Test("[S-21] on a full disk saves fail and reads go on; with room and recover() nothing acknowledged is lost")
+    func fullDisk() async throws {
+        let host = try await Host(byteCount: 6 << 20)
+        guard host.volume.isMounted else { return }
+        defer { host.store.close() }
+        _ = try await host.database.save(note("first", in: Self.zone))
+        let (_, token) = try await host.names(since: nil)
+        let (saved, errors) = await host.fill()
+        #expect(errors.count == 16)
+        #expect(Set(errors).isSubset(of: [.serverResponseLost, .serviceUnavailable]), "\(errors)")
+        #expect(host.store.writeFailure?.fields["reason"] == "diskFull")
+        await #expect(throws: CKError.self) { try await host.database.save(note("refused", in: Self.zone)) }
+        #expect(try await host.names(since: token).0.isSuperset(of: saved))
+
+        // Without room nothing is closed.
+        let refused = #expect(throws: StratusError.self) { try host.store.recover() }
+        #expect(refused?.code == .diskFull)
+        #expect(try await host.names(since: token).0.isSuperset(of: saved))
+
+        #expect(host.volume.resize(byteCount: 64 << 20))
+        try host.store.recover()
+        #expect(host.store.writeFailure == nil)
+        let (found, later) = try await host.names(since: token)
+        #expect(found.isSuperset(of: saved) && found.count <= saved.count + 16, "\(found.count) of \(saved.count)")
+        _ = try await host.database.save(note("after", in: Self.zone))
+        #expect(try await host.names(since: later).0 == ["after"])
+        let codes = host.events.value.map(\.errorCode)
+        #expect(codes.first == .serviceUnavailable && codes.last == .some(nil), "\(codes)")
+        // Asked again, there is nothing to do.
+        try host.store.recover()
+        #expect(host.events.value.count == codes.count)
+    }
+
+    @Test("a store that may recover by itself does once there is room, under load")
+    func byItself() async throws {
+        let host = try await Host(byteCount: 6 << 20, recoveryPauseSeconds: 0.05)
+        guard host.volume.isMounted else { return }
+        defer { host.store.close() }
+        let (saved, errors) = await host.fill()
+        #expect(errors.count == 16)
+        #expect(host.volume.resize(byteCount: 64 << 20))
+        var attempts = 0
+        while (try? await host.database.save(note("after", in: Self.zone))) == nil {
+            attempts += 1
+            try #require(attempts < 600, "the store did not recover: \(String(describing: host.store.writeFailure))")
+            try await Task.sleep(nanoseconds: 50_000_000)
+        }
+        #expect(try await host.names(since: nil).0.isSuperset(of: saved.union(["after"])))
+    }
+
+    @Test(
+        "an older copy, another store and an empty directory in the place of the store are refused; the right one is taken"
+    )
+    func wrongStore() async throws {
+        let host = try await Host(byteCount: 32 << 20)
+        guard host.volume.isMounted else { return }
+        defer { host.store.close() }
+        let path = "\(host.volume.path)/store"
+        let copy = "\(host.volume.path)/copy"
+        _ = try host.store.backup(to: URL(fileURLWithPath: copy))
+        _ = try await host.database.save(note("first", in: Self.zone))
+        try FileManager.default.moveItem(atPath: path, toPath: "\(host.volume.path)/moved")
+        try FileManager.default.moveItem(atPath: copy, toPath: path)
+        // The save that finds the store gone is in doubt.
+        await #expect(throws: CKError.self) { try await host.database.save(note("second", in: Self.zone)) }
+        let refused = #expect(throws: StratusError.self) { try host.store.recover() }
+        #expect(refused?.code == .unavailable, "\(String(describing: refused))")
+        try FileManager.default.moveItem(atPath: path, toPath: copy)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(throws: StratusError.self) { try host.store.recover() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+        await #expect(throws: CKError.self) { try await host.names(since: nil) }
+
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: "\(host.volume.path)/moved", toPath: path)
+        try host.store.recover()
+        #expect(try await host.names(since: nil).0.contains("first"))
+        _ = try await host.database.save(note("third", in: Self.zone))
+    }
+}
