@@ -52,6 +52,10 @@ test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
 
+.PHONY: kills
+kills: bootstrap ## Kills and fails every verb that makes, renames or removes files at each of its calls (half an hour)
+	STRATUS_KILLS=1 $(TEST) --filter '$(if $(FILTER),$(FILTER),KilledVerbTests)'
+
 .PHONY: service
 service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests
 	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)

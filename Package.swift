@@ -12,6 +12,8 @@ let package = Package(
         .library(name: "CoreLocation", targets: ["CoreLocation"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),
+        // For tests alone, which load it into the tool before all other libraries: so it has to be a product.
+        .library(name: "CFileCalls", type: .dynamic, targets: ["CFileCalls"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -114,6 +116,9 @@ let package = Package(
             // Allocations have bounds only where the floors below are optimised as the recorded ones were.
             swiftSettings: Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
                 ? [.define("STRATUS_OPTIMISED_TESTS", .when(configuration: .debug))] : []),
+
+        // Tests only: ends or fails a process at a call that changes files.
+        .target(name: "CFileCalls", linkerSettings: [.linkedLibrary("dl")]),
 
         // Tests only: faults below the engine, by LevelDB's C++ environment.
         .target(name: "CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),

@@ -53,7 +53,7 @@ extension Guide {
         // snippet
         let report = try cloud.backup(to: destination)
         for finding in report.findings { print("counted wrongly: \(finding)") }
-        for path in report.unfinishedPaths { print("left behind by a backup that did not end: \(path)") }
+        for path in report.removedPaths { print("removed what a killed backup had left: \(path)") }
         // end
         return report
     }

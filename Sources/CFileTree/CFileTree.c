@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -130,6 +131,8 @@ int cfiletree_link(const uint8_t *path, size_t count, const uint8_t *new_path, s
     if (error != 0) return -error;
     return link(from.text, to.text) == 0 ? 0 : -errno;
 }
+
+int cfiletree_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno; }
 
 void cfiletree_begin_sync(int descriptor) { (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }
 

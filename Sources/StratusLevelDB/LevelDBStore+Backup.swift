@@ -11,8 +11,8 @@ package struct LevelDBBackupReport: Sendable {
     package var logCount = 0
     /// How often the store was looked at until nothing changed meanwhile.
     package var attemptCount = 0
-    /// Directories beside the copy that other backups to the same destination made and did not finish: they were
-    /// interrupted, or still run. Nothing removes them unasked.
+    /// Directories beside the copy that other backups to the same destination have not finished: they still run, or
+    /// `sweepUnfinishedCopies` has not removed what they left.
     package var unfinishedPaths: [String] = []
 
     init(_ copy: BackupCopy) {
@@ -30,8 +30,8 @@ extension LevelDBStore {
     ///
     /// The copy is opened and read whole before it gets its name; it is durable when this returns. Until then it is a
     /// directory beside it that no other backup shares. `options` says how to open it; of them the format matters.
-    /// `begin` is given that directory before anything is copied. It may put there what is no file of an engine's, and
-    /// whoever did removes it where the backup fails.
+    /// `begin` is given that directory before anything is copied. It may make directories in it, which are removed with it
+    /// where the backup fails.
     /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
     /// `copying` is told how many files have been dealt with, and of how many; then `progress` now and then about how many
     /// bytes of the copy's tables have been verified, and of how many. `making` is to make that directory, or not to return:
@@ -49,33 +49,63 @@ extension LevelDBStore {
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: options.formatVersion)
         do {
-            let target = try BackupDirectory.make(for: destination, making: making)
-            let report: LevelDBBackupReport
+            let target = try BackupDirectory.make(
+                for: destination, formatVersion: marker.formatVersion, making: making)
             do {
                 try begin(target.path)
-                let copy = try BackupCopy.make(of: source, in: target.path, progress: copying)
-                report = try fill(target, copy, marker, options, prepare, progress)
+                let copy = try Self.copying(source) {
+                    try BackupCopy.make(of: source, in: target.path, progress: copying)
+                }
+                return try fill(target, copy, marker, options, prepare, progress)
             } catch {
                 target.remove()
                 throw error
             }
-            try target.syncName()
-            return report
         } catch let error as SystemError {
             throw error.storeError
         }
     }
 
+    /// Removes the directories in a folder of copies whose processes have ended without finishing them. Returns their paths.
+    package static func sweepUnfinishedCopies(in folder: String) -> [String] { BackupDirectory.sweep(folder) }
+
+    /// Follows the name of an unfinished copy that another thread than its maker's is about to remove.
+    package static var takenCopySuffix: String { BackupDirectory.takenSuffix }
+
+    /// Removes a store that its maker does not want to stay, unless somebody has it open. Returns whether it is gone. What is
+    /// left where the process is killed meanwhile has the name of an unfinished copy.
+    package static func removeMade(_ path: String) -> Bool {
+        do {
+            if try StoreHolder.find(in: path) != nil { return false }
+        } catch { return false }
+        guard let place = BackupDirectory.takeBack(path) else { return false }
+        return BackupDirectory.remove(place)
+    }
+
+    /// Removes an unfinished copy as far as it can be removed. Returns whether it is gone.
+    package static func removeUnfinishedCopy(_ path: String) -> Bool { BackupDirectory.remove(path) }
+
     /// The marker of a store that can be copied.
     ///
-    /// Throws `.notAStore`, `.newerFormat`, and `.unavailable` for an older format.
+    /// Throws `.notAStore`, `.newerFormat`, and `.unavailable` for an older format and for a store that is being emptied.
     static func sourceMarker(of source: String, formatVersion: Int) throws -> StoreMarker {
         guard let marker = try StoreMarker.read(in: source), !marker.isCreating else {
             throw StoreError(
                 .notAStore, "There is no store to copy: name the directory of a store.", ["path": source])
         }
         try marker.check(supported: formatVersion, path: source)
+        if marker.isEmptying { throw Emptying.error(source) }
         return marker
+    }
+
+    /// Runs what copies the files of a store. Where they went because the store is being emptied, the error says that.
+    static func copying<Result>(_ source: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            guard (try? isBeingEmptied(source)) == true else { throw error }
+            throw Emptying.error(source)
+        }
     }
 
     /// Makes a store of the copy in `target`, and gives it its name.

@@ -33,7 +33,9 @@ extension LevelDBStore {
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: formatVersion)
-        let copy = try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
+        let copy = try copying(source) {
+            try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
+        }
         do {
             try FileSystem.create("\(target)/\(StoreMarker.fileName)", Array(marker.contents.utf8))
         } catch { throw error.storeError }

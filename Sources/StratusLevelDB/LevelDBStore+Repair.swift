@@ -30,7 +30,8 @@ extension LevelDBStore {
         making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws {
         try StoreDirectory.withDamaged(source, formatVersion: options.formatVersion) {
-            let target = try BackupDirectory.make(for: destination, making: making)
+            let target = try BackupDirectory.make(
+                for: destination, formatVersion: options.formatVersion, making: making)
             do {
                 try salvage(source, in: target.path, options, prepare, progress)
                 // Somebody who has opened the store meanwhile may have changed it while it was copied.
@@ -40,7 +41,6 @@ extension LevelDBStore {
                 target.remove()
                 throw error
             }
-            try target.syncName()
         }
     }
 
@@ -55,6 +55,7 @@ extension LevelDBStore {
             progress(.copying(done: index + 1, total: kept.count))
             if case .log = StoreFileName(name) { try keepWholeCommits(of: "\(path)/\(name)") }
         }
+        try StoreMarker(formatVersion: options.formatVersion).write(in: path)
         progress(.salvaging)
         do {
             try repairLosingDamagedData(at: path, options: options)
@@ -96,8 +97,7 @@ extension LevelDBStore {
     private static func isKept(_ name: String) -> Bool {
         switch StoreFileName(name) {
         case .current, .manifest, .log, .table: true
-        case .lock, .acknowledged: false
-        case .other: name == StoreMarker.fileName
+        case .lock, .acknowledged, .other: false
         }
     }
 

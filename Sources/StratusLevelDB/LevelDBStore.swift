@@ -63,13 +63,17 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     /// Throws `StoreError` with `.held` naming who has it open, `.notAStore` naming what lies there instead,
     /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the files it may lie in. Nothing is ever
     /// repaired here: see `repairLosingDamagedData(ofStoreAt:to:)`.
+    ///
+    /// A store whose emptying was begun is emptied first: `emptying` hears how many files are removed, and of how many.
     package static func open(
-        at path: String, options: LevelDBOptions = LevelDBOptions(), continuing: StoreContinuation? = nil
+        at path: String, options: LevelDBOptions = LevelDBOptions(), continuing: StoreContinuation? = nil,
+        emptying: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBStore {
         var options = options
         // An empty directory in the place of a store, as under a volume that is not mounted, must not become one.
         if continuing != nil { options.createIfMissing = false }
-        let directory = try StoreDirectory.claim(path, options, leastSequence: continuing?.sequence ?? 0)
+        let directory = try StoreDirectory.claim(
+            path, options, leastSequence: continuing?.sequence ?? 0, emptying: emptying)
         do {
             let database = try openDatabase(directory, options)
             do {
@@ -114,6 +118,18 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     }
 
     package var statistics: StoreStatistics { gate.statistics }
+
+    /// Has the next opening of this store empty it, whoever opens it. Call `close` next: until then the store works on what
+    /// will be removed.
+    ///
+    /// Throws `.inputOutput`, `.diskFull` and `.notPermitted`, and the store is as it was; `.commitUnknown` where the disk
+    /// did not say whether it is: close it then, too.
+    package func beginEmptying() throws { try directory.beginEmptying() }
+
+    /// Whether the store in a directory is to be emptied by whoever opens it next.
+    package static func isBeingEmptied(_ path: String) throws -> Bool {
+        try StoreMarker.read(in: path)?.isEmptying ?? false
+    }
 
     /// Finishes the transactions that were accepted, waits for the readers that run, and closes the database: its lock
     /// is free when this returns. Everything later is refused with `.closed`; closing again does nothing. It must not be

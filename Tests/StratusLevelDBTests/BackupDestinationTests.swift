@@ -44,6 +44,37 @@ import Testing
         #expect(try files(in: directory.path).count == 2 + unfinished.count + foreign.count)
     }
 
+    @Test("what killed copies have left is swept, and nothing that is worked on, opened, or of somebody else")
+    func sweeping() throws {
+        let working = try BackupDirectory.make(for: target)
+        let opened = directory.path(of: "copy.incomplete-2-1")
+        let store = try LevelDBStore.open(at: opened)
+        var left: [String] = []
+        for (number, suffix) in ["", "-interrupted"].enumerated() {
+            let path = directory.path(of: "other.incomplete-1-\(number)\(suffix)")
+            try LevelDBStore.open(at: path).close()
+            try FileManager.default.createDirectory(atPath: "\(path)/assets/content", withIntermediateDirectories: true)
+            try Data([1]).write(to: URL(fileURLWithPath: "\(path)/assets/content/file"))
+            left.append(path)
+        }
+        try FileManager.default.createDirectory(
+            atPath: directory.path(of: "third.incomplete-1-1"), withIntermediateDirectories: false)
+        left.append(directory.path(of: "third.incomplete-1-1"))
+        try makeDirectory("notes.incomplete-1-1", holding: "notes.txt")
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path(of: "link.incomplete-1-1"), withDestinationPath: path)
+        #expect(BackupDirectory.sweep(directory.path) == left)
+        store.close()
+        #expect(BackupDirectory.sweep(directory.path) == [opened])
+        #expect(
+            try files(in: directory.path)
+                == [
+                    working.path, directory.path(of: "link.incomplete-1-1"), directory.path(of: "notes.incomplete-1-1"),
+                    path,
+                ].map { URL(fileURLWithPath: $0).lastPathComponent })
+        #expect(try contents(LevelDBStore.open(at: path)) == [[1]: [1]])
+    }
+
     @Test("a copy that is given up is removed, but not a file that somebody put into it")
     func removal() throws {
         let copy = try BackupDirectory.make(for: target)

@@ -1,9 +1,11 @@
 // The store's everyday behaviour on a directory.
 
-import StratusLevelDB
+import Foundation
 import StratusStore
 import StratusTestSupport
 import Testing
+
+@testable import StratusLevelDB
 
 @Suite struct StoreTests {
     @Test("what was committed is there after reopening")
@@ -26,6 +28,40 @@ import Testing
             return keys
         }
         #expect(keys == (0..<100).filter { $0 != 50 })
+    }
+
+    @Test("a store whose emptying was begun is emptied by whoever opens it next, and only its lock and marker stay")
+    func emptying() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path(of: "store")
+        let store = try LevelDBStore.open(at: path)
+        try store.transact { try $0.set([1], to: [1]) }
+        try FileManager.default.createDirectory(atPath: "\(path)/other/deep", withIntermediateDirectories: true)
+        #expect(try !LevelDBStore.isBeingEmptied(path))
+        try store.beginEmptying()
+        #expect(try LevelDBStore.isBeingEmptied(path))
+        store.close()
+        let lock = try FileSystem.status("\(path)/LOCK")?.identity
+        // Until then it is no store that could be copied or repaired.
+        for copy in [
+            { _ = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "copy")) },
+            { try LevelDBStore.repairLosingDamagedData(ofStoreAt: path, to: directory.path(of: "copy")) },
+        ] {
+            #expect(try storeError(copy).code == .unavailable)
+        }
+        var options = LevelDBOptions()
+        options.createIfMissing = false
+        var told: [[Int]] = []
+        let emptied = try LevelDBStore.open(at: path, options: options) { told.append([$0, $1]) }
+        #expect(try contents(emptied).isEmpty)
+        #expect(told.first?.first == 0 && told.last == [told.count - 1, told.count - 1] && told.count > 5)
+        #expect(try FileSystem.status("\(path)/LOCK")?.identity == lock)
+        #expect(try !FileSystem.names(in: path).contains("other"))
+        try emptied.transact { try $0.set([2], to: [2]) }
+        emptied.close()
+        let again = try LevelDBStore.open(at: path, options: options)
+        defer { again.close() }
+        #expect(try contents(again) == [[2]: [2]])
     }
 
     @Test("a transaction's scan merges its writes with what is stored, in both directions")

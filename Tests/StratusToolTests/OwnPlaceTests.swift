@@ -75,7 +75,7 @@ struct OwnPlaceTests {
               while kill -0 $child 2> /dev/null && ! compgen -G "$2" > /dev/null; do :; done
               kill -TERM $child 2> /dev/null
               wait $child
-              compgen -G '*.incomplete-*'; compgen -G 'bench/*'
+              compgen -G '*.incomplete-*'; compgen -G '.stratus-draft-*'; compgen -G 'bench/*'
               [ $1 = bench ] && return 0
               if [ -e $1 ]; then there=1; else there=0; fi
               note="interrupted: nothing is left of $1; run the same again to begin anew"
@@ -87,7 +87,7 @@ struct OwnPlaceTests {
               end again 'again.incomplete-*' "$TOOL" backup again --store store
               end restored 'restored.incomplete-*' "$TOOL" restore copy --store restored
               end salvaged 'salvaged.incomplete-*' "$TOOL" repair salvaged --store store
-              end exported exported "$TOOL" export exported --store store
+              end exported '.stratus-draft-*' "$TOOL" export exported --store store
               end bench 'bench/*' "$TOOL" bench --records 1000000 --directory bench
               for whole in again restored salvaged; do
                 if [ -e $whole ]; then "$TOOL" stats --store $whole > /dev/null || echo "damaged: $whole"; fi

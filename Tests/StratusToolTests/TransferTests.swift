@@ -60,6 +60,10 @@ struct TransferTests {
         _ = try await shell("sed 's/{\"zone\":/{\"place\":/' all > unknown")
         let cut = try await run("import part", store: "two")
         #expect(cut.status == 1 && cut.errors.contains("has no end"))
+        #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/two"))
+        // With --resume what is there stays.
+        let resuming = try await run("import part --resume", store: "two")
+        #expect(resuming.status == 1 && resuming.errors.contains("has no end"))
         #expect(try await run("import all", store: "two").errors.contains("--resume"))
         let resumed = try await run("import all --resume --json", store: "two").object()
         #expect(try #require(resumed["known"] as? Int) > 0)

@@ -72,6 +72,10 @@ int cfiletree_link(
     const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count,
     const uint8_t *CFILETREE_COUNTED(new_count) new_path CFILETREE_SCOPED, size_t new_count);
 
+/* Locks an open file for this descriptor, until it is closed or the process ends: 0, or below zero where another has the
+ * lock or there are no such locks. */
+int cfiletree_lock(int descriptor);
+
 /* Lets the disk begin to write a file, without waiting. */
 void cfiletree_begin_sync(int descriptor);
 

@@ -64,7 +64,7 @@ final class HostedServer: @unchecked Sendable {
         self.options = options
         self.didFailWrite = didFailWrite
         state = .changing
-        state = .open(try makeService())
+        state = .open(try makeService(backing.open(didFailWrite: didFailWrite)))
     }
 
     /// Lends the service. Throws `CloudError` with `serviceUnavailable` when the store was closed.
@@ -74,13 +74,25 @@ final class HostedServer: @unchecked Sendable {
         return try body(service)
     }
 
-    /// Replaces the store by an empty one. The files of the one before are left to `removeSetAside`.
-    func reset() throws {
+    /// Replaces the store by an empty one. `progress` hears how many files and directories were removed, and of how many.
+    /// Where this throws before the first is, the store goes on as it was.
+    func reset(_ progress: WorkMeter.Listener) throws {
         guard let service = waitForEnd() else { throw Self.closedError }
-        backing.close(service.engine.store)
+        let store = service.engine.store
         do {
-            try backing.setAside()
-            finish(.open(try makeService()))
+            try backing.beginEmptying(store)
+        } catch {
+            guard !StoreBacking.isUnchanged(after: error) else {
+                finish(.open(service))
+                throw error
+            }
+            backing.close(store)
+            finish(.failed(error))
+            throw error
+        }
+        backing.close(store)
+        do {
+            finish(.open(try makeService(backing.reopenEmpty(didFailWrite: didFailWrite, progress))))
         } catch {
             finish(.failed(error))
             throw error
@@ -106,7 +118,8 @@ final class HostedServer: @unchecked Sendable {
     func recover() throws -> Bool {
         guard let interruption = try beginRecovery() else { return false }
         do {
-            finish(.open(try makeService(after: interruption)))
+            let opened = try backing.open(continuing: interruption.continuation, didFailWrite: didFailWrite)
+            finish(.open(try makeService(opened, after: interruption)))
             return true
         } catch {
             finish(.unrecovered(interruption, error))
@@ -145,10 +158,6 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Removes the files of stores that were replaced. `progress` is told how many files and directories were removed, and of
-    /// how many.
-    func removeSetAside(_ progress: @escaping WorkMeter.Listener) throws { try backing.removeSetAside(progress) }
-
     /// Closes the store when the requests that run have ended.
     func close() {
         guard let service = waitForEnd() else {
@@ -165,10 +174,11 @@ final class HostedServer: @unchecked Sendable {
 
     // MARK: Helpers
 
-    /// The service of what is opened, or created; with `interruption` of the store that was closed then.
-    private func makeService(after interruption: Interruption? = nil) throws -> CloudService {
-        let (store, notices) = try backing.open(
-            continuing: interruption?.continuation, didFailWrite: didFailWrite)
+    /// The service of what was opened, or created; with `interruption` in the place of the store that was closed then.
+    private func makeService(
+        _ opened: (store: any OrderedStore, notices: [StoreError]), after interruption: Interruption? = nil
+    ) throws -> CloudService {
+        let (store, notices) = opened
         do {
             let engine = try RecordEngine(
                 store: store, options: backing.memory.engineOptions, incarnation: environment.identifiers.makeUUID())

@@ -56,14 +56,17 @@ final class StoreBacking: Sendable {
     }
 
     /// Opens what is there, or creates it; with `continuing` only the store that was closed. The notices are for the host.
-    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store.
+    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store. `emptying` hears how many
+    /// files are removed, and of how many, where the store is to be emptied.
     func open(
-        continuing: Continuation? = nil, didFailWrite: @escaping @Sendable (StoreError) -> Void
+        continuing: Continuation? = nil, didFailWrite: @escaping @Sendable (StoreError) -> Void,
+        emptying: WorkMeter.Listener = { _, _ in }
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
         guard let directory else { return (MemoryStore(), []) }
         var options = memory.storeOptions
         options.didFailWrite = didFailWrite
-        let store = try LevelDBStore.open(at: directory.path, options: options, continuing: continuing?.store)
+        let store = try LevelDBStore.open(
+            at: directory.path, options: options, continuing: continuing?.store, emptying: emptying)
         held?.hold(by: store.heldPath)
         return (store, store.notices)
     }
@@ -93,19 +96,38 @@ final class StoreBacking: Sendable {
     /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.
     var assetDirectory: String { directory?.appendingPathComponent("assets").path ?? temporaryDirectory.path }
 
-    /// Takes everything away, so that `open` makes an empty store. The store must be closed. A directory is moved beside
-    /// itself, where `removeSetAside` finds it, so that a crash on the way leaves no store or an empty one, and not half of
-    /// one.
-    func setAside() throws {
-        guard let directory else { return close() }
-        let aside = RemovedDirectories(of: directory)
-        try FileManager.default.moveItem(at: directory, to: aside.next())
+    /// So often an emptied store is opened where another process has it, and so long each attempt waits for the next.
+    private static let reopeningAttemptCount = 250
+    private static let reopeningPauseSeconds = 0.02
+
+    /// Whether the store is open as it was after `beginEmptying` has failed.
+    static func isUnchanged(after error: any Error) -> Bool { (error as? StoreError)?.code != .commitUnknown }
+
+    /// Has the next opening empty the store, whoever opens it: so it is emptied whole or not at all, however this process
+    /// ends. Close the store next, and call `reopenEmpty`.
+    func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
+
+    /// Opens the store after `beginEmptying`. A reader in another process may have come between, and empties it meanwhile.
+    func reopenEmpty(
+        didFailWrite: @escaping @Sendable (StoreError) -> Void, _ progress: WorkMeter.Listener
+    ) throws -> (store: any OrderedStore, notices: [StoreError]) {
+        // In memory there is nothing but the contents of assets.
+        close()
+        for _ in 1..<Self.reopeningAttemptCount {
+            do {
+                return try open(didFailWrite: didFailWrite, emptying: progress)
+            } catch let error as StoreError where error.code == .held {
+                Thread.sleep(forTimeInterval: Self.reopeningPauseSeconds)
+            }
+        }
+        return try open(didFailWrite: didFailWrite, emptying: progress)
     }
 
-    /// Removes what this and earlier calls have set aside.
-    func removeSetAside(_ progress: @escaping WorkMeter.Listener) throws {
-        guard let directory else { return }
-        try RemovedDirectories(of: directory).remove(progress)
+    /// Finishes the emptying of a store that an ended process has begun. It does nothing for any other, and where nothing is
+    /// there.
+    static func finishEmptying(ofStoreAt path: String) throws {
+        guard try LevelDBStore.isBeingEmptied(path) else { return }
+        try LevelDBStore.open(at: path, options: LevelDBOptions(formatVersion: StoreFormat.number)).close()
     }
 
     /// For the blocks of a copy while it is checked.
@@ -140,6 +162,13 @@ final class StoreBacking: Sendable {
             entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
             copiedTableCount: report.copiedTableCount, logCount: report.logCount,
             unfinishedPaths: report.unfinishedPaths)
+    }
+
+    /// Removes the directories of copies beside `destination` whose processes have ended without finishing them. Returns their
+    /// paths.
+    static func sweepUnfinishedCopies(besides destination: String) -> [String] {
+        let folder = URL(fileURLWithPath: destination).standardizedFileURL.deletingLastPathComponent()
+        return LevelDBStore.sweepUnfinishedCopies(in: folder.path)
     }
 
     /// Rewrites an open store's files without what was deleted; nil for a store that has none. `progress` is told now and

@@ -7,7 +7,8 @@
 //   3. The engine's files: every commit that had returned when this began, and a prefix of all commits.
 //   4. Contents that the copied records name and that came after 2. One that has gone again is gone from the records
 //      too, but not from the copied ones: then everything is done again.
-// The copy is opened and checked, contents and all, before it gets its name. A directory that was not finished is removed.
+// The copy is opened and checked, contents and all, before it gets its name. A directory that was not finished is removed,
+// and so are those beside it that killed processes have left.
 
 import Foundation
 import StratusCloud
@@ -70,10 +71,13 @@ struct StoreBackup: Sendable {
 
     /// `progress` is told now and then how far it has come. Where the store changes too fast it begins anew.
     func make(progress: @escaping (BackupProgress) -> Void = { _ in }) throws -> Stratus.BackupReport {
+        let removed = StoreBacking.sweepUnfinishedCopies(besides: destination)
         var overtaken: Set<AssetKey> = []
         for number in 1...Self.attemptLimit {
             do {
-                return try attempt(number, progress)
+                var report = try attempt(number, progress)
+                report.removedPaths = removed
+                return report
             } catch let error as Overtaken {
                 if let lost = error.contents.intersection(overtaken).first { throw missing(lost) }
                 overtaken = error.contents
@@ -87,39 +91,35 @@ struct StoreBackup: Sendable {
     private func attempt(
         _ number: Int, _ progress: @escaping (BackupProgress) -> Void
     ) throws -> Stratus.BackupReport {
+        try StoreBacking.finishEmptying(ofStoreAt: source)
         var directory: String?
-        do {
-            var report = Stratus.BackupReport()
-            var contents: AssetBackup?
-            let figures = try StoreBacking.copyEngine(
-                from: source, to: destination, progress: progress,
-                begin: { path in
-                    directory = path
-                    report.operationCount = try OperationFiles.copy(
-                        source + "/operations", to: path + "/operations",
-                        progress: Self.listener(progress, .operations))
-                    var taken = AssetBackup(from: Self.assets(in: source), to: Self.assets(in: path))
-                    try taken.takeAll(progress: Self.listener(progress, .contents))
-                    contents = taken
-                    try onMoment(.contentsTaken, number)
-                },
-                prepare: { store in
-                    try onMoment(.engineCopied, number)
-                    guard let directory else { return }
-                    report.findings = try finish(store, in: directory, &contents, progress)
-                }, making: making)
-            report.entryCount = figures.entryCount
-            report.linkedTableCount = figures.linkedTableCount
-            report.copiedTableCount = figures.copiedTableCount
-            report.logCount = figures.logCount
-            report.unfinishedPaths = figures.unfinishedPaths
-            report.assetCount = contents?.contentCount ?? 0
-            report.attemptCount = number
-            return report
-        } catch {
-            if let directory { Self.remove(directory) }
-            throw error
-        }
+        var report = Stratus.BackupReport()
+        var contents: AssetBackup?
+        let figures = try StoreBacking.copyEngine(
+            from: source, to: destination, progress: progress,
+            begin: { path in
+                directory = path
+                report.operationCount = try OperationFiles.copy(
+                    source + "/operations", to: path + "/operations",
+                    progress: Self.listener(progress, .operations))
+                var taken = AssetBackup(from: Self.assets(in: source), to: Self.assets(in: path))
+                try taken.takeAll(progress: Self.listener(progress, .contents))
+                contents = taken
+                try onMoment(.contentsTaken, number)
+            },
+            prepare: { store in
+                try onMoment(.engineCopied, number)
+                guard let directory else { return }
+                report.findings = try finish(store, in: directory, &contents, progress)
+            }, making: making)
+        report.entryCount = figures.entryCount
+        report.linkedTableCount = figures.linkedTableCount
+        report.copiedTableCount = figures.copiedTableCount
+        report.logCount = figures.logCount
+        report.unfinishedPaths = figures.unfinishedPaths
+        report.assetCount = contents?.contentCount ?? 0
+        report.attemptCount = number
+        return report
     }
 
     /// Completes a copy whose engine has been verified, and checks it. Returns what is wrong without anything being lost.
@@ -169,13 +169,5 @@ struct StoreBackup: Sendable {
 
     private static func assets(in directory: String) -> AssetStore {
         AssetStore(directory: directory + "/assets", session: UUID(), clock: SystemClock())
-    }
-
-    /// Removes what was put into the directory of a copy that was not finished; of the engine's files it is empty.
-    private static func remove(_ directory: String) {
-        for name in ["assets", "operations"] { try? FileManager.default.removeItem(atPath: "\(directory)/\(name)") }
-        if let names = try? FileManager.default.contentsOfDirectory(atPath: directory), names.isEmpty {
-            try? FileManager.default.removeItem(atPath: directory)
-        }
     }
 }

@@ -23,9 +23,11 @@ extension Stratus {
         /// What the store counts wrongly, and so does the copy: nothing is lost, and `stratus verify` says more. Where there
         /// is very much of a kind, the first of it, and last how much more there is.
         public internal(set) var findings: [String] = []
-        /// Directories beside the copy that other backups to the same destination have not finished: they were
-        /// interrupted, or still run. Nothing removes them unasked.
+        /// Directories beside the copy that other backups to the same destination have not finished: they still run, or what
+        /// they left could not be removed.
         public internal(set) var unfinishedPaths: [String] = []
+        /// Unfinished copies of processes that had ended, which this backup found beside the copy and removed.
+        public internal(set) var removedPaths: [String] = []
     }
 
     /// Makes a copy of this store, which goes on serving meanwhile.

@@ -188,24 +188,32 @@ extension Stratus {
     /// Requests under way are finished first, later ones wait. Change tokens, records and accounts from before are
     /// refused afterwards, as those of another store. Clocks, seeds and options stay as they are.
     ///
-    /// - Throws: ``StratusError`` where the store could not be made anew, or was closed; and where it was, and files of what it
-    ///   was could not be removed.
+    /// The store is emptied whole or not at all: where the process ends meanwhile, whoever opens the store next finishes
+    /// that, and nothing of it ever lies under another name.
+    ///
+    /// - Throws: ``StratusError`` where the store was closed, where its directory could not be written, and it is as it was,
+    ///   and where it could not be made again, which the next opening tries again.
     public func reset() throws {
         try reset { _, _ in }
     }
 
     /// The same, and tells how many files and directories were removed, and of how many.
-    package func reset(progress: @escaping (_ done: Int, _ total: Int) -> Void) throws {
+    package func reset(progress: (_ done: Int, _ total: Int) -> Void) throws {
         faults.removeAll()
         // Whoever reads through it would be waited for, and the directory is made anew.
         stopServingTool()
-        try upkeep.pausing {
-            try StratusError.wrapping { try server.reset() }
-            forgetOperations()
+        do {
+            try upkeep.pausing {
+                try StratusError.wrapping { try server.reset(progress) }
+                forgetOperations()
+            }
+        } catch {
+            // It may be as it was.
+            try? startServingTool()
+            throw error
         }
         try startServingTool()
         session.hub.forget { _ in true }
         session.signIn(nil)
-        try StratusError.wrapping { try server.removeSetAside(progress) }
     }
 }

@@ -1,9 +1,13 @@
-// The directory that a backup is made in until it gets its name: "<destination>.incomplete-<process>-<number>".
+// The directory that a copy of a store is made in until it gets its name: "<destination>.incomplete-<process>-<number>".
 //
 // Invariants:
-//   1. `mkdir` made it, so it was nobody's before; other backups to the same destination have directories of their own.
-//   2. Only files that a store consists of are ever removed, and only from the directory that this value made.
-//   3. The copy takes its name by one rename, which fails when something else has taken it meanwhile.
+//   1. `mkdir` made it, so it was nobody's before; other copies to the same destination have directories of their own.
+//   2. It is locked as long as its process works on it, and the marker says from the first moment that it is a store's. So
+//      what a process has left that was killed can be told from all else, and `sweep` removes it.
+//   3. Only files that a store consists of are ever removed, and directories, which nobody else makes in it. The marker goes
+//      last, so that an interrupted removal is taken up.
+//   4. The copy takes its name by one rename, which fails when something else has taken it meanwhile. Where that cannot be
+//      made durable, the name is given back.
 
 internal import Glibc
 internal import StratusStore
@@ -11,18 +15,25 @@ internal import StratusStore
 struct BackupDirectory {
     /// So many numbers are tried; each that is taken is the left-over of a process that had the same number.
     private static let maximumNumber = 1_000
+    /// Follows the name of a directory that a signal has taken from its verb.
+    static let takenSuffix = "-interrupted"
+    private static let infix = ".incomplete-"
 
     let path: String
-    /// The directories that other backups to the same destination have not finished.
+    /// The directories of copies to the same destination that are not finished: others work on them, or `sweep` has not
+    /// removed them.
     let unfinishedPaths: [String]
     private let destination: String
     private let parent: String
+    /// Nil where the file system has no such locks: then nobody takes the directory for a dead process's either.
+    private let lock: DirectoryLock?
 
     /// Makes the directory for a copy that shall become `destination`, with or without slashes at its end. `making` makes it.
     ///
     /// Throws `StoreError` with `.inputOutput` when `destination` exists or its folder does not.
     static func make(
-        for destination: String, making: (_ make: () throws -> Void) throws -> Void = { try $0() }
+        for destination: String, formatVersion: Int = 1,
+        making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws -> BackupDirectory {
         let destination = FileSystem.withoutTrailingSlashes(destination)
         let parent = FileSystem.parent(of: destination)
@@ -32,23 +43,27 @@ struct BackupDirectory {
                 ["path": destination, "missingFolder": parent])
         }
         if try FileSystem.status(destination) != nil { throw existenceError(destination) }
-        let unfinished = try unfinishedPaths(for: destination, in: parent)
+        let own = "\(name(of: destination))\(infix)"
+        let unfinished = try unfinishedNames(in: parent).filter { $0.hasPrefix(own) }.map { join(parent, $0) }
         for number in 1...maximumNumber {
-            let path = "\(destination).incomplete-\(getpid())-\(number)"
+            let path = "\(destination)\(infix)\(getpid())-\(number)"
+            guard let lock = try makeLocked(path, making) else { continue }
+            let directory = BackupDirectory(
+                path: path, unfinishedPaths: unfinished, destination: destination, parent: parent, lock: lock.value)
             do {
-                try making { try FileSystem.makeDirectory(path) }
-                return BackupDirectory(
-                    path: path, unfinishedPaths: unfinished, destination: destination, parent: parent)
-            } catch let error as SystemError {
-                if error.number != EEXIST { throw error }
+                try StoreMarker(formatVersion: formatVersion, isCreating: true).write(in: path)
+            } catch {
+                directory.remove()
+                throw error
             }
+            return directory
         }
         throw StoreError(
             .inputOutput, "Too many unfinished copies lie beside the destination: remove those no backup works on.",
             ["path": destination, "unfinishedCount": "\(unfinished.count)"])
     }
 
-    /// Gives the copy its name. Call `syncName` to make that durable, and `remove` no more: `path` is free for others.
+    /// Gives the copy its name, durably. Where this throws, `path` is still where it lies.
     func takeName() throws {
         try FileSystem.syncDirectory(path)
         do {
@@ -57,19 +72,67 @@ struct BackupDirectory {
             guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) else { throw error }
             throw Self.existenceError(destination)
         }
-    }
-
-    func syncName() throws(SystemError) {
-        try FileSystem.syncDirectory(parent)
-    }
-
-    /// Removes what there is of an unfinished copy. What cannot be removed is named by the next backup.
-    func remove() {
-        for name in (try? FileSystem.names(in: path)) ?? [] where StoreFileName.isOfStore(name) {
-            try? FileSystem.remove("\(path)/\(name)")
+        do {
+            try FileSystem.syncDirectory(parent)
+        } catch {
+            if (try? lock?.isOf(destination)) != false { try FileSystem.rename(destination, to: path) }
+            throw error
         }
-        try? FileSystem.removeDirectory(path)
     }
+
+    /// Removes what there is of an unfinished copy. What cannot be removed is left to the next copy.
+    func remove() { Self.remove(path) }
+
+    /// Gives a store a name of unfinished copies. Returns the path that it has then; nil where it could not be renamed.
+    static func takeBack(_ path: String) -> String? {
+        for number in 1...maximumNumber {
+            let place = "\(FileSystem.withoutTrailingSlashes(path))\(infix)\(getpid())-\(number)"
+            guard (try? FileSystem.status(place)) == nil else { continue }
+            return (try? FileSystem.rename(path, to: place)) == nil ? nil : place
+        }
+        return nil
+    }
+
+    // MARK: Leftovers
+
+    /// Removes the directories in a folder of copies whose processes have ended without finishing them. Returns their paths.
+    /// What is locked, cannot be removed, or is no store's is left alone.
+    static func sweep(_ folder: String) -> [String] {
+        ((try? unfinishedNames(in: folder)) ?? []).map { join(folder, $0) }.filter { sweepOne($0) }
+    }
+
+    private static func sweepOne(_ path: String) -> Bool {
+        guard PrivateDirectory.isOwnDirectory(path), let lock = try? DirectoryLock.take(path), isOfCopy(path) else {
+            return false
+        }
+        return withExtendedLifetime(lock) {
+            // Somebody may have opened it as a store.
+            do { if try StoreHolder.find(in: path) != nil { return false } } catch { return false }
+            return remove(path)
+        }
+    }
+
+    /// Whether the directory was made here: a marker is the first thing in it.
+    private static func isOfCopy(_ path: String) -> Bool {
+        guard let names = try? FileSystem.names(in: path) else { return false }
+        if names.allSatisfy({ $0 == StoreMarker.temporaryFileName }) { return true }
+        return (try? StoreMarker.read(in: path)) != nil
+    }
+
+    /// Removes an unfinished copy as far as it can be removed. Returns whether it is gone.
+    @discardableResult
+    static func remove(_ path: String) -> Bool {
+        for name in (try? FileSystem.names(in: path)) ?? [] where name != StoreMarker.fileName {
+            let file = "\(path)/\(name)"
+            if StoreFileName.isOfStore(name) || PrivateDirectory.isOwnDirectory(file) {
+                try? FileSystem.removeTree(file)
+            }
+        }
+        try? FileSystem.remove("\(path)/\(StoreMarker.fileName)")
+        return (try? FileSystem.removeDirectory(path)) != nil
+    }
+
+    // MARK: Names
 
     private static func existenceError(_ destination: String) -> StoreError {
         StoreError(
@@ -77,14 +140,55 @@ struct BackupDirectory {
             ["path": destination], cause: EngineError.systemText(EEXIST))
     }
 
-    private static func unfinishedPaths(for destination: String, in parent: String) throws(SystemError) -> [String] {
-        let own = destination.utf8.lastIndex(of: UInt8(ascii: "/")).map { destination[$0...].dropFirst() }
-        let prefix = "\(own ?? destination[...]).incomplete-"
-        return try FileSystem.names(in: parent)
-            .filter { name in
-                let numbers = name.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
-                return name.hasPrefix(prefix) && numbers.count == 2 && numbers.allSatisfy { UInt64($0) != nil }
-            }
-            .map { parent == "/" ? "/\($0)" : "\(parent)/\($0)" }
+    /// A directory's lock, if it has one.
+    private struct Locked {
+        let value: DirectoryLock?
+    }
+
+    /// Makes a directory and locks it. Nil where there is one of the name, or where a sweeper has come between.
+    private static func makeLocked(
+        _ path: String, _ making: (_ make: () throws -> Void) throws -> Void
+    ) throws -> Locked? {
+        do {
+            try making { try FileSystem.makeDirectory(path) }
+        } catch let error as SystemError {
+            if error.number == EEXIST { return nil }
+            throw error
+        }
+        do {
+            return try DirectoryLock.take(path).map { Locked(value: $0) }
+        } catch {
+            return Locked(value: nil)
+        }
+    }
+
+    private static func name(of path: String) -> Substring {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[$0...].dropFirst() } ?? path[...]
+    }
+
+    private static func join(_ folder: String, _ name: String) -> String {
+        folder == "/" ? "/\(name)" : "\(folder)/\(name)"
+    }
+
+    /// The names in a folder that unfinished copies have.
+    private static func unfinishedNames(in folder: String) throws(SystemError) -> [String] {
+        try FileSystem.names(in: folder).filter { name in
+            let own = name.hasSuffix(takenSuffix) ? name.dropLast(takenSuffix.count) : name[...]
+            guard let mark = own.lastRange(of: infix), mark.lowerBound > own.startIndex else { return false }
+            let numbers = own[mark.upperBound...].split(separator: "-", omittingEmptySubsequences: false)
+            return numbers.count == 2 && numbers.allSatisfy { UInt64($0) != nil }
+        }
+    }
+}
+
+extension Substring {
+    /// Where the text stands last.
+    fileprivate func lastRange(of text: String) -> Range<Index>? {
+        var end = endIndex
+        while end > startIndex {
+            if self[..<end].hasSuffix(text) { return index(end, offsetBy: -text.count)..<end }
+            formIndex(before: &end)
+        }
+        return nil
     }
 }

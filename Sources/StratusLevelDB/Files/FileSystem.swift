@@ -216,6 +216,53 @@ enum FileSystem {
         guard unsafe rmdir(path) == 0 else { throw SystemError(number: errno, call: "rmdir", path: path) }
     }
 
+    /// So deep are directories in which something is removed.
+    private static let maximumDepth = 64
+
+    /// How many files and directories lie there, itself among them. Links are not followed.
+    static func countTree(_ path: String, depth: Int = 0) throws(SystemError) -> Int {
+        guard depth < maximumDepth, try isDirectory(path) else { return 1 }
+        var count = 1
+        for name in try names(in: path) { count += try countTree("\(path)/\(name)", depth: depth + 1) }
+        return count
+    }
+
+    /// Removes a file, or a directory with all that is in it. Links are not followed. `removed` hears of each.
+    static func removeTree(_ path: String, depth: Int = 0, removed: () -> Void = {}) throws(SystemError) {
+        if depth < maximumDepth, try isDirectory(path) {
+            try removeDirectoryTree(path, depth: depth, removed: removed)
+        } else {
+            try remove(path)
+        }
+        removed()
+    }
+
+    /// So often a directory is emptied in which others make files meanwhile.
+    private static let maximumRoundCount = 10
+
+    private static func removeDirectoryTree(_ path: String, depth: Int, removed: () -> Void) throws(SystemError) {
+        for round in 1...maximumRoundCount {
+            for name in try names(in: path) {
+                try removeTree("\(path)/\(name)", depth: depth + 1, removed: removed)
+            }
+            do {
+                return try removeDirectory(path)
+            } catch {
+                guard error.number == ENOTEMPTY, round < maximumRoundCount else { throw error }
+            }
+        }
+    }
+
+    /// Whether a directory lies there, and no link to one.
+    private static func isDirectory(_ path: String) throws(SystemError) -> Bool {
+        var buffer = stat()
+        guard unsafe lstat(path, &buffer) == 0 else {
+            if errno == ENOENT { return false }
+            throw SystemError(number: errno, call: "lstat", path: path)
+        }
+        return buffer.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Makes the names in a directory durable.
     static func syncDirectory(_ path: String) throws(SystemError) {
         try OpenFile(path, O_RDONLY | O_DIRECTORY).sync()

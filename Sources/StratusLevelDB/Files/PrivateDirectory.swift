@@ -115,7 +115,8 @@ package final class PrivateDirectory: Sendable {
         return nil
     }
 
-    private static func isOwnDirectory(_ path: String) -> Bool {
+    /// Whether a directory of this user lies there, and no link to one.
+    static func isOwnDirectory(_ path: String) -> Bool {
         var buffer = stat()
         guard unsafe lstat(path, &buffer) == 0 else { return false }
         return buffer.st_mode & S_IFMT == S_IFDIR && buffer.st_uid == geteuid()

@@ -5,8 +5,8 @@
 //   2. Note in this process's registry that the directory is open; from here on failures take the note back.
 //   3. Without a marker, a directory that is not empty belongs to somebody else: nothing is created in it.
 //   4. Take the locks (`StoreLock`).
-//   5. The marker: a newer format, an older one, one whose creation was interrupted. No marker: an empty directory becomes a
-//      store.
+//   5. The marker: a newer format, an older one, one whose creation or emptying was interrupted. The latter is finished. No
+//      marker: an empty directory becomes a store.
 //   6. A finished store has a CURRENT that names a MANIFEST, the logs that must be there, and no damage in them that LevelDB
 //      might pass over. The last commit goes where a crash took pages of it before it was acknowledged.
 
@@ -40,9 +40,11 @@ final class StoreDirectory: Sendable {
 
     var place: EnginePlace { lock.place }
 
-    /// A store whose last write has a lower number than `leastSequence` is refused.
+    /// A store whose last write has a lower number than `leastSequence` is refused. `emptying` hears how many files are removed,
+    /// and of how many, where the store is one that is being emptied.
     static func claim(
-        _ path: String, _ options: LevelDBOptions, leastSequence: UInt64 = 0
+        _ path: String, _ options: LevelDBOptions, leastSequence: UInt64 = 0,
+        emptying: Emptying.Listener = { _, _ in }
     ) throws -> StoreDirectory {
         let (createIfMissing, formatVersion) = (options.createIfMissing, options.formatVersion)
         return try registered(path, createIfMissing: createIfMissing) { identity in
@@ -50,7 +52,8 @@ final class StoreDirectory: Sendable {
             if try StoreMarker.read(in: path) == nil { try checkIsEmpty(path, createIfMissing: createIfMissing) }
             let lock = try StoreLock.take(path, identity, options.testHooks)
             do {
-                let isNew = try inspect(lock.place, createIfMissing: createIfMissing, formatVersion: formatVersion)
+                let isNew = try inspect(
+                    lock.place, createIfMissing: createIfMissing, formatVersion: formatVersion, emptying: emptying)
                 var logs = StoreLogs(lock.place)
                 if !isNew {
                     try logs.inspect(syncsCommits: options.syncsCommits)
@@ -77,6 +80,7 @@ final class StoreDirectory: Sendable {
             }
             try marker.check(supported: formatVersion, path: path)
             try checkIsFree(path)
+            if marker.isEmptying { throw Emptying.error(path) }
             return (identity, try body())
         }
         OpenStores.remove(identity)
@@ -100,6 +104,13 @@ final class StoreDirectory: Sendable {
     func release() {
         lock.release()
         OpenStores.remove(identity)
+    }
+
+    /// Says in the marker that the store is to be emptied.
+    func beginEmptying() throws {
+        do {
+            try Emptying.begin(in: place.directory, formatVersion: formatVersion)
+        } catch { throw place.asGiven(error) }
     }
 
     /// To be called when LevelDB has opened the database. Says in the marker of a new one that it is complete, and forgets
@@ -164,7 +175,9 @@ final class StoreDirectory: Sendable {
     }
 
     /// Step 5. Returns whether LevelDB has yet to create the database.
-    private static func inspect(_ place: EnginePlace, createIfMissing: Bool, formatVersion: Int) throws -> Bool {
+    private static func inspect(
+        _ place: EnginePlace, createIfMissing: Bool, formatVersion: Int, emptying: Emptying.Listener
+    ) throws -> Bool {
         let path = place.directory
         guard let marker = try StoreMarker.read(in: path) else {
             try checkIsEmpty(path, createIfMissing: createIfMissing)
@@ -172,6 +185,13 @@ final class StoreDirectory: Sendable {
             return true
         }
         try marker.check(supported: formatVersion, path: path)
+        if try FileSystem.names(in: path).contains(StoreMarker.temporaryFileName) {
+            try StoreMarker.removeTemporaryFile(in: path)
+        }
+        if marker.isEmptying {
+            try Emptying.finish(in: path, emptying)
+            return true
+        }
         guard marker.isCreating else { return false }
         guard createIfMissing else {
             throw StoreError(

@@ -2,11 +2,12 @@
 //
 //   stratus store
 //   format 1
-//   creating            (only while the store is being created)
+//   creating            (only while the store is being created, or emptying: only while it is being emptied)
 //
 // It is written before LevelDB creates anything, with the third line, and again without it when LevelDB has finished.
-// So a crash in between leaves a directory that may be created anew, and nothing that was ever acknowledged; and a
-// finished store that lacks its CURRENT is known to be damaged, not new.
+// So a crash in between leaves a directory that may be created again, and nothing that was ever acknowledged; and a
+// finished store that lacks its CURRENT is known to be damaged, not new. `emptying` goes further: whatever else lies in
+// the directory is to be removed before the store is created (see `Emptying`).
 
 internal import Glibc
 internal import StratusStore
@@ -17,14 +18,16 @@ struct StoreMarker: Equatable {
 
     var formatVersion: Int
     var isCreating: Bool
+    var isEmptying = false
 
     var contents: String {
-        "stratus store\nformat \(formatVersion)\n" + (isCreating ? "creating\n" : "")
+        "stratus store\nformat \(formatVersion)\n" + (isEmptying ? "emptying\n" : isCreating ? "creating\n" : "")
     }
 
-    init(formatVersion: Int, isCreating: Bool) {
+    init(formatVersion: Int, isCreating: Bool = false, isEmptying: Bool = false) {
         self.formatVersion = formatVersion
         self.isCreating = isCreating
+        self.isEmptying = isEmptying
     }
 
     /// Nil when the bytes are no marker.
@@ -36,6 +39,7 @@ struct StoreMarker: Equatable {
         else { return nil }
         formatVersion = version
         isCreating = lines.count > 2 && lines[2] == "creating"
+        isEmptying = lines.count > 2 && lines[2] == "emptying"
     }
 
     /// The marker of a directory, or nil when there is none. Throws `.corruption` when it cannot be read.
@@ -54,10 +58,15 @@ struct StoreMarker: Equatable {
         return marker
     }
 
+    /// Removes what a process has left that ended while it wrote the marker.
+    static func removeTemporaryFile(in directory: String) throws(SystemError) {
+        try FileSystem.remove("\(directory)/\(temporaryFileName)")
+    }
+
     /// Puts the marker into a directory, durably and at once.
     func write(in directory: String) throws(SystemError) {
         let temporary = "\(directory)/\(Self.temporaryFileName)"
-        try FileSystem.remove(temporary)
+        try Self.removeTemporaryFile(in: directory)
         try FileSystem.create(temporary, Array(contents.utf8))
         try FileSystem.sync(temporary)
         try FileSystem.rename(temporary, to: "\(directory)/\(Self.fileName)")

@@ -28,11 +28,12 @@ struct OpenedStore {
     ///
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     static func open(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        try Leftovers.finish(at: path)
         guard opening.isReading else { return try writable(path, opening) }
         LiveCopy.sweep()
         if let holder = try StoreFiles.holder(of: path) { return try copy(path, opening, holder) }
         do {
-            return try direct(path, opening)
+            return try whole(path, opening)
         } catch {
             // Somebody came between; or the store may be read and not written.
             guard ["held", "notPermitted"].contains(ErrorReport(error).code) else { throw error }
@@ -49,6 +50,22 @@ struct OpenedStore {
             var opened = OpenedStore(engine: served.engine, files: nil, host: served)
             opened.holder = holder
             return opened
+        }
+        return try whole(path, opening)
+    }
+
+    /// Opens the store itself, in which no account is deleted by half.
+    private static func whole(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        let opened = try direct(path, opening)
+        guard Leftovers.hasDepartures(opened.engine) else { return opened }
+        if let stratus = opened.host as? Stratus {
+            Leftovers.finishDepartures(of: stratus)
+            return opened
+        }
+        opened.close()
+        if let stratus = try? openStratus(path) {
+            Leftovers.finishDepartures(of: stratus)
+            stratus.close()
         }
         return try direct(path, opening)
     }

@@ -4,14 +4,31 @@ import Foundation
 import StratusKit
 
 enum StoreCopy {
-    /// Copies the store at `source`. `verb` says what that is ("restoring"). What is not finished is removed where a signal
-    /// ends the process.
+    /// Copies the store at `source`, and has `report` say so. `verb` says what that is ("restoring"). What is not finished is
+    /// removed where a signal ends the process, and the copy where it cannot be reported: it is there only where the verb
+    /// reports success.
     ///
-    /// Throws the errors of a backup.
+    /// Throws the errors of a backup, and what `report` does.
     static func make(
-        of source: String, at destination: String, _ verb: String, _ console: Console
+        of source: String, at destination: String, _ verb: String, _ console: Console,
+        report: (Stratus.BackupReport) throws -> Void
+    ) throws {
+        Leftovers.sweep(besides: destination)
+        try Leftovers.finish(at: source)
+        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
+        let figures = try copy(source, to: destination, verb, console)
+        do {
+            try report(figures)
+            try console.flush()
+        } catch {
+            StoreFiles.removeMade(destination)
+            throw error
+        }
+    }
+
+    private static func copy(
+        _ source: String, to destination: String, _ verb: String, _ console: Console
     ) throws -> Stratus.BackupReport {
-        UnfinishedWork.removeCopiesAtEnd(of: destination)
         let progress = Progress(verb, total: nil, on: console)
         defer { progress.finish() }
         return try Stratus.backup(

@@ -86,6 +86,26 @@ final class StoreFiles {
         try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
     }
 
+    /// Finishes the emptying of a store that a process has begun which was killed. Returns whether there was anything to do.
+    static func finishEmptying(_ path: String) throws -> Bool {
+        // Opening says what is wrong with a marker that cannot be read.
+        guard (try? LevelDBStore.isBeingEmptied(path)) == true else { return false }
+        try LevelDBStore.open(at: path, options: options).close()
+        return true
+    }
+
+    /// Removes the copies of stores in a folder that processes have not finished which were killed. Returns their paths.
+    static func sweepUnfinishedCopies(in folder: String) -> [String] {
+        LevelDBStore.sweepUnfinishedCopies(in: folder)
+    }
+
+    /// Removes a store that this process has made and that is not to stay. One that somebody has opened stays.
+    static func removeMade(_ path: String) { _ = LevelDBStore.removeMade(AbsolutePath.of(path)) }
+
+    /// How an unfinished copy is removed.
+    static let copyRemoval = UnfinishedWork.Removal(
+        suffix: LevelDBStore.takenCopySuffix, remove: { LevelDBStore.removeUnfinishedCopy($0) })
+
     /// Copies the engine's files of a store that may be open elsewhere, and written, into an empty directory. Returns how
     /// many tables could not be shared with it. `progress` is told how many are there, and of how many.
     static func copyToRead(

@@ -137,6 +137,11 @@ final class Console {
     /// The same from any thread.
     static func note(_ text: String) { tell { $0.note(text) } }
 
+    /// Says that what a killed verb had left was removed.
+    static func noteOfLeftover(_ path: String) {
+        note("note: removed what a verb that was killed had left: \(VisibleText.of(path))")
+    }
+
     /// The same for the thread that hears signals: left out where nobody reads, who may keep another thread too. Another that
     /// is writing what somebody reads is waited for.
     static func noteOfSignal(_ text: String) {

@@ -1,7 +1,6 @@
 // Where a picture or a page goes: to standard output, or whole into a file of its own.
 
 import ArgumentParser
-import CFileTree
 import Foundation
 
 /// The arguments of a verb that makes a file for people to look at.
@@ -38,41 +37,20 @@ enum PageFile {
         ToolError(.refused, "A file is there already: say --force to replace it, or name another.", ["file": path])
     }
 
-    /// Writes the text under another name beside it, and gives it its name once it is on the disk. What is drawn of a store
-    /// is for its owner alone to read.
+    /// Writes the file as a draft, which gets its name once it is on the disk. What is drawn of a store is for its owner alone
+    /// to read.
     ///
     /// Throws `refused` where a file is there and is not to be replaced, `outputFailed` where it cannot be written.
     static func write(_ text: String, to path: String, replacing: Bool) throws {
-        let url = URL(fileURLWithPath: AbsolutePath.of(path))
-        let draft = url.deletingLastPathComponent().appendingPathComponent(".stratus-\(UUID().uuidString)").path
-        let discard: @Sendable () -> Void = { _ = try? FileManager.default.removeItem(atPath: draft) }
-        let descriptor = Interruption.making {
-            let made = cfiletree_create_file(Array(draft.utf8).span)
-            Interruption.beforeEnd(discard)
-            return made
+        do {
+            let draft = try DraftFile(for: path)
+            defer { draft.discard() }
+            try draft.write(Array(text.utf8))
+            try draft.finish(replacing: replacing)
+        } catch let error as FileError {
+            if error.number == FileError.alreadyThere, !replacing { throw taken(path) }
+            throw failed(path, error.reason)
         }
-        defer { discard() }
-        try fill(descriptor, text, for: path)
-        let (from, to) = (Array(draft.utf8), Array(url.path.utf8))
-        // A link is made only where nothing is.
-        let error = replacing ? cfiletree_rename(from.span, to.span) : cfiletree_link(from.span, to.span)
-        guard error != 0 else { return }
-        let failure = FileError(number: -error)
-        if failure.number == FileError.alreadyThere { throw taken(path) }
-        throw failed(path, failure.reason)
-    }
-
-    private static func fill(_ descriptor: Int32, _ text: String, for path: String) throws {
-        guard descriptor >= 0 else { throw failed(path, FileError(number: -descriptor).reason) }
-        defer { cfiletree_close(descriptor) }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = cfiletree_write(descriptor, rest.span)
-            guard count >= 0 else { throw failed(path, FileError(number: Int32(truncatingIfNeeded: -count)).reason) }
-            rest = rest.dropFirst(Int(count))
-        }
-        let error = cfiletree_sync(descriptor)
-        guard error == 0 else { throw failed(path, FileError(number: -error).reason) }
     }
 
     private static func failed(_ path: String, _ reason: String) -> ToolError {

@@ -23,17 +23,25 @@ enum TextFile {
         return text
     }
 
-    /// Makes a file that is not there.
+    /// Makes a file that is not there, whole or not at all. It is for its owner alone to read.
     ///
     /// Throws `refused` where something is there, where a store is around it, or where it cannot be written.
     static func create(_ path: String, _ text: String) throws {
         try StorePath.requireOutside(path)
         do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)
-        } catch {
-            throw ToolError(
-                .refused, "The file cannot be made: choose a name that is free, in a folder that may be written to.",
-                ["file": path, "reason": error.localizedDescription])
+            let draft = try DraftFile(for: path)
+            defer { draft.discard() }
+            try draft.write(Array(text.utf8))
+            try draft.finish(replacing: false)
+        } catch let error as FileError {
+            throw refused(path, error)
         }
+    }
+
+    /// The error for a file that cannot be made.
+    static func refused(_ path: String, _ error: FileError) -> ToolError {
+        ToolError(
+            .refused, "The file cannot be made: choose a name that is free, in a folder that may be written to.",
+            ["file": path, "reason": error.reason])
     }
 }

@@ -195,8 +195,8 @@ struct Accounts: ParsableCommand {
             commandName: "delete",
             abstract: "Deletes an account with everything it owns in every container.",
             discussion: """
-                The account is gone at once; then the entries of its zones are removed. If that is interrupted, 'stratus \
-                zones purge' goes on with it.
+                The account is gone at once; then the entries of its zones are removed. If that is interrupted, the next \
+                verb that opens the store, or the next host, finishes it.
 
                 --json: {"account","externalID","user","freedBytes"}; with --dry-run {"dryRun","would",…}
 
@@ -236,7 +236,7 @@ struct Accounts: ParsableCommand {
             Interruption.beforeEnd {
                 guard isAtIt.withLock({ $0 }) else { return }
                 Console.noteOfSignal(
-                    "interrupted: if the account is gone, 'stratus zones purge' removes what it has left")
+                    "interrupted: if the account is gone, the next verb removes what it has left")
             }
             defer { isAtIt.withLock { $0 = false } }
             let progress = Progress("deleting", total: nil, on: console)

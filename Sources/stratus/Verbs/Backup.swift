@@ -10,7 +10,8 @@ struct Backup: ParsableCommand {
         discussion: """
             The store may be open in another process and written meanwhile. Records, the assets that they name and \
             long-lived operations are copied; tables and assets are linked where the file system allows it. The \
-            destination must not exist; it appears only when the copy is complete and verified.
+            destination must not exist; it appears only when the copy is complete and verified, and stays only where the \
+            verb reports success. What a killed backup has left in the same folder is removed.
 
             --json: {"destination","entries","linkedTables","copiedTables","logs","assets","operations","findings",\
             "milliseconds"}
@@ -31,8 +32,12 @@ struct Backup: ParsableCommand {
         try StorePath.requireOutside(destination)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try StoreCopy.make(of: store.store, at: destination, "copying", console)
-        let duration = clock.now - started
+        try StoreCopy.make(of: store.store, at: destination, "copying", console) { figures in
+            try report(figures, clock.now - started, console)
+        }
+    }
+
+    private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
         try console.line(
             "backup: \(Quantities.count(figures.entryCount)) entries verified, "
                 + "\(Quantities.count(figures.linkedTableCount, "table")) linked, "
@@ -40,7 +45,7 @@ struct Backup: ParsableCommand {
                 + "\(Quantities.count(figures.assetCount, "asset")) (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         for path in figures.unfinishedPaths {
-            try console.line("unfinished, of a backup that still runs or was killed: \(VisibleText.of(path))")
+            try console.line("unfinished, of a backup that still runs: \(VisibleText.of(path))")
         }
         try console.object([
             "destination": .string(destination), "entries": JSONValue(figures.entryCount),
@@ -50,6 +55,5 @@ struct Backup: ParsableCommand {
             "findings": .array(figures.findings.map { .string($0) }),
             "milliseconds": Quantities.milliseconds(duration),
         ])
-        try console.flush()
     }
 }

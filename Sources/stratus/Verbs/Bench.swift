@@ -33,10 +33,15 @@ struct Bench: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: json)
-        let base = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
-        let path = base.appendingPathComponent("stratus-bench-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        UnfinishedWork.removeAtEnd(path)
+        let base = AbsolutePath.of(directory ?? FileManager.default.temporaryDirectory.path)
+        StoreFiles.Scratch.sweep(base)
+        let scratch = try Interruption.making {
+            let scratch = try StoreFiles.Scratch(in: base)
+            Interruption.beforeEnd { scratch.remove() }
+            return scratch
+        }
+        defer { scratch.remove() }
+        let path = scratch.path + "/store"
         let choice = DatabaseChoice(
             container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
         let session = try Interruption.making { try StoreSession(at: path, choice, .creatingForItself) }

@@ -71,26 +71,22 @@ final class LineWriter {
     private static let bufferByteCount = 256 << 10
 
     private let path: String
-    private let file: FileHandle
-    /// Has the file stay where a signal ends the process.
-    private let keep: () -> Void
-    private var buffer = Data()
+    /// Nil for standard output.
+    private let draft: DraftFile?
+    private var buffer: [UInt8] = []
 
-    /// A signal that ends the process takes the file away. Throws `refused` where it is there already or cannot be made.
+    /// Throws `refused` where something is there already, or where the file cannot be made.
     init(path: String) throws {
         self.path = path
-        if path == "-" {
-            file = .standardOutput
-            self.keep = {}
+        guard path != "-" else {
+            draft = nil
             return
         }
-        keep = try Interruption.making {
-            try TextFile.create(path, "")
-            return UnfinishedWork.removeFileAtEnd(path)
-        }
-        // What is exported is for its owner alone to read.
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try StorePath.requireOutside(path)
+        do {
+            if (try? FileSystem.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
+            draft = try DraftFile(for: path, toldAs: path)
+        } catch let error as FileError { throw TextFile.refused(path, error) }
     }
 
     func write(_ line: String) throws {
@@ -99,30 +95,33 @@ final class LineWriter {
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// Everything is on the disk when this returns, and stays. Never returns where a signal has taken the file away.
+    /// The file is there when this returns, whole and on the disk. Never returns where a signal has taken it away.
     func finish() throws {
         try flush()
-        guard path != "-" else { return }
-        try file.synchronize()
-        try file.close()
-        keep()
+        do {
+            try draft?.finish(replacing: false)
+        } catch let error as FileError {
+            throw error.number == FileError.alreadyThere ? TextFile.refused(path, error) : failed(error.reason)
+        }
     }
 
     /// Takes an unfinished file away.
-    func discard() {
-        guard path != "-" else { return }
-        try? file.close()
-        try? FileManager.default.removeItem(atPath: path)
-    }
+    func discard() { draft?.discard() }
 
     private func flush() throws {
         do {
-            try file.write(contentsOf: buffer)
+            if let draft { try draft.write(buffer) } else { try FileHandle.standardOutput.write(contentsOf: buffer) }
+        } catch let error as FileError {
+            throw failed(error.reason)
         } catch {
-            throw ToolError(
-                .outputFailed, "The output cannot be written: send it where there is room.",
-                ["file": path, "reason": error.localizedDescription])
+            throw failed(error.localizedDescription)
         }
         buffer.removeAll(keepingCapacity: true)
+    }
+
+    private func failed(_ reason: String) -> ToolError {
+        ToolError(
+            .outputFailed, "The output cannot be written: send it where there is room.",
+            ["file": path, "reason": reason])
     }
 }

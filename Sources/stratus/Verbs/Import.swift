@@ -2,14 +2,16 @@
 
 import ArgumentParser
 import Foundation
+import StratusKit
 import StratusModel
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a store of what 'stratus export' has written.",
         discussion: """
-            The store must be empty, or not there. An import that was interrupted is taken up by the same with --resume: \
-            what is there already stays as it is. Nobody is notified of anything.
+            The store must be empty, or not there. An import that fails leaves nothing behind; one that was interrupted, or \
+            killed, is taken up by the same with --resume: what is there already stays as it is, also where that fails. Nobody \
+            is notified of anything.
 
             --json: {"store","accounts","zones","records","contents","known","milliseconds"}; known is how many records \
             were there already.
@@ -34,30 +36,64 @@ struct Import: ParsableCommand {
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
         Interruption.stopAtSafePoints()
-        _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
-        try StoreSession.with(store, .owningAsClient) { session in
-            // A pipe has no end that could be known: there it is what its head says.
-            let progress =
-                reader.byteCount.map { Progress("importing", total: $0, unit: .bytes, on: console) }
-                ?? Progress("importing", total: count, on: console)
-            defer { progress.finish() }
-            let countsBytes = reader.byteCount != nil
-            var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
-            do {
-                try importer.run(&reader)
-                try session.finishIndexes(console)
-            } catch let error as ToolError where error.code == .interrupted {
-                throw ToolError(
-                    .interrupted, "Interrupted; what is done stays: say --resume to go on.", ["store": session.path])
+        let isNew = (try? FileSystem.facts(of: Array(store.store.utf8))) == nil
+        do {
+            _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
+            try StoreSession.with(store, .owningAsClient) { session in
+                // A pipe has no end that could be known: there it is what its head says.
+                let progress =
+                    reader.byteCount.map { Progress("importing", total: $0, unit: .bytes, on: console) }
+                    ?? Progress("importing", total: count, on: console)
+                defer { progress.finish() }
+                let countsBytes = reader.byteCount != nil
+                // Throws where the store is not empty: then nothing was changed.
+                var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
+                do {
+                    try take(&importer, &reader, session, console)
+                    try tell(importer, clock.now - started, console)
+                } catch {
+                    if leavesNothing(error), !isNew { Self.empty(session) }
+                    throw error
+                }
             }
-            let counts = importer.counts
-            try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
-            var object: JSONObject = ["store": .string(store.store)]
-            for (key, value) in counts.object.members { object.add(key, value) }
-            object.add("known", JSONValue(importer.knownRecordCount))
-            object.add("milliseconds", Quantities.milliseconds(clock.now - started))
-            try console.object(object)
+        } catch {
+            if leavesNothing(error), isNew { StoreFiles.removeMade(store.store) }
+            throw error
         }
+    }
+
+    private func take(
+        _ importer: inout StoreImporter, _ reader: inout LineReader, _ session: StoreSession, _ console: Console
+    ) throws {
+        do {
+            try importer.run(&reader)
+            try session.finishIndexes(console)
+        } catch let error as ToolError where error.code == .interrupted {
+            throw ToolError(
+                .interrupted, "Interrupted; what is done stays: say --resume to go on.", ["store": session.path])
+        }
+    }
+
+    private func tell(_ importer: StoreImporter, _ duration: Duration, _ console: Console) throws {
+        let counts = importer.counts
+        try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
+        var object: JSONObject = ["store": .string(store.store)]
+        for (key, value) in counts.object.members { object.add(key, value) }
+        object.add("known", JSONValue(importer.knownRecordCount))
+        object.add("milliseconds", Quantities.milliseconds(duration))
+        try console.object(object)
         try console.flush()
+    }
+
+    /// Whether nothing of the import is to stay: what an interrupted one has done is taken up by the next, and what was there
+    /// before an import that takes up another cannot be told from what that has added.
+    private func leavesNothing(_ error: any Error) -> Bool {
+        !resume && (error as? ToolError)?.code != .interrupted
+    }
+
+    private static func empty(_ session: StoreSession) {
+        do { try session.ownHost.reset() } catch {
+            Console.note("note: what was imported could not be removed: run 'stratus reset' (\(error))")
+        }
     }
 }

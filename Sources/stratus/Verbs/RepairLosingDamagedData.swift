@@ -33,7 +33,9 @@ struct RepairLosingDamagedData: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StorePath.requireOutside(destination)
-        UnfinishedWork.removeCopiesAtEnd(of: destination)
+        Leftovers.sweep(besides: destination)
+        try Leftovers.finish(at: store.store)
+        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
         let progress = Progress("repairing", total: nil, on: console)
         defer { progress.finish() }
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in

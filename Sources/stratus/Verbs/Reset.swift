@@ -12,8 +12,8 @@ struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Empties a store: accounts, records and assets are gone.",
         discussion: """
-            Change tokens and records of clients from before are refused afterwards. The store is emptied at once; then its \
-            files are removed. If that is interrupted, the next reset goes on with it.
+            Change tokens and records of clients from before are refused afterwards. The store is emptied in its own \
+            directory, whole or not at all: if that is interrupted, the next verb that opens the store finishes it.
 
             --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
 
@@ -25,7 +25,7 @@ struct Reset: ParsableCommand {
 
     private var store: StoreArguments { whole.arguments }
 
-    /// Whether the store is empty, and files of what it was are left.
+    /// Whether files of what the store was are being removed.
     private static let isRemoving = Mutex(false)
 
     func run() throws {
@@ -48,14 +48,14 @@ struct Reset: ParsableCommand {
         try console.flush()
     }
 
-    /// Says where a signal ends the removal of files that the store itself is empty.
+    /// Says where a signal ends the removal of files that the next verb finishes it.
     private static func reset(_ session: StoreSession, _ console: Console) throws {
-        // Its clock begins when the store is empty, and there are files to remove.
+        // Its clock begins when there are files to remove.
         lazy var progress = Progress("removing files", total: nil, on: console)
         defer { progress.finish() }
         Interruption.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
-            Console.noteOfSignal("interrupted: the store is empty; run the same again to remove the rest of its files")
+            Console.noteOfSignal("interrupted: the next verb that opens the store finishes its emptying")
         }
         defer { isRemoving.withLock { $0 = false } }
         try session.ownHost.reset {

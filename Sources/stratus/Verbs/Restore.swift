@@ -35,8 +35,12 @@ struct Restore: ParsableCommand {
         try StorePath.requireOutside(store.store)
         let clock = ContinuousClock()
         let started = clock.now
-        let figures = try StoreCopy.make(of: backup, at: store.store, "restoring", console)
-        let duration = clock.now - started
+        try StoreCopy.make(of: backup, at: store.store, "restoring", console) { figures in
+            try report(figures, clock.now - started, console)
+        }
+    }
+
+    private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
         try console.line(
             "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount)) entries and "
                 + "\(Quantities.count(figures.assetCount, "asset")) verified (\(Quantities.duration(duration)))")
@@ -47,6 +51,5 @@ struct Restore: ParsableCommand {
             "findings": .array(figures.findings.map { .string($0) }),
             "milliseconds": Quantities.milliseconds(duration),
         ])
-        try console.flush()
     }
 }

@@ -1,0 +1,54 @@
+// What processes have left that were killed: a verb begins by finishing or undoing it, and says so.
+//
+//   * A store whose emptying was begun is emptied to its end.
+//   * Accounts that are deleted by half are deleted with all that is theirs.
+//   * Unfinished copies of stores, and drafts of files, are removed from the folder that the verb works in.
+//
+// Locks tell the dead from the living, so that verbs which run at the same time leave each other alone.
+
+import FoundationEssentials
+import StratusCloud
+import StratusKit
+import StratusRecords
+
+enum Leftovers {
+    /// For a verb that works on the store at `path`.
+    ///
+    /// Throws the errors of opening a store, where one is to be emptied.
+    static func finish(at path: String) throws {
+        sweep(besides: path)
+        guard try StoreFiles.finishEmptying(path) else { return }
+        Console.note("note: finished the emptying of \(VisibleText.of(path)), in which a process was killed")
+    }
+
+    /// Whether anything is left of deleted accounts. What cannot be read is told by the verb, where that comes to it.
+    static func hasDepartures(_ engine: RecordEngine) -> Bool {
+        let departures = try? engine.read { try AccountDirectory().departures(limit: 1, in: $0) }
+        return departures.map { !$0.isEmpty } ?? false
+    }
+
+    /// Removes what is left of deleted accounts. Where that fails a note says so, and the verb goes on.
+    static func finishDepartures(of stratus: Stratus) {
+        let progress = Progress("removing", total: nil, on: Console(usesJSON: false))
+        do {
+            defer { progress.finish() }
+            try stratus.service.finishDepartures(progress: {
+                progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
+            })
+            Console.note("note: removed what deleted accounts had left")
+        } catch {
+            let reason = ErrorReport(error).lines.first ?? ""
+            Console.note("note: what deleted accounts have left could not be removed: \(VisibleText.of(reason))")
+        }
+    }
+
+    /// For a verb that makes something at `path`.
+    static func sweep(besides path: String) {
+        let path = AbsolutePath.of(path)
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        let place = folder.isEmpty ? "/" : folder
+        for left in StoreFiles.sweepUnfinishedCopies(in: place) + DraftFile.sweep(place) {
+            Console.noteOfLeftover(left)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+// A file that a verb was asked to make: it appears whole and durable, or not at all.
+//
+// Invariants:
+//   1. It is written under another name beside its place, ".stratus-draft-<process>-<number>", for its owner alone to read,
+//      and takes its name when it is on the disk. The name is on the disk, too, when `finish` returns.
+//   2. The draft is locked as long as its process lives. So the next verb that makes a file in the folder, or opens a store
+//      in it, can tell the draft of a killed verb and removes it.
+
+import CFileTree
+import FoundationEssentials
+import Synchronization
+
+final class DraftFile: Sendable {
+    private static let prefix = ".stratus-draft-"
+    /// So many names are tried.
+    private static let maximumNumber = 1_000
+
+    private final class Standing: Sendable {
+        /// Whether the file has its name, or nobody will ask for it again.
+        let isOver = Mutex(false)
+    }
+
+    private let standing: Standing
+    private let path: [UInt8]
+    private let folder: [UInt8]
+    private let draft: [UInt8]
+    private let descriptor: Int32
+
+    /// Makes the draft. A signal that ends the process removes it; `name` is how the note about that calls the file, if there
+    /// is to be one.
+    ///
+    /// Throws `FileError` where there can be none.
+    init(for path: String, toldAs name: String? = nil) throws {
+        let path = AbsolutePath.of(path)
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        for left in Self.sweep(folder.isEmpty ? "/" : folder) { Console.noteOfLeftover(left) }
+        self.path = Array(path.utf8)
+        self.folder = Array((folder.isEmpty ? "/" : folder).utf8)
+        let standing = Standing()
+        self.standing = standing
+        (draft, descriptor) = try Interruption.making {
+            let made = try Self.make(in: folder)
+            Interruption.beforeEnd {
+                guard Self.discard(made.draft, standing), let name else { return }
+                UnfinishedWork.tell(name)
+            }
+            return made
+        }
+    }
+
+    deinit { cfiletree_close(descriptor) }
+
+    /// Throws `FileError`.
+    func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = cfiletree_write(descriptor, rest.span)
+            guard count >= 0 else { throw FileError(number: Int32(truncatingIfNeeded: -count)) }
+            rest = rest.dropFirst(Int(count))
+        }
+    }
+
+    /// Gives the file its name, in place of what has it where it is `replacing`. Everything is on the disk when this returns,
+    /// and stays. Never returns where a signal has taken the draft away.
+    ///
+    /// Throws `FileError`, with nothing left: `alreadyThere` where something has the name. Only a file that has replaced
+    /// another stays where the folder cannot be synced.
+    func finish(replacing: Bool) throws {
+        do {
+            try Self.check(cfiletree_sync(descriptor))
+            try Interruption.making {
+                try takeName(replacing)
+                standing.isOver.withLock { $0 = true }
+            }
+        } catch {
+            discard()
+            throw error
+        }
+    }
+
+    /// Removes the draft, unless the file has its name.
+    func discard() { _ = Self.discard(draft, standing) }
+
+    /// Returns whether it was there.
+    private static func discard(_ draft: [UInt8], _ standing: Standing) -> Bool {
+        standing.isOver.withLock { isOver in
+            guard !isOver else { return false }
+            isOver = true
+            return cfiletree_remove_file(draft.span) == 0
+        }
+    }
+
+    private func takeName(_ replacing: Bool) throws {
+        let (draft, path) = (draft, path)
+        // A link is made only where nothing is.
+        let named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
+        try Self.check(named)
+        do {
+            let removed = replacing ? 0 : cfiletree_remove_file(draft.span)
+            try Self.check(removed)
+            try syncFolder()
+        } catch {
+            if !replacing { _ = cfiletree_remove_file(path.span) }
+            throw error
+        }
+    }
+
+    private func syncFolder() throws {
+        let folder = folder
+        let descriptor = cfiletree_open_directory(folder.span)
+        try Self.check(descriptor)
+        defer { cfiletree_close(descriptor) }
+        try Self.check(cfiletree_sync(descriptor))
+    }
+
+    // MARK: Drafts in a folder
+
+    private static func make(in folder: String) throws -> (draft: [UInt8], descriptor: Int32) {
+        for number in 1...maximumNumber {
+            let draft = Array("\(folder)/\(prefix)\(ProcessInfo.processInfo.processIdentifier)-\(number)".utf8)
+            let descriptor = cfiletree_create_file(draft.span)
+            if descriptor == -FileError.alreadyThere { continue }
+            try check(descriptor)
+            // Where there are no locks nobody takes it for a dead process's.
+            _ = cfiletree_lock(descriptor)
+            // Another verb may have removed it before it was locked.
+            if isOpen(descriptor, at: draft) { return (draft, descriptor) }
+            cfiletree_close(descriptor)
+        }
+        throw FileError(number: FileError.alreadyThere)
+    }
+
+    /// Removes the drafts in a folder whose processes have ended without them. Returns their paths.
+    static func sweep(_ folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter(isDraft).map { folder == "/" ? "/\($0)" : "\(folder)/\($0)" }.filter {
+            sweepOne(Array($0.utf8))
+        }
+    }
+
+    private static func sweepOne(_ draft: [UInt8]) -> Bool {
+        guard (try? FileSystem.facts(of: draft))?.kind == .file else { return false }
+        let descriptor = cfiletree_open_file(draft.span)
+        guard descriptor >= 0 else { return false }
+        defer { cfiletree_close(descriptor) }
+        guard cfiletree_lock(descriptor) == 0, isOpen(descriptor, at: draft) else { return false }
+        return cfiletree_remove_file(draft.span) == 0
+    }
+
+    private static func isOpen(_ descriptor: Int32, at path: [UInt8]) -> Bool {
+        let (held, named) = (cfiletree_facts_of_descriptor(descriptor), cfiletree_facts_of_path(path.span))
+        return held.error == 0 && named.error == 0 && held.inode == named.inode && held.device == named.device
+    }
+
+    private static func isDraft(_ name: String) -> Bool {
+        let numbers = name.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
+        return name.hasPrefix(prefix) && numbers.count == 2 && numbers.allSatisfy { UInt64($0) != nil }
+    }
+
+    private static func check(_ result: Int32) throws(FileError) {
+        guard result >= 0 else { throw FileError(number: -result) }
+    }
+}
