@@ -91,3 +91,11 @@ package struct ContainerName: ByteComparedName {
 
     package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
+
+extension BinaryInteger {
+    /// The number with what it counts: "1 record", "2 records". `many` is the noun's plural, where that does not end with s
+    /// alone.
+    package func counting(_ one: String, _ many: String? = nil) -> String {
+        "\(self) \(self == 1 ? one : many ?? one + "s")"
+    }
+}

@@ -9,6 +9,12 @@
 //   stratus-test-child serve DIRECTORY     is a host with one account, "local", that serves its store's socket; prints "open",
 //                                          and closes the store when its input ends
 //   stratus-test-child ask DIRECTORY       gives up root, asks the store's host something, prints how it went
+//   stratus-test-child memory FILE         makes a store in memory, saves the file in it as an asset, prints "open", and closes
+//                                          the store when its input ends
+//   stratus-test-child clock DIRECTORY     is a host whose upkeep removes fetched copies of assets soon; prints "upkeep" when one
+//                                          is removed, or "no upkeep" where that takes too long
+//   stratus-test-child backup DIRECTORY    gives up root, makes a store in a folder there and a copy of it whose name cannot be
+//                                          made durable, prints how it went and what lies in the folder
 
 import Foundation
 import Glibc
@@ -82,9 +88,67 @@ func ask(_ path: String) throws {
     say("answered")
 }
 
+func keepInMemory(_ file: String) async throws {
+    var options = Stratus.Options()
+    options.logger = nil
+    let store = try Stratus.inMemory(options: options)
+    let account = try store.account(externalID: "local", createIfMissing: .init())
+    let record = CKRecord(recordType: "Note")
+    record["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))
+    try await store.container("iCloud.test", signedInAs: account).privateCloudDatabase.save(record)
+    say("open")
+    while readLine() != nil {}
+    store.close()
+}
+
+/// Saves a file as an asset, fetches it, and lets go of what was fetched. Returns where the fetched copy lies.
+func releaseCopy(of file: String, in database: CKDatabase) async throws -> String {
+    let record = CKRecord(recordType: "Note")
+    record["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))
+    try await database.save(record)
+    let fetched = try await database.record(for: record.recordID)
+    return (fetched["file"] as? CKAsset)?.fileURL?.path ?? ""
+}
+
+func keepTime(in path: String) async throws {
+    var options = Stratus.Options()
+    options.logger = nil
+    options.assetCopySeconds = 0.5
+    options.upkeepIntervalSeconds = 0.3
+    let store = try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    let account = try store.account(externalID: "local", createIfMissing: .init())
+    let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+    let copy = try await releaseCopy(of: CommandLine.arguments[0], in: database)
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(20)
+    while FileManager.default.fileExists(atPath: copy), clock.now < end {
+        try await Task.sleep(for: .milliseconds(50))
+    }
+    say(copy.isEmpty || FileManager.default.fileExists(atPath: copy) ? "no upkeep" : "upkeep")
+    store.close()
+}
+
+/// A folder that may be searched and changed but not opened keeps names in it from being made durable, but for root.
+func failBackup(in path: String) throws {
+    let folder = path + "/folder"
+    let files = FileManager.default
+    try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    func setMode(_ mode: Int) throws { try files.setAttributes([.posixPermissions: mode], ofItemAtPath: folder) }
+    let store = try LevelDBStore.open(at: folder + "/store")
+    try store.transact { try $0.set([1], to: [1]) }
+    store.close()
+    do {
+        _ = try LevelDBStore.backup(
+            ofStoreAt: folder + "/store", to: folder + "/copy", prepare: { _ in try setMode(0o300) })
+        say("copied")
+    } catch let error as StoreError { say("\(error.code)") }
+    try setMode(0o700)
+    say(try files.contentsOfDirectory(atPath: folder).sorted().joined(separator: " "))
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask DIRECTORY")
+    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask|memory|clock|backup PATH")
     exit(64)
 }
 switch arguments[1] {
@@ -124,6 +188,19 @@ case "serve":
 case "ask":
     giveUpRoot()
     do { try ask(arguments[2]) } catch { say("\(error)") }
+case "memory":
+    do { try await keepInMemory(arguments[2]) } catch {
+        say("\(error)")
+        exit(1)
+    }
+case "clock":
+    do { try await keepTime(in: arguments[2]) } catch {
+        say("\(error)")
+        exit(1)
+    }
+case "backup":
+    giveUpRoot()
+    do { try failBackup(in: arguments[2]) } catch { say("\(error)") }
 default:
     exit(64)
 }

@@ -170,7 +170,7 @@ struct StoreLockTests {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
         #expect(unsafe mkfifo("\(path)/\(name)", 0o600) == 0)
         let error = try storeError { _ = try LevelDBStore.open(at: path) }
-        #expect(error.code == .inputOutput && error.fields["path"] == "\(path)/\(name)", "\(error)")
+        #expect(error.code == .corruption && error.fields["file"] == "\(path)/\(name)", "\(error)")
     }
 
     @Test("a directory of somebody else's is refused without a trace")

@@ -49,6 +49,7 @@ import Testing
     @Test("clock, identifiers and randomness are injected below floor 5")
     func determinism() {
         expectNone(Self.sources.flatMap(DeterminismRule.findings))
+        expectNone(Self.sources.flatMap(DeterminismRule.waits))
     }
 
     @Test("unsafe code is at home, and every promise has its reason")

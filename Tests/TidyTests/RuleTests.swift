@@ -83,6 +83,16 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
     }
 
     @Test(
+        "waits by the wall clock are found in every target",
+        arguments: ["condition.wait(until: Date(timeIntervalSinceNow: 1))", "timer.schedule(wallDeadline: .now())"])
+    func wallClock(code: String) {
+        for target in ["StratusKit", "stratus"] {
+            #expect(DeterminismRule.waits(in: source(code, at: "Sources/\(target)/File.swift")).count == 1, "\(target)")
+        }
+        #expect(DeterminismRule.waits(in: source("// \(code)\ncondition.wait(until: end)")).isEmpty)
+    }
+
+    @Test(
         "unsafe code outside its home is found",
         arguments: ["unsafe f(a)", "var p: UnsafeRawPointer", "UnsafeMutablePointer<A>()"])
     func unsafeCode(code: String) {

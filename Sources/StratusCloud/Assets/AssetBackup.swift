@@ -106,7 +106,7 @@ package struct AssetBackup {
             contentCount += 1
             return true
         } catch {
-            guard error.number == FileFailure.notFound else { throw AssetStore.unavailable(error) }
+            guard error.number == FileFailure.notFound else { throw Self.uncopied(error) }
             return false
         }
     }
@@ -131,6 +131,20 @@ package struct AssetBackup {
     }
 
     private func explaining(_ body: () throws(FileFailure) -> Void) throws {
-        do throws(FileFailure) { try body() } catch { throw AssetStore.unavailable(error) }
+        do throws(FileFailure) { try body() } catch { throw Self.uncopied(error) }
+    }
+
+    private static func uncopied(_ failure: FileFailure) -> CloudError {
+        let fields = ["errno": "\(failure.number)"]
+        guard failure.isFull else {
+            return CloudError(
+                .serviceUnavailable, "An asset cannot be copied into the copy of the store: the disk refuses it.",
+                fields,
+                cause: failure.reason)
+        }
+        return CloudError(
+            .serviceUnavailable,
+            "An asset cannot be copied into the copy of the store: its disk is full. Make room, or name another place.",
+            fields, cause: failure.reason)
     }
 }

@@ -14,6 +14,7 @@ package struct FileFailure: Error, Hashable, Sendable {
     package static let isADirectory: Int32 = 21
     package static let invalid: Int32 = 22
     package static let noSpace: Int32 = 28
+    package static let irregular: Int32 = 29
     package static let nameTooLong: Int32 = 36
     package static let tooManyLinks: Int32 = 40
     package static let overQuota: Int32 = 122
@@ -36,6 +37,7 @@ package struct FileFailure: Error, Hashable, Sendable {
         case Self.isADirectory: "is a directory"
         case 24: "too many open files"
         case Self.noSpace: "no space left on the disk"
+        case Self.irregular: "it is a pipe, a device or a directory, and no file"
         case Self.nameTooLong: "the path is too long"
         case Self.tooManyLinks: "it is a symbolic link"
         default: "error \(number) of the operating system"
@@ -96,6 +98,19 @@ extension AssetFiles {
         throw FileFailure(number: FileFailure.notPermitted)
     }
 
+    /// Opens a file of the store's own for reading. What stands in its place, such as a pipe or a device, is refused: it
+    /// might never end.
+    package func openRegularFile(_ path: String) throws(FileFailure) -> Int32 {
+        let descriptor = try openFile(path)
+        do throws(FileFailure) {
+            guard try facts(descriptor).isRegular else { throw FileFailure(number: FileFailure.irregular) }
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
     /// Gives the file a second name, or copies it where that cannot be. The name is durable when its directory has been
     /// synced. Returns whether it was copied.
     ///
@@ -107,7 +122,7 @@ extension AssetFiles {
         } catch {
             if error.isAbsence || error.number == FileFailure.exists { throw error }
         }
-        let source = try openFile(path)
+        let source = try openRegularFile(path)
         defer { close(source) }
         let target = try createFile(newPath)
         do throws(FileFailure) {

@@ -53,9 +53,9 @@ package enum AssetFinding: VerifierFinding {
         case .damaged(let key): "damaged content \(Hex.text(key.digest)) of \(key.owner)"
         case .orphaned(let key): "orphaned content \(Hex.text(key.digest)) of \(key.owner)"
         case .miscounted(let key, let counted, let held):
-            "content \(Hex.text(key.digest)) of \(key.owner) is counted \(counted) times and held \(held) times"
+            "content \(Hex.text(key.digest)) of \(key.owner) is counted \(counted.counting("time")) and held \(held.counting("time"))"
         case .zoneMiscounted(let zone, let counted, let held):
-            "zone \(zone.name) of \(zone.database.owner?.text ?? "the app") counts \(counted) assets and holds \(held)"
+            "zone \(zone.name) of \(zone.database.owner?.text ?? "the app") counts \(counted.counting("asset")) and holds \(held)"
         case .foreign(let path): "foreign file \(path)"
         }
     }

@@ -14,7 +14,7 @@ extension AssetStore {
     package func privateCopy(of asset: AssetDescriptor, owner: UserName) throws(CloudError) -> String {
         let key = AssetKey(owner: owner, digest: asset.digest)
         let source: Int32
-        do throws(FileFailure) { source = try files.openFile(directory.file(of: key)) } catch {
+        do throws(FileFailure) { source = try files.openRegularFile(directory.file(of: key)) } catch {
             throw Self.lost(key, error)
         }
         defer { files.close(source) }
@@ -24,13 +24,18 @@ extension AssetStore {
         do throws(FileFailure) {
             let directories = [directory.top, directory.copies, directory.sessionCopies]
             target = try inDirectories(directories) { () throws(FileFailure) in try files.createFile(path) }
-        } catch { throw Self.unavailable(error) }
+        } catch { throw Self.unwritable(path, asset, error) }
         var isWhole = false
         defer {
             files.close(target)
             if !isWhole { try? files.removeFile(path) }
         }
-        guard try digest(of: source, key, copyingTo: target) == asset.digest else {
+        let copied = try digest(of: source, key) { buffer, count throws(CloudError) in
+            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
+                throw Self.unwritable(path, asset, error)
+            }
+        }
+        guard copied == asset.digest else {
             throw CloudError(
                 .assetNotAvailable, "The asset's content is damaged: restore it from a backup, or save it again.",
                 Self.fields(key))
@@ -46,8 +51,11 @@ extension AssetStore {
     /// Keeps every content until the hold is let go of: made before a snapshot, it keeps what that shows.
     package func hold() -> AssetHold { AssetHold(leases) }
 
-    /// The digest of an open content; copies what it reads when a target is given.
-    func digest(of source: Int32, _ key: AssetKey, copyingTo target: Int32? = nil) throws(CloudError) -> [UInt8] {
+    /// The digest of an open content. `visit` is given what is read, which is the first bytes of a buffer.
+    func digest(
+        of source: Int32, _ key: AssetKey,
+        _ visit: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void = { _, _ in }
+    ) throws(CloudError) -> [UInt8] {
         var hash = SHA256()
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
         while true {
@@ -57,11 +65,26 @@ extension AssetStore {
             }
             if count == 0 { return Array(hash.finalize()) }
             hash.update(data: buffer[..<count])
-            guard let target else { continue }
-            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
-                throw Self.unavailable(error)
-            }
+            try visit(buffer, count)
         }
+    }
+
+    /// The error for a copy that a fetch was to return.
+    private static func unwritable(_ path: String, _ asset: AssetDescriptor, _ failure: FileFailure) -> CloudError {
+        let fields = ["path": path, "byteCount": "\(asset.byteCount)", "errno": "\(failure.number)"]
+        guard failure.isFull else {
+            return CloudError(
+                .serviceUnavailable,
+                "The copy of the asset that the fetch returns cannot be written: the server's disk refuses it.", fields,
+                cause: failure.reason)
+        }
+        return CloudError(
+            .serviceUnavailable,
+            """
+            The copy of the asset that the fetch returns cannot be written: the server's disk is full. Make room where the \
+            copies lie, then fetch again, or leave the asset out by the desired keys.
+            """, fields,
+            cause: failure.reason)
     }
 
     private static func lost(_ key: AssetKey, _ failure: FileFailure) -> CloudError {

@@ -1,5 +1,6 @@
 // What a host is told of how a query is answered.
 
+import StratusModel
 package import StratusRecords
 package import StratusStore
 
@@ -20,8 +21,8 @@ package struct ZonePlan: Sendable, CustomStringConvertible {
     package var cursorStepCount: Int { cost.cursorSteps }
 
     package var description: String {
-        "\(zone.zoneName): \(plan); \(examinedCount) records looked at, \(rowCount) found, \(cost.reads) reads, "
-            + "\(cost.cursorSteps) entries"
+        "\(zone.zoneName): \(plan); \(examinedCount.counting("record")) looked at, \(rowCount) found, "
+            + "\(cost.reads.counting("read")), \(cost.cursorSteps.counting("entry", "entries"))"
     }
 }
 
@@ -33,7 +34,7 @@ package struct QueryExplanation: Sendable, CustomStringConvertible {
     package var isMoreComing: Bool
 
     package var description: String {
-        let end = isMoreComing ? "\(resultCount) results, more to come" : "\(resultCount) results"
+        let end = resultCount.counting("result") + (isMoreComing ? ", more to come" : "")
         return (zones.map(\.description) + [end]).joined(separator: "\n")
     }
 }

@@ -99,7 +99,7 @@ final class OperationFiles: LongLivedStore {
         _ body: (inout Kept) throws -> Result
     ) throws -> Result {
         try kept.withLock { kept in
-            var read = try kept ?? read()
+            var read = try kept ?? FileKeeper.explaining(directory) { try self.read() }
             // Also where the body has failed: what is read need not be read again.
             defer { kept = read }
             return try FileKeeper.explaining(directory) { try body(&read) }
@@ -112,7 +112,12 @@ final class OperationFiles: LongLivedStore {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         defer { removeLeftovers(Set(names)) }
         for name in names where name.hasSuffix(Self.suffix) {
-            let data = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
+            let data: Data
+            do throws(FileFailure) { data = try contents(of: "\(directory)/\(name)") } catch {
+                guard error.number == FileFailure.irregular else { throw error }
+                kept.damages[name] = error.reason
+                continue
+            }
             do {
                 let file = try JSONDecoder().decode(OperationFile.self, from: data)
                 if let damage = try file.damage(under: name) {
@@ -123,6 +128,17 @@ final class OperationFiles: LongLivedStore {
             } catch { kept.damages[name] = "\(error)" }
         }
         return kept
+    }
+
+    private func contents(of path: String) throws(FileFailure) -> Data {
+        let file = try files.openRegularFile(path)
+        defer { files.close(file) }
+        var (data, buffer) = (Data(), [UInt8](repeating: 0, count: 64 << 10))
+        while true {
+            let count = try files.read(file, into: &buffer)
+            if count == 0 { return data }
+            data.append(contentsOf: buffer[..<count])
+        }
     }
 
     private func write(_ entry: LongLivedEntry) throws {

@@ -31,11 +31,63 @@ struct StoreMemory: Sendable {
     }
 }
 
+/// Where stores in memory of this process keep the contents of assets and what they upload: in one directory, which goes
+/// with the last of them. Where the process dies with it, the next process that opens a store removes it.
+enum MemoryDirectories {
+    private static let prefix = "stratus-memory-"
+    /// Where no directory can be made: saving an asset fails, and not the opening of a store that may never have one.
+    private static let nowhere = "/proc/none"
+
+    private struct State {
+        var directory: PrivateDirectory?
+        var userCount = 0
+        var lastNumber = 0
+        var hasSwept = false
+    }
+
+    private static let state = Locked(State())
+
+    /// The path of a directory of its own for a store, which is not made yet. Give it back.
+    static func take() -> String {
+        sweep()
+        return state.withLock { state in
+            if state.directory == nil {
+                let folder = FileManager.default.temporaryDirectory.path
+                state.directory = try? PrivateDirectory.make(in: folder, prefix: prefix)
+            }
+            state.userCount += 1
+            state.lastNumber += 1
+            return "\(state.directory?.path ?? nowhere)/\(state.lastNumber)"
+        }
+    }
+
+    /// Removes a directory that was taken, once.
+    static func giveBack(_ path: String) {
+        try? FileManager.default.removeItem(atPath: path)
+        state.withLock { state in
+            state.userCount -= 1
+            guard state.userCount == 0 else { return }
+            state.directory?.remove()
+            state.directory = nil
+        }
+    }
+
+    /// Removes what processes that have died have left, once in a process.
+    static func sweep() {
+        let isFirst = state.withLock { state in
+            defer { state.hasSwept = true }
+            return !state.hasSwept
+        }
+        if isFirst { PrivateDirectory.sweep(FileManager.default.temporaryDirectory.path, prefix: prefix) }
+    }
+}
+
 /// A directory, or memory with a temporary directory for the contents of assets.
 final class StoreBacking: Sendable {
     /// Nil in memory.
     private let directory: URL?
-    private let temporaryDirectory: URL
+    /// What a store in memory has taken of the process's directory, while it is open.
+    private let temporaryDirectory = Locked<String?>(nil)
     let memory: StoreMemory
     /// The store's directory while it is open; nil in memory.
     let held: HeldDirectory?
@@ -44,8 +96,7 @@ final class StoreBacking: Sendable {
         self.directory = directory
         self.memory = memory
         held = directory.map { HeldDirectory($0.path) }
-        temporaryDirectory = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-\(UUID().uuidString)", isDirectory: true)
+        MemoryDirectories.sweep()
     }
 
     deinit { close() }
@@ -94,7 +145,14 @@ final class StoreBacking: Sendable {
     var files: any AssetFiles { SystemAssetFiles(in: held) }
 
     /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.
-    var assetDirectory: String { directory?.appendingPathComponent("assets").path ?? temporaryDirectory.path }
+    var assetDirectory: String {
+        if let directory { return directory.appendingPathComponent("assets").path }
+        return temporaryDirectory.withLock { taken in
+            let path = taken ?? MemoryDirectories.take()
+            taken = path
+            return path
+        }
+    }
 
     /// So often an emptied store is opened where another process has it, and so long each attempt waits for the next.
     private static let reopeningAttemptCount = 250
@@ -184,6 +242,10 @@ final class StoreBacking: Sendable {
 
     /// Gives back what a store in memory has on disk.
     func close() {
-        if directory == nil { try? FileManager.default.removeItem(at: temporaryDirectory) }
+        let taken = temporaryDirectory.withLock { taken in
+            defer { taken = nil }
+            return taken
+        }
+        if let taken { MemoryDirectories.giveBack(taken) }
     }
 }

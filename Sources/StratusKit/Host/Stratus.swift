@@ -95,7 +95,8 @@ public final class Stratus: Sendable {
                 directory: directory.appendingPathComponent("operations").path, files: files)
             return (operations, { operations.forget() })
         }
-        let memory = MemoryLongLivedStore()
+        let memory = MemoryLongLivedStore(
+            takeDirectory: { MemoryDirectories.take() }, giveBack: { MemoryDirectories.giveBack($0) })
         return (memory, { for entry in memory.entries() { memory.remove(entry.id) } })
     }
 

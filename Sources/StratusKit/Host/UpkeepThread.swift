@@ -9,7 +9,7 @@ import Foundation
 /// Does the upkeep of a store now and then, and when it is woken.
 final class UpkeepThread: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`.
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private let intervalSeconds: TimeInterval?
     private var work: (@Sendable () -> Void)?
     private var isStarted = false
@@ -63,7 +63,7 @@ final class UpkeepThread: @unchecked Sendable {
     func rest(seconds: TimeInterval) {
         condition.lock()
         defer { condition.unlock() }
-        let end = Date(timeIntervalSinceNow: seconds)
+        let end = TimedCondition.now + seconds
         while !isStopped, pauseCount == 0, condition.wait(until: end) {}
     }
 
@@ -89,7 +89,7 @@ final class UpkeepThread: @unchecked Sendable {
     private func next() -> (@Sendable () -> Void)? {
         condition.lock()
         defer { condition.unlock() }
-        let end = Date(timeIntervalSinceNow: intervalSeconds ?? 0)
+        let end = TimedCondition.now + (intervalSeconds ?? 0)
         var isDue = false
         while !isStopped, pauseCount > 0 || !(isWoken || isDue) {
             if isDue { condition.wait() } else { isDue = !condition.wait(until: end) }

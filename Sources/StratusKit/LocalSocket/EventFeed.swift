@@ -93,7 +93,7 @@ final class EventWatcher: @unchecked Sendable {
     /// So many are told in one frame.
     private static let batchCount = 512
 
-    let condition = NSCondition()
+    let condition = TimedCondition()
     private var waiting: [WatchedEvent] = []
     /// The events before this index were taken.
     private var taken = 0
@@ -129,7 +129,7 @@ final class EventWatcher: @unchecked Sendable {
     func take(waitingAtMost seconds: Double) -> WatchedEvents {
         condition.lock()
         defer { condition.unlock() }
-        let end = Date(timeIntervalSinceNow: seconds)
+        let end = TimedCondition.now + seconds
         while waiting.count == taken, !isWoken, condition.wait(until: end) {}
         let batch = waiting[taken..<min(waiting.count, taken + Self.batchCount)]
         let events = WatchedEvents(events: Array(batch), lostCount: lostCount)

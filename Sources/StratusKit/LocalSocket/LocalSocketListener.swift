@@ -29,7 +29,7 @@ final class LocalSocketListener: @unchecked Sendable {
     private let farewellSeconds: Double
     private let serve: Serve
     private let wake: @Sendable () -> Void
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private var channels: [ObjectIdentifier: LocalChannel] = [:]
     private var threadCount = 0
     private var isStopped = false
@@ -66,7 +66,7 @@ final class LocalSocketListener: @unchecked Sendable {
         clocalsocket_stop(listener, 1)
         for channel in channels.values { channel.stop(sendingToo: false) }
         wake()
-        let end = Date(timeIntervalSinceNow: farewellSeconds)
+        let end = TimedCondition.now + farewellSeconds
         while threadCount > 0, condition.wait(until: end) {}
         // Whoever does not read keeps nobody waiting.
         for channel in channels.values { channel.stop(sendingToo: true) }

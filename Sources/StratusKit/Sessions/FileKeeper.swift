@@ -30,7 +30,7 @@ struct FileKeeper: Sendable {
 
     /// The SHA-256 of a file; nil where it cannot be read.
     static func digest(ofFile path: String, files: any AssetFiles = SystemAssetFiles()) -> [UInt8]? {
-        guard let file = try? files.openFile(path) else { return nil }
+        guard let file = try? files.openRegularFile(path) else { return nil }
         defer { files.close(file) }
         var digest = ContentDigest()
         var buffer = [UInt8](repeating: 0, count: bufferByteCount)
@@ -95,9 +95,17 @@ struct FileKeeper: Sendable {
         do {
             return try body()
         } catch let error as FileFailure {
+            guard error.isFull else {
+                throw CloudError(
+                    .serviceUnavailable, "A long-lived operation cannot be kept: its cause says what the disk refuses.",
+                    ["directory": directory], cause: error.reason)
+            }
             throw CloudError(
-                .serviceUnavailable, "A long-lived operation cannot be kept: mend what the disk refuses.",
-                ["directory": directory], cause: error.reason)
+                .serviceUnavailable,
+                """
+                A long-lived operation, or a file that it uploads, cannot be kept: the disk is full. Make room, then add the \
+                operation again.
+                """, ["directory": directory], cause: error.reason)
         }
     }
 

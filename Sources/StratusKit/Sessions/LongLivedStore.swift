@@ -60,16 +60,28 @@ package struct KeptFile: Hashable, Sendable {
 package final class MemoryLongLivedStore: LongLivedStore {
     private let kept = Locked<[String: LongLivedEntry]>([:])
     private let keeper = FileKeeper()
-    /// Of this object alone; made with the first file.
-    private let directory: String
+    private let takeDirectory: @Sendable () -> String
+    private let giveBack: @Sendable (String) -> Void
+    /// Of this object alone; taken with the first file.
+    private let directory = Locked<String?>(nil)
 
-    package init() {
-        directory =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-operations-\(UUID().uuidString)").path
+    package convenience init() {
+        self.init(
+            takeDirectory: {
+                FileManager.default.temporaryDirectory
+                    .appendingPathComponent("stratus-operations-\(UUID().uuidString)").path
+            }, giveBack: { try? FileManager.default.removeItem(atPath: $0) })
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: directory) }
+    /// Takes the path of a directory for files, which is not there yet, and gives it back with all that is in it.
+    package init(takeDirectory: @escaping @Sendable () -> String, giveBack: @escaping @Sendable (String) -> Void) {
+        self.takeDirectory = takeDirectory
+        self.giveBack = giveBack
+    }
+
+    deinit {
+        if let directory = directory.value { giveBack(directory) }
+    }
 
     package func save(_ entry: LongLivedEntry) { kept.withLock { $0[entry.id] = entry } }
     package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0[id] } }
@@ -77,16 +89,25 @@ package final class MemoryLongLivedStore: LongLivedStore {
 
     package func remove(_ id: String) {
         kept.withLock { $0[id] = nil }
-        keeper.removeDirectory(filesDirectory(of: id))
+        if let directory = directory.value { keeper.removeDirectory(filesDirectory(of: id, in: directory)) }
     }
 
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
-        try FileKeeper.explaining(directory) {
-            try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id))
+        let directory = directory.withLock { directory in
+            let path = directory ?? takeDirectory()
+            directory = path
+            return path
+        }
+        return try FileKeeper.explaining(directory) {
+            try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id, in: directory))
         }
     }
 
-    package func keptFile(_ number: Int, of id: String) -> String? { "\(filesDirectory(of: id))/\(number)" }
+    package func keptFile(_ number: Int, of id: String) -> String? {
+        directory.value.map { "\(filesDirectory(of: id, in: $0))/\(number)" }
+    }
 
-    private func filesDirectory(of id: String) -> String { "\(directory)/\(FileKeeper.name(of: id))" }
+    private func filesDirectory(of id: String, in directory: String) -> String {
+        "\(directory)/\(FileKeeper.name(of: id))"
+    }
 }

@@ -59,7 +59,7 @@ private final class TimerCore: @unchecked Sendable {
     }
 
     private let clock: any CloudClock
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private var entries: [UInt64: Entry] = [:]
     private var lastNumber: UInt64 = 0
     /// Until when the thread sleeps.
@@ -135,8 +135,7 @@ private final class TimerCore: @unchecked Sendable {
             while !isEnded {
                 let seconds = wakeUp - clock.uptimeSeconds
                 guard seconds > 0 else { return true }
-                // A deadline far away is slept for in part, so that no date is beyond what the system can wait for.
-                _ = condition.wait(until: Date(timeIntervalSinceNow: min(seconds, 86_400)))
+                _ = condition.wait(until: TimedCondition.now + seconds)
             }
             return false
         }

@@ -1,5 +1,7 @@
 // The events that bring changes: fetched ones, and answers to those that were sent.
 
+import StratusModel
+
 extension CKSyncEngine.Event {
     /// Zones are new, have changed, or are gone.
     public struct FetchedDatabaseChanges: Sendable, CustomStringConvertible {
@@ -10,7 +12,7 @@ extension CKSyncEngine.Event {
 
         /// The event's name, and how many zones there are.
         public var description: String {
-            "fetchedDatabaseChanges(\(modifications.count) modifications, \(deletions.count) deletions)"
+            "fetchedDatabaseChanges(\(modifications.count.counting("modification")), \(deletions.count.counting("deletion")))"
         }
     }
 
@@ -23,7 +25,7 @@ extension CKSyncEngine.Event {
 
         /// The event's name, and how many records there are.
         public var description: String {
-            "fetchedRecordZoneChanges(\(modifications.count) modifications, \(deletions.count) deletions)"
+            "fetchedRecordZoneChanges(\(modifications.count.counting("modification")), \(deletions.count.counting("deletion")))"
         }
     }
 

@@ -1,6 +1,7 @@
 // What an engine remembers, as a plain value: how far it has come, and what is still to be sent.
 
 import StratusCloud
+import StratusModel
 
 /// Which database a state is of.
 struct SyncPlace: Hashable, Sendable {
@@ -36,8 +37,8 @@ struct SyncContent: Sendable {
 
     /// How much there is, for logs.
     var summary: String {
-        "\(records.count) pending record changes, \(zones.count) pending zone changes, "
-            + "\(unfetchedZoneIDs.count) zones to fetch"
+        "\(records.count.counting("pending record change")), \(zones.count.counting("pending zone change")), "
+            + "\(unfetchedZoneIDs.count.counting("zone")) to fetch"
     }
 
     // MARK: Following

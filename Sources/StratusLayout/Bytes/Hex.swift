@@ -1,5 +1,7 @@
 // Bytes as hexadecimal text, for errors and descriptions.
 
+import StratusModel
+
 /// Conversions between bytes and lower-case hexadecimal digits.
 package enum Hex {
     /// Two digits a byte; of more than `limit` bytes the first ones and how many there are in all.
@@ -12,7 +14,7 @@ package enum Hex {
             digits.append(digit(bytes[index] & 0xF))
         }
         let text = String(decoding: digits, as: UTF8.self)
-        return bytes.count > limit ? "\(text)… (\(bytes.count) bytes)" : text
+        return bytes.count > limit ? "\(text)… (\(bytes.count.counting("byte")))" : text
     }
 
     package static func text(_ bytes: [UInt8], limit: Int = .max) -> String { text(bytes.span, limit: limit) }

@@ -3,6 +3,7 @@
 // Readers are tried on bytes that may be anything, so an error about a key keeps what it knows as it is; the text of it is
 // made when the fields are asked for.
 
+import StratusModel
 import StratusTuple
 
 /// An error of the layout: an open code, a message that says how to mend it, and the variables as fields.
@@ -85,7 +86,7 @@ private struct KeyDamage: Hashable, Sendable {
     var fields: [String: String] {
         let digits = Hex.text(bytes)
         var fields = ["keyspace": keyspace, "position": "\(position)"]
-        fields["hex"] = byteCount > bytes.count ? "\(digits)… (\(byteCount) bytes)" : digits
+        fields["hex"] = byteCount > bytes.count ? "\(digits)… (\(byteCount.counting("byte")))" : digits
         if let cause { fields["cause"] = "\(cause)" }
         return fields
     }

@@ -5,6 +5,8 @@
 // U+0020, ignorable and blank characters, a mark that would join the quote, and the marks of U+0300…U+036F, so that
 // composed and decomposed letters can be told apart.
 
+import StratusModel
+
 /// Quotes text and reads quoted text.
 package enum ReadableText {
     /// The text in double quotes, escaped; of more than `limit` scalars the first ones and the number of bytes.
@@ -12,7 +14,7 @@ package enum ReadableText {
         var line = "\""
         var count = 0
         for scalar in text.unicodeScalars {
-            guard count < limit else { return line + "\"… (\(text.utf8.count) bytes)" }
+            guard count < limit else { return line + "\"… (\(text.utf8.count.counting("byte")))" }
             count += 1
             append(scalar, isFirst: count == 1, to: &line)
         }

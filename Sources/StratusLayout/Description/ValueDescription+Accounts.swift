@@ -6,7 +6,7 @@ extension ValueDescription {
     static func text(_ entry: AccountEntry) -> String {
         var pieces = ["user \(quoted(entry.userName.text))", "standing \(entry.standing)"]
         if let externalID = entry.externalID { pieces.append("external \(quoted(externalID))") }
-        if let quota = entry.quotaByteCount { pieces.append("quota \(quota) bytes") }
+        if let quota = entry.quotaByteCount { pieces.append("quota \(quota.counting("byte"))") }
         pieces.append(entry.isDiscoverable ? "discoverable" : "not discoverable")
         pieces.append("created \(ReadableDate.text(entry.created))")
         let parts = [

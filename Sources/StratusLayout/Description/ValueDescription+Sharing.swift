@@ -45,7 +45,7 @@ extension ValueDescription {
         do throws(LayoutError) {
             return text(try ShareContentEntry(decoding: bytes.span).content)
         } catch {
-            return "damaged secret (\(bytes.count) bytes): \(error.message)"
+            return "damaged secret (\(bytes.count.counting("byte"))): \(error.message)"
         }
     }
 

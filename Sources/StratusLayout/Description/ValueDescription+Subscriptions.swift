@@ -7,10 +7,10 @@ extension ValueDescription {
         var pieces: [String] = []
         switch entry.subject {
         case .query(let query):
-            pieces.append("query of \(quoted(query.recordType.text)), \(query.query.count) bytes")
+            pieces.append("query of \(quoted(query.recordType.text)), \(query.query.count.counting("byte"))")
             if query.matchesNothing { pieces.append("matches nothing") }
             if let zone = query.zone { pieces.append("zone \(quoted(zone.text))") }
-            pieces.append("triggers \(query.triggers), archive \(query.predicateArchive.count) bytes")
+            pieces.append("triggers \(query.triggers), archive \(query.predicateArchive.count.counting("byte"))")
         case .zone(let zone, let type): pieces.append("zone \(quoted(zone.text))" + ofType(type))
         case .database(let type): pieces.append("database" + ofType(type))
         }

@@ -68,11 +68,11 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             return last.map { "reviewed up to \($0.database) / \($0.zone)" } ?? "nothing reviewed"
         case .accounts: return text(try AccountEntry(decoding: value))
         case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
-        case .usage, .zoneUsage: return "\(try UsageEntry(decoding: value).byteCount) bytes"
+        case .usage, .zoneUsage: return try UsageEntry(decoding: value).byteCount.counting("byte")
         case .departures: return "was account \(quoted(try DepartureEntry(decoding: value).account.text))"
         case .assets:
             let entry = try AssetEntry(decoding: value)
-            return "held \(entry.count) times, \(entry.byteCount) bytes"
+            return "held \(entry.count.counting("time")), \(entry.byteCount.counting("byte"))"
         case .schema: return text(try SchemaEntry(decoding: value))
         case .receipts: return hex(value)
         case .shareURLs: return text(try ShareURLEntry(decoding: value))
@@ -137,7 +137,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .endedAcceptances: return "began \(try EndedAcceptanceEntry(decoding: value).began)"
         case .clientTokens:
             let entry = try ClientTokenEntry(decoding: value)
-            return "sequence \(entry.sequence), \(entry.data.count) bytes"
+            return "sequence \(entry.sequence), \(entry.data.count.counting("byte"))"
         }
     }
 }
@@ -191,9 +191,9 @@ extension ValueDescription {
                 + "\(text(tombstone.deleted))\(parent)"
         case .firstChunk:
             let count = try RecordCodec.chunkCount(in: value)
-            return "live in \(count) chunks, \(text(try RecordHeader(decoding: value)))"
+            return "live in \(count.counting("chunk")), \(text(try RecordHeader(decoding: value)))"
         // What it is of is not known here: it may be a share, with its secrets.
-        case .laterChunk: return "chunk, \(value.count) bytes"
+        case .laterChunk: return "chunk, \(value.count.counting("byte"))"
         }
     }
 
@@ -227,10 +227,10 @@ extension ValueDescription {
         case .bytes(let bytes): return "x'\(Hex.text(bytes, limit: contentLimit))'"
         case .location(let location): return "location(\(location.latitudeDegrees), \(location.longitudeDegrees))"
         case .reference(let reference): return "reference(\(quoted(reference.target.text)), \(reference.action))"
-        case .asset(let asset): return "asset(x'\(Hex.text(asset.digest))', \(asset.byteCount) bytes)"
+        case .asset(let asset): return "asset(x'\(Hex.text(asset.digest))', \(asset.byteCount.counting("byte")))"
         case .list(let items):
             let shown = items.prefix(contentLimit / 4).map { text($0) }.joined(separator: ", ")
-            return items.count > contentLimit / 4 ? "[\(shown), … (\(items.count) items)]" : "[\(shown)]"
+            return items.count > contentLimit / 4 ? "[\(shown), … (\(items.count.counting("item")))]" : "[\(shown)]"
         }
     }
 
@@ -242,7 +242,7 @@ extension ValueDescription {
 
     /// The bytes as hexadecimal digits or, where they may hold a secret, how many they are.
     private static func hex(_ bytes: Span<UInt8>, isSecret: Bool = false) -> String {
-        if isSecret || SecretBytes.mayBe(in: bytes) { return "secret (\(bytes.count) bytes)" }
+        if isSecret || SecretBytes.mayBe(in: bytes) { return "secret (\(bytes.count.counting("byte")))" }
         return "x'\(Hex.text(bytes, limit: 64))'"
     }
 }

@@ -15,6 +15,9 @@ struct SystemError: Error {
     /// Whether something has the name already.
     var isExistence: Bool { number == EEXIST }
 
+    /// The number of what is opened and is no regular file: a pipe has no place to read at.
+    static let irregularNumber = ESPIPE
+
     /// The error as the store's callers see it. A file that is missing here is no corruption: only LevelDB's own errors
     /// speak of files that its list names.
     var storeError: StoreError {
@@ -31,6 +34,8 @@ struct SystemError: Error {
                 fields, cause: cause)
         case ENOSPC, EDQUOT:
             return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: cause)
+        case Self.irregularNumber, ENXIO, EISDIR:
+            return Self.irregular(path)
         case EEXIST, ENOTEMPTY:
             return StoreError(
                 .inputOutput, "There is something at the path already: choose another, or move it away.", fields,
@@ -39,6 +44,14 @@ struct SystemError: Error {
             return StoreError(
                 .inputOutput, "The operating system failed a request: its cause says why.", fields, cause: cause)
         }
+    }
+
+    /// The error for what stands in place of a store's file.
+    static func irregular(_ path: String) -> StoreError {
+        StoreError(
+            .corruption,
+            "A pipe, a device or a directory stands in place of a file of the store: move it away, and restore a backup.",
+            ["path": FileSystem.parent(of: path), "file": path])
     }
 }
 
@@ -290,15 +303,19 @@ enum FileSystem {
     }
 }
 
-/// A file descriptor that is closed with its owner.
+/// A file descriptor that is closed with its owner: of a regular file, or of a directory, which can be synced and not read.
+/// Anything else is refused. Opening does not wait for the other end of a pipe.
 private struct OpenFile: ~Copyable {
     let descriptor: Int32
     let path: String
 
     init(_ path: String, _ flags: Int32) throws(SystemError) {
-        descriptor = unsafe open(path, flags | O_CLOEXEC, 0o600)
+        descriptor = unsafe open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o600)
         self.path = path
         if descriptor < 0 { throw SystemError(number: errno, call: "open", path: path) }
+        guard try FileSystem.status(ofDescriptor: descriptor, path: path).kind != .other else {
+            throw SystemError(number: SystemError.irregularNumber, call: "open", path: path)
+        }
     }
 
     deinit {

@@ -4,6 +4,7 @@
 //   1. Nothing there: make the directory, or refuse. Something else than a directory: refuse.
 //   2. Note in this process's registry that the directory is open; from here on failures take the note back.
 //   3. Without a marker, a directory that is not empty belongs to somebody else: nothing is created in it.
+//      Nor may something else than a file have the name of one of the store's.
 //   4. Take the locks (`StoreLock`).
 //   5. The marker: a newer format, an older one, one whose creation or emptying was interrupted. The latter is finished. No
 //      marker: an empty directory becomes a store.
@@ -49,6 +50,7 @@ final class StoreDirectory: Sendable {
         let (createIfMissing, formatVersion) = (options.createIfMissing, options.formatVersion)
         return try registered(path, createIfMissing: createIfMissing) { identity in
             try FileSystem.checkAccess(path, R_OK | W_OK | X_OK)
+            try checkKinds(path)
             if try StoreMarker.read(in: path) == nil { try checkIsEmpty(path, createIfMissing: createIfMissing) }
             let lock = try StoreLock.take(path, identity, options.testHooks)
             do {
@@ -79,6 +81,7 @@ final class StoreDirectory: Sendable {
                     .notAStore, "The directory is not a store: name the directory of a store.", ["path": path])
             }
             try marker.check(supported: formatVersion, path: path)
+            try checkKinds(path)
             try checkIsFree(path)
             if marker.isEmptying { throw Emptying.error(path) }
             return (identity, try body())
@@ -199,6 +202,14 @@ final class StoreDirectory: Sendable {
                 ["path": path, "found": "an interrupted creation"])
         }
         return true
+    }
+
+    /// Throws where something else than a file has the name of one of the store's: LevelDB would open it, and wait.
+    private static func checkKinds(_ path: String) throws {
+        for name in try FileSystem.names(in: path) where StoreFileName.isOfStore(name) {
+            guard let status = try FileSystem.status("\(path)/\(name)"), status.kind != .file else { continue }
+            throw SystemError.irregular("\(path)/\(name)")
+        }
     }
 
     private static func checkIsEmpty(_ path: String, createIfMissing: Bool) throws {

@@ -81,8 +81,12 @@ struct StoreHolder: Equatable {
     }
 
     private static func holder(of lock: String, _ request: Int32) throws(SystemError) -> StoreHolder? {
-        guard let status = try FileSystem.status(lock), status.kind == .file else { return nil }
+        guard let status = try FileSystem.status(lock) else { return nil }
+        guard status.kind == .file else {
+            throw SystemError(number: SystemError.irregularNumber, call: "stat", path: lock)
+        }
         if request == F_GETLK, hasOpen(status.identity) { return thisProcess }
+        // What has taken its place since does not make this wait.
         let descriptor = unsafe open(lock, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: lock) }
         defer { close(descriptor) }

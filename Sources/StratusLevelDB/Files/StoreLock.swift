@@ -190,7 +190,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
         if (try? FileSystem.status(ofDescriptor: descriptor, path: path))?.kind != .file {
             close(descriptor)
-            throw SystemError(number: EINVAL, call: "open", path: path)
+            throw SystemError(number: SystemError.irregularNumber, call: "open", path: path)
         }
         return descriptor
     }

@@ -1,6 +1,7 @@
 // What a verification found: numbers that are exact, and the first findings in words.
 
 import StratusLayout
+import StratusModel
 
 /// One entry that is not as the records say it should be.
 package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
@@ -41,7 +42,7 @@ package struct IndexReport: Hashable, Sendable {
 
     /// The line every verification ends with.
     package var summary: String {
-        "\(missingCount) missing, \(danglingCount) dangling, \(wrongCount) wrong counts"
+        "\(missingCount) missing, \(danglingCount) dangling, \(wrongCount.counting("wrong count"))"
     }
 
     mutating func note(_ kind: IndexFinding.Kind, _ place: String, _ detail: String) {

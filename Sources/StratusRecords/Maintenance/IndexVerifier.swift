@@ -268,6 +268,6 @@ struct ZoneVerifier {
         guard reached != liveCount, !isHierarchyDamaged else { return }
         report.note(
             .wrong, "zone \(zone.id.name), hierarchy",
-            "\(liveCount) records, but \(reached) are reached from the top: some are their own ancestors")
+            "\(liveCount.counting("record")), but \(reached) reached from the top: some are their own ancestors")
     }
 }

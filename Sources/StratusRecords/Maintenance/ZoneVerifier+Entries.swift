@@ -27,7 +27,7 @@ extension ZoneVerifier {
         var done = 0
         if header.recordCount != UInt64(liveCount) {
             report.note(
-                .wrong, key: zone.keys.header(), "counts \(header.recordCount) records, there are \(liveCount)")
+                .wrong, key: zone.keys.header(), "counts \(header.recordCount.counting("record")), of \(liveCount)")
         }
         for keyspace in Self.indexKeyspaces {
             let isTallied = Self.talliedKeyspaces.contains(keyspace)

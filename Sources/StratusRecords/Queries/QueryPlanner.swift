@@ -248,7 +248,7 @@ struct QueryPlanner {
             let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
             return QueryCandidate(
                 source: .scattered(field, covered + [many]),
-                label: "\(label), \(cells.count) ranges of cells")
+                label: "\(label), \(cells.count.counting("range")) of cells")
         default: return nil
         }
         return found.map { QueryCandidate(source: .names($0), label: label) }

@@ -95,7 +95,8 @@ extension QuerySource: Sendable {}
 
 extension QueryPlan: CustomStringConvertible {
     package var description: String {
-        let count = countedEntries.map { isCountOpen ? ", \($0) entries or more" : ", \($0) entries" } ?? ""
+        let count =
+            countedEntries.map { ", " + $0.counting("entry", "entries") + (isCountOpen ? " or more" : "") } ?? ""
         let order = isInOrder ? "in their order" : "the first ones picked out of all"
         return (["\(source)\(count); results \(order)"] + notes).joined(separator: "; ")
     }

@@ -4,6 +4,7 @@ import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("handing assets out")
@@ -129,5 +130,41 @@ struct AssetCopyTests {
                 cloudErrorCode { try fixture.store.privateCopy(of: foreign, owner: AssetFixture.owner) }
                     == .assetNotAvailable)
         }
+    }
+
+    @Test("a fetch that finds no room says what could not be written, where, and what to do", arguments: [28, 122, 5])
+    func fullDisk(number: Int32) throws {
+        let files = MemoryFiles()
+        files.put(Array("content".utf8), at: "/source")
+        files.put([], at: "/store/none")
+        let fixture = try AssetFixture(directory: "/store/assets", files: files)
+        let asset = try fixture.save("/source")
+        _ = try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner)
+        // Of a copy's calls, opening the content and reading it cannot find the disk full.
+        var found: [CloudError] = []
+        for call in 1...8 {
+            files.fail(at: call, number: number)
+            let error = cloudError { _ = try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner) }
+            files.mend()
+            if let error, error.code == .serviceUnavailable { found.append(error) }
+        }
+        #expect(found.count >= 2)
+        for error in found {
+            #expect(
+                error.message.hasPrefix("The copy of the asset that the fetch returns cannot be written:"), "\(error)")
+            #expect(
+                error.message.contains("Make room where the copies lie, then fetch again") == (number != 5), "\(error)")
+            #expect(
+                error.fields["path"]?.hasPrefix("/store/assets/copies/") == true && error.fields["byteCount"] == "7")
+        }
+    }
+
+    @Test("what is no file in place of a content is refused, and nothing waits for it", arguments: SpecialFile.allCases)
+    func irregular(thing: SpecialFile) async throws {
+        let path = try contentPath
+        guard try await TestThreads.offPool({ try thing.replace(path) }) else { return }
+        let error = cloudError { _ = try copy() }
+        #expect(error?.code == .assetNotAvailable, "\(String(describing: error))")
+        #expect(try fixture.verifier.verify().findings.count == 1)
     }
 }

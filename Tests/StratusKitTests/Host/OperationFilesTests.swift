@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusCloud
+import StratusTestSupport
 import Testing
 
 @testable import StratusKit
@@ -115,6 +116,20 @@ struct OperationFilesTests {
             let error = #expect(throws: CloudError.self) { try OperationFiles.copy(path, to: target, files: files) }
             #expect(error?.code == .serviceUnavailable)
         }
+    }
+
+    @Test("a pipe in place of an operation's file fails that operation alone, and nothing waits for it")
+    func pipe() async throws {
+        let directory = try HostDirectory()
+        let path = directory.url.appendingPathComponent("operations").path
+        let files = OperationFiles(directory: path)
+        for id in ["a", "b"] { try files.save(entry(id)) }
+        let file = "\(path)/\(FileKeeper.name(of: "a")).operation"
+        try #require(try await TestThreads.offPool { try SpecialFile.pipe.replace(file) })
+        let next = OperationFiles(directory: path)
+        #expect(try next.entries() == [entry("b")])
+        let error = try #require(throws: CloudError.self) { try next.entry("a") }
+        #expect(error.code == .internalError && error.fields["file"] == file)
     }
 
     @Test("a damaged file fails its own operation, is left alone, and gives way to what is saved or removed")

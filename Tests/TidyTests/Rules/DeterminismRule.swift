@@ -18,6 +18,24 @@ enum DeterminismRule {
         ([".", "shuffle", "("], "an order that the caller hands in"),
     ]
 
+    /// Anywhere in the product: a wall clock that is set makes what waits for a date wait for as long as it likes.
+    private static let bannedWaits: [(tokens: [String], instead: String)] = [
+        (["timeIntervalSinceNow"], "a monotonic clock"),
+        (["DispatchWallTime"], "a monotonic clock"),
+        (["wallDeadline"], "a monotonic clock"),
+        (["wallTimeout"], "a monotonic clock"),
+    ]
+
+    /// Waits by the wall clock.
+    static func waits(in source: SwiftSource) -> [Finding] {
+        guard let target = source.sourceTarget, target != "StratusTestSupport" else { return [] }
+        return bannedWaits.flatMap { tokens, instead in
+            source.lines(of: tokens).map { line in
+                Finding(source.path, line: line, "'\(tokens.joined())' waits by the wall clock: use \(instead)")
+            }
+        }
+    }
+
     static func findings(in source: SwiftSource) -> [Finding] {
         guard let target = source.sourceTarget, quietTargets.contains(target) else { return [] }
         return banned.flatMap { tokens, instead in

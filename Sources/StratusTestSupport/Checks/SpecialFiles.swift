@@ -1,0 +1,34 @@
+// Files that are none, made by the system's own programs: tests put them where a store has its files.
+
+import Foundation
+
+/// What may stand in the place of a file.
+package enum SpecialFile: String, CaseIterable, Sendable {
+    case pipe
+    /// Zeros without end. Only root makes devices.
+    case device
+    case directory
+
+    /// Puts it in the place of what lies at a path. False where the system does not let it be made.
+    package func replace(_ path: String) throws -> Bool {
+        try FileManager.default.removeItem(atPath: path)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        switch self {
+        case .pipe: process.arguments = ["mkfifo", path]
+        case .device: process.arguments = ["mknod", path, "c", "1", "5"]
+        case .directory: process.arguments = ["mkdir", path]
+        }
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    /// Gives a reader that waits for the other end of a pipe that end, for a moment.
+    package static func release(_ path: String) {
+        let end = try? FileHandle(forUpdating: URL(fileURLWithPath: path))
+        Thread.sleep(forTimeInterval: 1)
+        try? end?.close()
+    }
+}
