@@ -87,7 +87,7 @@ struct ErrorTests {
     private static let wholeVerbs = [
         "init", "stats", "report", "verify", "repair-losing-damaged-data", "migrate", "reset", "compact", "keys",
         "backup", "restore",
-        "export", "import", "accounts", "containers", "databases", "accept", "subscriptions", "watch", "bench",
+        "export", "import", "accounts", "containers", "databases", "accept", "subscriptions", "watch", "bench", "demo",
         "addresses",
     ]
 

@@ -81,12 +81,52 @@ struct VerbTests {
         #expect(try await run("query File --where \"name == 'none'\"").lines.isEmpty)
     }
 
+    @Test("query shows all results, and with --limit says whether there are more")
+    func allResults() async throws {
+        let made = try await ToolRun.shell(
+            "mkdir many && touch many/{1..60} && \"$TOOL\" import-tree many --store store", in: directory)
+        try #require(made.status == 0, "\(made.errors)")
+        let all = try await run("query File")
+        #expect(all.lines.count == 63 && all.told.isEmpty)
+        // As many as there are: a limit that leaves nothing out says nothing.
+        for line in ["query File --limit 63", "query File --sort=-name --limit 63", "query File --limit 0"] {
+            let whole = try await run(line)
+            #expect(whole.lines.count == 63 && whole.told.isEmpty, "\(line)")
+            #expect(try await run(line + " --json").objects().allSatisfy { $0["record"] != nil }, "\(line)")
+        }
+        for line in ["query File --limit 62", "query File --sort=-name --limit 62"] {
+            let some = try await run(line)
+            #expect(some.lines.count == 62, "\(line)")
+            #expect(some.told == ["note: there are more results than --limit 62 shows; --limit 0 shows all"])
+            let objects = try await run(line + " --json").objects()
+            #expect(objects.count == 63 && objects.dropLast().allSatisfy { $0["record"] != nil }, "\(line)")
+            #expect(objects.last?["isMoreComing"] as? Bool == true && objects.last?["limit"] as? Int == 62)
+        }
+    }
+
+    @Test("keys and tree say what --limit and --depth leave out")
+    func saidLimits() async throws {
+        let range = "keys 'db 1 / zone 1 / types'"
+        let count = try await run(range).lines.count
+        #expect(try await run("\(range) --limit \(count)").told.isEmpty)
+        let some = try await run("\(range) --limit \(count - 1)")
+        #expect(some.lines.count == count - 1)
+        #expect(some.told == ["note: there are more entries than --limit \(count - 1) shows; --limit 0 shows all"])
+        let objects = try await run("\(range) --limit \(count - 1) --json").objects()
+        #expect(objects.count == count && objects.last?["isMoreComing"] as? Bool == true)
+        for (line, isCut) in [("tree /", false), ("tree / --depth 1", true), ("tree /tree/a --depth 0", true)] {
+            let told = try await run(line).told
+            #expect(told == (isCut ? ["note: records deeper than \(line.suffix(9)) are not shown"] : []), "\(line)")
+        }
+        #expect(try await run("tree / --depth 4").told.isEmpty)
+    }
+
     @Test("query --explain shows the plan and its counted costs")
     func queryPlan() async throws {
         let people = try await run("query File --where \"name == 'one'\" --explain")
         #expect(people.status == 0)
         #expect(people.output.contains("the index on File.name"))
-        #expect(people.lines.last == "1 results")
+        #expect(people.lines.last == "1 result")
         let plan = try await run("query File --where \"name == 'one'\" --explain --json").object()
         let zone = try #require((plan["zones"] as? [[String: Any]])?.first)
         #expect(zone["examinedCount"] as? Int == 1)
@@ -165,13 +205,42 @@ struct VerbTests {
         #expect(try await run("ls --json").objects().count == 2)
     }
 
+    @Test("rm says how much went with what it deletes")
+    func deletedToo() async throws {
+        #expect(try await run("put owned --type Thing --set to:deleteSelf=tree/a/one").status == 0)
+        #expect(try await run("share create /tree/a/one --share s").status == 0)
+        let deleted = try await run("rm /tree/a/one --force")
+        #expect(
+            deleted.lines.dropFirst().first
+                == "2 records more went with that: shares, and what refers to it by deleteSelf",
+            "\(deleted.output) \(deleted.errors)")
+        #expect(try await run("get owned").status == 3)
+    }
+
+    @Test("schema import names what it forgets")
+    func forgottenSchema() async throws {
+        #expect(try await run("put one --type Thing --set a=1 --set b=2").status == 0)
+        let script = """
+            "$TOOL" schema export all.ckdb --store store > /dev/null
+            sed '/ b /d; /^    b /d' all.ckdb > some.ckdb
+            "$TOOL" schema import all.ckdb --store store --json
+            "$TOOL" schema import some.ckdb --store store
+            echo "DEFINE SCHEMA" | "$TOOL" schema import - --store store --json
+            """
+        let run = try await ToolRun.shell(script, in: directory)
+        #expect(run.lines.count == 4 && run.lines[0].contains(#""forgotten":[]"#), "\(run.output) \(run.errors)")
+        #expect(run.lines[2] == "forgotten: Thing.b", "\(run.output) \(run.errors)")
+        #expect(run.lines[3].contains(#""File","File.mode","File.modified""#), "\(run.output)")
+    }
+
     @Test("rm refuses a record that others lie below, and takes them along when asked")
     func remove() async throws {
         let refused = try await run("rm /tree/a --force")
         #expect(refused.status == 1)
         #expect(refused.errors.contains("say --recursive") && refused.errors.contains("record: tree/a"))
         #expect(try await run("rm /tree/a --dry-run").status == 1)
-        #expect(try await run("rm /tree/a -r --force --json").object()["deleted"] as? Int == 5)
+        let deleted = try await run("rm /tree/a -r --force --json").object()
+        #expect(deleted["deleted"] as? Int == 5 && deleted["alsoDeleted"] as? Int == 0)
         #expect(try await run("rm tree/d/two --force").status == 0)
         #expect(try await run("rm tree/d/two --force").status == 3)
         #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
@@ -192,7 +261,7 @@ struct VerbTests {
         let people = try await run("keys 'db 1 / zone 1 / types / \"Folder\"'")
         #expect(people.lines.count == 5)
         #expect(people.lines.allSatisfy { $0.hasPrefix("db 1 / zone 1 / types / \"Folder\" / ") })
-        let last = try await run("keys 'db 1 / zone 1 / types' --limit 1 --reverse --json").object()
+        let last = try await run("keys 'db 1 / zone 1 / types' --limit 1 --reverse --json").objects()[0]
         #expect(last["key"] as? String == "db 1 / zone 1 / types / \"SymbolicLink\" / \"tree/d/link\"")
         #expect(try await run("keys global").lines.first?.contains("format 1") == true)
         #expect(try await run("keys nonsense").status == 2)
@@ -228,27 +297,18 @@ struct VerbTests {
     @Test("zones are made, listed, deleted and purged")
     func zones() async throws {
         #expect(try await run("zones create --zone notes --json").object()["created"] as? Bool == true)
-        #expect(try await run("zones create --zone notes --json").object()["created"] as? Bool == false)
-        #expect(try await run("zones list --json").objects().map { $0["zone"] as? String } == ["files", "notes"])
+        #expect(try await run("zones create notes --json").object()["created"] as? Bool == false)
+        #expect(try await run("zones create other --json").object()["created"] as? Bool == true)
+        #expect(
+            try await run("zones list --json").objects().map { $0["zone"] as? String } == ["files", "notes", "other"])
+        #expect(try await run("zones delete other --force").lines == ["zone other deleted; 1 entry removed"])
+        for line in ["notes --zone other", "_notes", "notes --in db://iCloud.default/local/other", "notes --public"] {
+            #expect(try await run("zones create \(line)").status == 2, "\(line)")
+        }
         let deleted = try await run("zones delete --zone files --force --json").object()
         #expect(try #require(deleted["entriesRemoved"] as? Int) > 9)
         #expect(try await run("ls /").status == 3)
         #expect(try await run("zones purge --json").object()["zonesFinished"] as? Int == 0)
         #expect(try await run("zones delete --zone files --force").status == 3)
-    }
-
-    @Test("the demonstration ends with a clean verification, also the second time")
-    func demonstration() async throws {
-        _ = try await ToolRun.shell("mkdir -p tree/d/inner && touch tree/d/inner/file", in: directory)
-        for _ in 0..<2 {
-            let run = try await ToolRun.stratus("demo", "tree", "--store", "demo", in: directory)
-            #expect(run.status == 0, "\(run.errors)")
-            #expect(run.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
-        }
-        let steps = try await ToolRun.stratus("demo", "tree", "--store", "demo", "--json", in: directory).objects()
-        let move = try #require(steps.first { $0["step"] as? String == "move a folder into the share" })
-        #expect((move["cost"] as? [String: Any])?["fsyncs"] as? Int == 1)
-        let again = try #require(steps.first { $0["step"] as? String == "import it again" })
-        #expect((again["cost"] as? [String: Any])?["commits"] as? Int == 0)
     }
 }

@@ -1,7 +1,26 @@
-// Which folders of an imported tree the demonstration works with, found in the store itself.
+// Whom the demonstration is of, and which folders of an imported tree it works with, found in the store itself.
 
 import StratusModel
 import StratusRecords
+
+/// The people and the container of one demonstration. Each has a tag in its name that no other demonstration and nothing
+/// else in the store has, so that whatever bears it can be removed.
+struct DemoCast {
+    let container: String
+    let owner: PersonAddress
+    let guestID: String
+    let guestEmail: String
+
+    init() {
+        let tag = String(UInt64.random(in: .min ... .max), radix: 16)
+        container = "iCloud.demonstration-\(tag)"
+        owner = PersonAddress("id:owner-of-the-demonstration-\(tag)")
+        guestID = "guest-of-the-demonstration-\(tag)"
+        guestEmail = "guest-\(tag)@demonstration.example"
+    }
+
+    var people: [PersonAddress] { [owner, PersonAddress("id:\(guestID)")] }
+}
 
 /// A folder and what lies below it.
 struct DemoFolder {

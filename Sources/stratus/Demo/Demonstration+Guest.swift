@@ -8,21 +8,18 @@ import StratusModel
 import StratusRecords
 
 extension Demonstration {
-    private static let guestID = "guest-of-the-demonstration"
-    private static let guestEmail = "guest@demonstration.example"
-
     /// Throws `refused` when a step comes out otherwise than it must.
     func shareWithGuest(_ stage: DemoStage) throws {
         let owner = try session.owner()
-        let guest = try session.guest(externalID: Self.guestID, email: Self.guestEmail)
+        let guest = try session.guest(externalID: cast.guestID, email: cast.guestEmail)
         let root = recordID(stage.shared.name)
         try heading("share \(shown(stage.shared.name.text)) with a second person")
         try explain(stage.shared.deepest, guest, mayRead: false)
 
         let share = try step("invite somebody", { _ in 1 }) {
-            try owner.invite(email: Self.guestEmail, to: root, permission: .readWrite)
+            try owner.invite(email: cast.guestEmail, to: root, permission: .readWrite)
         }
-        try console.line("\(Self.guestEmail) is invited, and may read and write; the share's URL is not shown")
+        try console.line("\(cast.guestEmail) is invited, and may read and write; the share's URL is not shown")
         try explain(stage.shared.deepest, guest, mayRead: false)
         guard let url = share.url else { throw unexpected("the share has no URL") }
 
@@ -48,7 +45,7 @@ extension Demonstration {
     ) throws -> (zone: CKRecordZone.ID, file: CKRecord.ID) {
         let zones = try step("list the shared zones", { $0.count }) { try guest.client.sharedZones() }
         guard zones.count == 1, let sharedZone = zones.first, sharedZone.zoneName == zone.name.text else {
-            throw unexpected("the shared database lists \(zones.count) zones")
+            throw unexpected("the shared database lists \(zones.count.counting("zone"))")
         }
         try list(CKRecord.ID(recordName: stage.shared.name.text, zoneID: sharedZone), stage, guest)
         let file = CKRecord.ID(recordName: stage.shared.deepest.text, zoneID: sharedZone)

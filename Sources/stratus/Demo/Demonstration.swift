@@ -1,21 +1,25 @@
 // What a store does with a real tree, step by step, each step with its cost. Records are saved, shared, moved and deleted
 // as a CloudKit program does it; chains and verification are below the face.
 //
-//   1. Forget what an earlier demonstration left.     6. Refuse a second root above, below and at the same place.
-//   2. Import the tree.                               7. Share it with a second person (Demonstration+Guest).
-//   3. Import it again: nothing is written.           8. Move a folder into the shared tree, and out of it.
-//   4. Make a folder the root of a share.             9. Delete that folder.
-//   5. Show the chain and the share of a deep file.  10. Verify everything.
+//   1. Import the tree.                               6. Share it with a second person (Demonstration+Guest).
+//   2. Import it again: nothing is written.           7. Move a folder into the shared tree, and out of it.
+//   3. Make a folder the root of a share.             8. Delete that folder.
+//   4. Show the chain and the share of a deep file.   9. Verify everything.
+//   5. Refuse a second root above, below and at      10. Remove the zone, the accounts and the container's types.
+//      the same place.
 //
-// A step that does not come out as it must ends the demonstration with an error.
+// A step that does not come out as it must ends the demonstration with an error. Step 10 follows in any case: the store
+// keeps nothing of the demonstration.
 
 import StratusKit
 import StratusModel
 import StratusRecords
 import StratusStore
+import Synchronization
 
 final class Demonstration {
     let session: StoreSession
+    let cast: DemoCast
     let zone: ZoneID
     let options: ImportOptions
     let console: Console
@@ -24,9 +28,12 @@ final class Demonstration {
         ("time", .right),
     ])
     private let share: RecordName = "share-of-the-demonstration"
+    /// Whether the last step has begun, which no signal stops.
+    private var isRemoving = false
 
-    init(_ session: StoreSession, zone: ZoneID, options: ImportOptions, _ console: Console) {
+    init(_ session: StoreSession, _ cast: DemoCast, zone: ZoneID, options: ImportOptions, _ console: Console) {
         self.session = session
+        self.cast = cast
         self.zone = zone
         self.options = options
         self.console = console
@@ -36,7 +43,30 @@ final class Demonstration {
     ///
     /// Throws `refused` when the tree is too small or a step came out otherwise than it must.
     func run() throws -> Verification {
-        try forget()
+        let didRemove = sayWhatIsLeftAtEnd()
+        let verification: Verification
+        do {
+            verification = try steps()
+        } catch {
+            // What failed first is what counts.
+            do { try removeEverything() } catch { console.note("note: " + whatIsLeft) }
+            didRemove()
+            guard (error as? ToolError)?.code == .interrupted else { throw error }
+            throw ToolError(
+                .interrupted,
+                "Interrupted; the zone and the accounts of the demonstration are deleted, and 'stratus zones purge' "
+                    + "removes what they left behind.")
+        }
+        try removeEverything()
+        didRemove()
+        try heading("What each step cost")
+        for line in costs.lines { try console.line(line) }
+        try console.line()
+        return verification
+    }
+
+    private func steps() throws -> Verification {
+        try heading("A store in \(shown(session.path))")
         try importTree("import \(shown(options.topName.displayText))", mustWrite: true)
         try importTree("import it again", mustWrite: false)
         let stage = try session.read(zone) { try DemoStage(below: TreeNaming(top: options.topName).top, $0) }
@@ -46,31 +76,14 @@ final class Demonstration {
         try shareWithGuest(stage)
         try moveInAndOut(stage)
         try deleteMoved(stage)
-        let verification = try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
+        return try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
             let progress = Progress("verifying", total: nil, on: console)
             defer { progress.finish() }
             return try Verification(of: session, progress: progress.update)
         }
-        try heading("What each step cost")
-        for line in costs.lines { try console.line(line) }
-        try console.line()
-        return verification
     }
 
     // MARK: Steps
-
-    private func forget() throws {
-        try heading("A store in \(shown(session.path))")
-        guard try session.engine.read({ try $0.zone(zone) != nil }) else { return }
-        try step("delete the old zone", { _ in 1 }) {
-            _ = try session.deleteZone(zone)
-        }
-        let purged = try step("purge its entries", { _ in 0 }) {
-            try session.purge(console)
-        }
-        try console.line(
-            "forgot the zone of an earlier demonstration, removed \(Quantities.count(purged.entriesDeleted)) entries")
-    }
 
     private func importTree(_ title: String, mustWrite: Bool) throws {
         try heading(title)
@@ -98,7 +111,7 @@ final class Demonstration {
             try session.owner().share(recordID(stage.shared.name), named: share.text)
         }
         try console.line(
-            "\(Quantities.count(stage.shared.recordCount, "record")) are in the share now; the root and the share were written"
+            "\(Quantities.count(stage.shared.recordCount, "record")) in the share now; the root and the share were written"
         )
     }
 
@@ -151,6 +164,46 @@ final class Demonstration {
         guard deleted == stage.moved.recordCount else { throw unexpected("the deletion missed records") }
     }
 
+    // MARK: Removing
+
+    /// Leaves the store as it was before. Whoever has asked the verb to stop does not stop this.
+    private func removeEverything() throws {
+        isRemoving = true
+        try heading("remove what the demonstration has created")
+        try step("delete the zone", { $0 ? 1 : 0 }) { try session.deleteZone(zone) }
+        let host = try session.host
+        try step("delete the accounts", { _ in 0 }) {
+            for address in cast.people {
+                guard let person = try session.engine.read({ try address.account(in: $0) }),
+                    let account = try host.account(id: person.id.text)
+                else { continue }
+                try host.deleteAccountWithAllData(account) { _ in }
+            }
+        }
+        // A schema without types: the container is gone with its last one.
+        try host.importSchema("DEFINE SCHEMA\n", intoContainer: cast.container)
+        let purged = try step("remove their entries", { _ in 0 }) { try session.purge(console) }
+        if !Interruption.isRequested { try session.finishIndexes(console) }
+        try console.line(
+            "the zone and both accounts are deleted; \(Quantities.count(purged.entriesDeleted, "entry", "entries")) removed"
+        )
+    }
+
+    private var whatIsLeft: String {
+        "accounts of the demonstration may be left: \(cast.people.map(\.text).joined(separator: ", ")); "
+            + "'stratus accounts delete' removes them"
+    }
+
+    /// Has a signal that ends the process at once say what it leaves. What is returned is to be called when nothing is left.
+    private func sayWhatIsLeftAtEnd() -> () -> Void {
+        let isRemoved = Mutex(false)
+        let text = whatIsLeft
+        Interruption.beforeEnd {
+            if !isRemoved.withLock({ $0 }) { Console.noteOfSignal("interrupted: " + text) }
+        }
+        return { isRemoved.withLock { $0 = true } }
+    }
+
     // MARK: Telling
 
     func heading(_ text: String) throws {
@@ -179,6 +232,7 @@ final class Demonstration {
     func step<Result>(
         _ title: String, _ recordCount: (Result) -> Int, _ body: () throws -> Result
     ) throws -> Result {
+        if !isRemoving { try Interruption.safePoint() }
         let (result, cost) = try StepCost.measuring(session, body)
         let count = recordCount(result)
         costs.addRow([

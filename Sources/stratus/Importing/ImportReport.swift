@@ -9,15 +9,23 @@ enum ImportProblem: String, CaseIterable, Hashable, Sendable {
     case specialFile
     case keptType
 
-    var meaning: String {
+    /// The line that tells how often it came up.
+    func text(count: Int) -> String {
+        let number = Quantities.count(count)
+        let isOne = count == 1
         switch self {
-        case .vanished: "vanished while the import ran"
-        case .unreadableFolder: "folders that cannot be read (their contents were left as they are)"
-        case .unreadableFile: "files that cannot be read (saved without SHA-256)"
-        case .unreadableFacts: "files whose facts cannot be read (skipped)"
-        case .specialFile: "devices, pipes and sockets (skipped)"
+        case .vanished: return "\(number) vanished while the import ran"
+        case .unreadableFolder:
+            return Quantities.count(count, "folder") + " that cannot be read "
+                + (isOne ? "(its contents were left as they are)" : "(their contents were left as they are)")
+        case .unreadableFile: return Quantities.count(count, "file") + " that cannot be read (saved without SHA-256)"
+        case .unreadableFacts: return Quantities.count(count, "file") + " whose facts cannot be read (skipped)"
+        case .specialFile:
+            return number + (isOne ? " device, pipe or socket (skipped)" : " devices, pipes and sockets (skipped)")
         case .keptType:
-            "records that others lie below, or whose share they root, of another type than their files (kept)"
+            return Quantities.count(count, "record")
+                + " that others lie below, or that roots a share, of another type than "
+                + (isOne ? "its file (kept)" : "their files (kept)")
         }
     }
 }
@@ -89,7 +97,7 @@ extension ImportReport {
         }
         for problem in ImportProblem.allCases {
             guard let tally = problems[problem] else { continue }
-            lines.append("\(Quantities.count(tally.count)) \(problem.meaning)")
+            lines.append(problem.text(count: tally.count))
             lines += named(tally)
         }
         return lines

@@ -205,7 +205,9 @@ struct StoreExporter {
         let holders = try zone.store.withValue(forKey: key) { try AssetEntry(decoding: $0).count } ?? 0
         if holders > 1, !written.insert(key).inserted { return }
         let digest = Hex.text(asset.digest)
-        guard let path = service.contentPath(of: asset, owner: owner), let file = FileHandle(forReadingAtPath: path)
+        // A pipe in its place would be waited for.
+        guard let path = service.contentPath(of: asset, owner: owner),
+            (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file, let file = FileHandle(forReadingAtPath: path)
         else { throw Self.missing(digest) }
         defer { try? file.close() }
         var rest = asset.byteCount

@@ -20,8 +20,6 @@ struct StoreImporter {
 
     private let session: StoreSession
     private let service: CloudService
-    /// Where contents are put together.
-    private let directory: URL
     private let progress: Listener
     private(set) var counts = TransferCounts()
     /// What was there already.
@@ -33,6 +31,8 @@ struct StoreImporter {
     private var taken: [UserName: [AssetDescriptor]] = [:]
     private var arrived: [UserName: [AssetDescriptor]] = [:]
     private var content: ArrivingContent?
+    /// Where contents are put together, while lines are read.
+    private var directory = FileManager.default.temporaryDirectory
 
     /// `progress` is told behind every line.
     ///
@@ -43,7 +43,6 @@ struct StoreImporter {
         self.session = session
         self.progress = progress
         service = try session.service
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-import-\(UUID().uuidString)")
         let isEmpty = try session.engine.read { reader in
             try reader.containers().isEmpty
                 && AccountDirectory().accounts(after: nil, limit: 1, in: reader).accounts.isEmpty
@@ -77,9 +76,9 @@ struct StoreImporter {
     ///
     /// Throws `damaged` for lines that no export has written, and where the end is missing.
     mutating func run(_ reader: inout LineReader) throws {
-        try FileManager.default.createDirectory(
-            at: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let scratch = try StoreFiles.Scratch.make(in: FileManager.default.temporaryDirectory.path, for: .importing)
+        defer { scratch.remove() }
+        directory = URL(fileURLWithPath: scratch.path)
         var isEnded = false
         while let line = try reader.next() {
             if line.isEmpty { continue }

@@ -90,7 +90,8 @@ enum PageFrame {
                     + "<td>\(person.status)</td>"
             }
             if share.morePeopleCount > 0 || lines.isEmpty {
-                lines.append("<td colspan=\"4\">… \(Quantities.count(share.morePeopleCount)) more people</td>")
+                lines.append(
+                    "<td colspan=\"4\">… \(Quantities.count(share.morePeopleCount, "more person", "more people"))</td>")
             }
             for (number, line) in lines.enumerated() { rows += "<tr>\(number == 0 ? head : "")\(line)</tr>\n" }
         }

@@ -68,7 +68,7 @@ struct TreeDOT {
                 """
         }
         if share.morePeopleCount > 0 {
-            dot += Self.fold("p\(index)", "… \(Quantities.count(share.morePeopleCount)) more people")
+            dot += Self.fold("p\(index)", "… \(Quantities.count(share.morePeopleCount, "more person", "more people"))")
             dot += "  s\(index) -> p\(index);\n"
         }
         return dot

@@ -135,7 +135,9 @@ struct TreeSVG {
             line("whoever has its URL may: \(share.publicPermission)", style: "soft", x: x, &y, &drawn)
             for person in share.people { draw(person, x: x, &y, &drawn) }
             if share.morePeopleCount > 0 {
-                line("… \(Quantities.count(share.morePeopleCount)) more people", style: "soft", x: x, &y, &drawn)
+                line(
+                    "… \(Quantities.count(share.morePeopleCount, "more person", "more people"))", style: "soft", x: x,
+                    &y, &drawn)
             }
             drawn += "</g>\n"
         }

@@ -16,7 +16,7 @@ extension FieldValue {
             "\(place.latitudeDegrees)°, \(place.longitudeDegrees)° (± \(place.horizontalAccuracyMetres) m)"
         case .reference(let reference):
             "→ \(VisibleText.of(reference.target.text))\(reference.action == .deleteSelf ? " (deletes self)" : "")"
-        case .asset(let asset): "asset of \(Quantities.count(asset.byteCount)) bytes, x'\(Hex.text(asset.digest))'"
+        case .asset(let asset): "asset of \(Quantities.count(asset.byteCount, "byte")), x'\(Hex.text(asset.digest))'"
         case .list(let elements): "[\(elements.map(\.visibleText).joined(separator: ", "))]"
         }
     }

@@ -72,8 +72,8 @@ struct Verification {
         lines += Self.lines("subscription", subscriptions.kept, unkept: subscriptions.unkeptCount)
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
-                + "\(Quantities.count(indexes.entriesChecked)) index entries, "
-                + "\(Quantities.count(entryCount)) entries against their checksums")
+                + "\(Quantities.count(indexes.entriesChecked, "index entry", "index entries")), "
+                + "\(Quantities.count(entryCount, "entry", "entries")) against their checksums")
         var summary = "verify: \(indexes.summary)"
         if accounts.count > 0 { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
         if assets.faultCount > 0 { summary += ", \(Quantities.count(assets.faultCount, "fault")) of assets" }

@@ -132,7 +132,7 @@ struct ReportPage {
             caption: "Records with children, by how many they have", title: "Children", rows: shape.fanOutRows)
         return """
             <p>The deepest record lies at level \(Quantities.count(shape.deepestLevel)). \
-            \(Quantities.count(shape.folderCount, "record")) have children, the widest \
+            \(Quantities.count(shape.folderCount, "record has", "records have")) children, the widest \
             \(Quantities.count(shape.widest)) of them.</p>
             \(depth)\(width)
             """
@@ -201,8 +201,9 @@ extension ReportPage {
             caption: "Records by their last change\(isForHost ? ", deletions among them" : "")",
             head: ["Within", "Records", "An hour"],
             numbers: [1, 2], rows: rows)
-        let deletions = "; \(Quantities.count(report.deletedCount)) of them are deletions"
-        let writes = " Zones have counted \(Quantities.count(report.sequenceSum)) writes since they were made."
+        let deletions =
+            "; \(Quantities.count(report.deletedCount)) of them \(report.deletedCount == 1 ? "is a deletion" : "are deletions")"
+        let writes = " Zones have counted \(Quantities.count(report.sequenceSum, "write")) since they were made."
         return """
             <p>Each record counts once, at its last change\(isForHost ? deletions : "").\(isForHost ? writes : "")</p>
             \(chart)\(ages)

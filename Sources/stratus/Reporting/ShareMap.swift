@@ -46,7 +46,9 @@ struct ShareMap {
         var note = "A full line stands for read and write, a dashed one for read only, a dotted one for nothing; "
         note += "pale ones are invited and have not accepted. The table says the same."
         if leftOutCount > 0 { note += " … \(Quantities.count(leftOutCount, "more share")) in the table." }
-        if leftOutPersonCount > 0 { note += " … \(Quantities.count(leftOutPersonCount)) more people in the table." }
+        if leftOutPersonCount > 0 {
+            note += " … \(Quantities.count(leftOutPersonCount, "more person", "more people")) in the table."
+        }
         return """
             <figure>
             <div class="scroll" role="region" aria-label="Who shares what with whom, as a picture" tabindex="0">
@@ -67,7 +69,8 @@ struct ShareMap {
         let (leftEnd, rightStart) = (boxWidth, boxWidth + 170)
         let width = rightStart + labelWidth
         let height = Self.top + max(shares.count, people.count) * Self.rowHeight
-        let label = "\(Quantities.count(shares.count, "share")) and \(Quantities.count(people.count)) people"
+        let label =
+            "\(Quantities.count(shares.count, "share")) and \(Quantities.count(people.count, "person", "people"))"
         var drawn: SVG = ""
         for (number, person) in people.enumerated() {
             let endY = y(number, of: people.count) + Self.boxHeight / 2

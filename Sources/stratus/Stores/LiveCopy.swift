@@ -7,6 +7,7 @@
 import Foundation
 import StratusCloud
 import StratusKit
+import StratusStore
 
 final class LiveCopy: Sendable {
     /// A content must come and go within milliseconds for one attempt to fail.
@@ -57,13 +58,23 @@ final class LiveCopy: Sendable {
                 opened.close()
             } catch {
                 scratch.remove()
-                throw error
+                throw Self.namingFolder(of: scratch, error)
             }
             scratch.remove()
         }
         throw ToolError(
             .refused, "The store changed faster than it could be copied: try again when it is calmer.",
             ["path": source, "attempts": "\(attemptLimit)"])
+    }
+
+    /// The same error; where it was the copy that had no room, one that says so.
+    private static func namingFolder(of scratch: StoreFiles.Scratch, _ error: any Error) -> any Error {
+        guard ErrorReport(error).code == "\(StoreError.Code.diskFull)" else { return error }
+        let folder = URL(fileURLWithPath: scratch.path).deletingLastPathComponent().path
+        return ToolError(
+            .refused,
+            "There is no room for the copy of the store that would be read: make room in the folder, or name another by "
+                + "the variable.", ["folder": folder, "variable": folderVariable])
     }
 
     /// Takes the contents that the copied records name and that came after the others. Returns false where one has gone
@@ -96,9 +107,9 @@ final class LiveCopy: Sendable {
 
     // MARK: Where copies lie
 
-    /// Removes the copies of verbs that were killed.
+    /// Removes what verbs that were killed have left: copies, and what they worked in.
     static func sweep() {
-        for folder in folders { StoreFiles.Scratch.sweep(folder) }
+        for folder in Set(folders + [FileManager.default.temporaryDirectory.path]) { StoreFiles.Scratch.sweep(folder) }
     }
 
     private static func makeScratch(for source: String) throws -> StoreFiles.Scratch {
@@ -110,11 +121,7 @@ final class LiveCopy: Sendable {
         var failure: (any Error)?
         for folder in near + far {
             do {
-                let made = try Interruption.making {
-                    let scratch = try StoreFiles.Scratch(in: folder)
-                    Interruption.beforeEnd { scratch.remove() }
-                    return scratch
-                }
+                let made = try StoreFiles.Scratch.make(in: folder, for: .reading)
                 ErrorReport.show(source, insteadOf: made.path)
                 return made
             } catch { failure = failure ?? error }

@@ -29,8 +29,8 @@ struct OpenedStore {
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     static func open(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
         try Leftovers.finish(at: path)
-        guard opening.isReading else { return try writable(path, opening) }
         LiveCopy.sweep()
+        guard opening.isReading else { return try writable(path, opening) }
         if let holder = try StoreFiles.holder(of: path) { return try copy(path, opening, holder) }
         do {
             return try whole(path, opening)

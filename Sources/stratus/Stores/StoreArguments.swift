@@ -5,7 +5,7 @@ import StratusModel
 
 /// Which store, and how to answer.
 struct StoreArguments: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"))
+    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
     var store: String
 
     @Option(name: .long, help: ArgumentHelp("The container that the database belongs to.", valueName: "name"))
@@ -49,7 +49,7 @@ struct StoreArguments: ParsableArguments {
 
 /// Which store, for verbs about the whole of it.
 struct WholeStoreArguments: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"))
+    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
     var store: String
 
     @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")
@@ -72,17 +72,56 @@ struct WholeStoreArguments: ParsableArguments {
 struct ZoneArguments: ParsableArguments {
     /// The zone that every database has.
     static let defaultZone = "_defaultZone"
+    /// The zone that is meant where none is named.
+    fileprivate static let usualZone = "files"
 
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
-    var zone = "files"
+    var zone = Self.usualZone
 
-    func validate() throws {
+    func validate() throws { try Self.check(zone) }
+
+    /// Throws where no zone can have the name.
+    static func check(_ zone: String) throws {
         // L-08: only the system's zones begin with an underscore.
-        if zone == Self.defaultZone { return }
+        if zone == defaultZone { return }
         let isWellFormed = (1...255).contains(zone.utf8.count) && zone.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
         guard isWellFormed, !zone.hasPrefix("_") else {
             throw ValidationError(
                 "'\(VisibleText.of(zone))' is no zone name: use 1 to 255 visible ASCII characters, the first not '_'.")
         }
+    }
+}
+
+/// The zone that a verb about zones works on: by its name alone, or by --zone or --in.
+struct NamedZoneArguments: ParsableArguments {
+    @Argument(help: ArgumentHelp("The zone, in place of --zone.", valueName: "name"))
+    var name: String?
+
+    @OptionGroup var option: ZoneArguments
+
+    func validate() throws {
+        guard let name else { return }
+        try ZoneArguments.check(name)
+        guard option.zone == name || option.zone == ZoneArguments.usualZone else {
+            throw ValidationError("Name the zone once: '\(name)' and --zone '\(option.zone)' are two.")
+        }
+    }
+
+    /// The zone that is named.
+    ///
+    /// Throws `usage` where an address names another, and for a public database, which has one zone.
+    func zone(_ store: StoreArguments) throws -> ZoneArguments {
+        guard let name else { return option }
+        guard !store.database.isPublic || name == ZoneArguments.defaultZone else {
+            throw ToolError(.usage, "A public database has one zone: leave the zone's name out.", ["argument": name])
+        }
+        if let other = store.place?.zone, other != name {
+            throw ToolError(
+                .usage, "Name the zone once: the argument and the address of --in name two.",
+                ["argument": name, "address": other])
+        }
+        var zone = option
+        zone.zone = name
+        return zone
     }
 }

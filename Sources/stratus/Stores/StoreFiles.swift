@@ -117,17 +117,36 @@ final class StoreFiles {
 
     /// A directory of this process that the next one removes where this one dies.
     struct Scratch: Sendable {
-        private static let prefix = "stratus-reading-"
+        /// What is done in it: its name begins so.
+        enum Purpose: String, CaseIterable {
+            case reading = "stratus-reading-"
+            case importing = "stratus-importing-"
+            case measuring = "stratus-measuring-"
+        }
+
         private let directory: PrivateDirectory
 
+        private init(_ directory: PrivateDirectory) { self.directory = directory }
+
+        /// Makes one, which is removed before a signal ends the process, too.
+        ///
         /// Throws where `folder` takes none.
-        init(in folder: String) throws { directory = try PrivateDirectory.make(in: folder, prefix: Self.prefix) }
+        static func make(in folder: String, for purpose: Purpose) throws -> Scratch {
+            try Interruption.making {
+                let scratch = Scratch(try PrivateDirectory.make(in: folder, prefix: purpose.rawValue))
+                Interruption.beforeEnd { scratch.remove() }
+                return scratch
+            }
+        }
 
         var path: String { directory.path }
 
         func remove() { directory.remove() }
 
-        static func sweep(_ folder: String) { PrivateDirectory.sweep(folder, prefix: prefix) }
+        /// Removes those of processes that have died.
+        static func sweep(_ folder: String) {
+            for purpose in Purpose.allCases { PrivateDirectory.sweep(folder, prefix: purpose.rawValue) }
+        }
     }
 
     // MARK: Files

@@ -64,11 +64,14 @@ final class ZoneClient {
     /// and how far it can come at most. That is counted in records: those that no page looks at any more, of the
     /// `recordCount` that the zone has; results, where every page looks at all records that could be some.
     ///
+    /// Returns where the query goes on, for `hasResults`; nil at its end.
+    ///
     /// Throws `CKError` where the query is refused.
+    @discardableResult
     func visitResults(
         of query: CKQuery, limit: Int, recordCount: Int = .max,
         didFetch: (_ done: Int, _ bound: Int) -> Void = { _, _ in }, _ visit: (RecordName) throws -> Void
-    ) throws {
+    ) throws -> CKQueryOperation.Cursor? {
         let (database, zoneID) = (database, zoneID)
         let most = limit == 0 ? Int.max : limit
         var remaining = most
@@ -99,6 +102,23 @@ final class ZoneClient {
             remaining -= page.matchResults.count
             cursor = page.queryCursor
         } while cursor != nil && remaining > 0
+        return cursor
+    }
+
+    /// Whether a query has results behind the cursor. A cursor alone does not promise any.
+    ///
+    /// Throws as `visitResults`.
+    func hasResults(behind cursor: CKQueryOperation.Cursor?) throws -> Bool {
+        var cursor = cursor
+        while let start = cursor {
+            let database = database
+            let page = try Answer.wait {
+                try await database.records(continuingMatchFrom: start, desiredKeys: [], resultsLimit: 1)
+            }
+            if !page.matchResults.isEmpty { return true }
+            cursor = page.queryCursor
+        }
+        return false
     }
 
     // MARK: Records

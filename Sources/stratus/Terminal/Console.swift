@@ -117,6 +117,14 @@ final class Console {
     /// Has every object say from here on as of when it is.
     static func readsCopy(of date: Date) { copyDate.withLock { $0 = date } }
 
+    /// Says at the end of a list that its limit has left things out: on standard error, with JSON as an object.
+    func moreComing(_ things: String, limit: Int) throws {
+        try object(["isMoreComing": true, "limit": JSONValue(limit)])
+        try flush()
+        guard !usesJSON else { return }
+        note("note: there are more \(things) than --limit \(limit) shows; --limit 0 shows all")
+    }
+
     private func append(_ text: String, terminator: String = "\n") throws {
         buffer.append(contentsOf: text.utf8)
         buffer.append(contentsOf: terminator.utf8)
@@ -160,8 +168,13 @@ final class Console {
     private static let unreadNoteAttemptCount = 10
     private static let signalNotePauseMilliseconds: Int32 = 20
 
-    /// Writes a question, without an end of its line.
-    func ask(_ text: String) { Self.tell { $0.clearing() + VisibleText.of(text) } }
+    /// Asks on the terminal and returns the answer; nil where the input ends instead, whose line is ended then.
+    func ask(_ text: String) -> String? {
+        Self.tell { $0.clearing() + VisibleText.of(text) }
+        if let answer = readLine() { return answer }
+        Self.tell { _ in "\n" }
+        return nil
+    }
 
     /// How many characters of progress fit on a line.
     var progressWidth: Int {

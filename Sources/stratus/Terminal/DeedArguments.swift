@@ -39,8 +39,8 @@ struct DeedArguments: ParsableArguments {
                 .refused, "Nothing was changed: say --force where nobody can be asked, or --dry-run to look first.",
                 ["would": deed])
         }
-        console.ask("About to \(visible). This cannot be undone. Go on? [y/N] ")
-        let answer = readLine()?.lowercased()
+        // The end of the input is no yes.
+        let answer = console.ask("About to \(visible). This cannot be undone. Go on? [y/N] ")?.lowercased()
         guard answer == "y" || answer == "yes" else {
             throw ToolError(.refused, "Nothing was changed: the answer was not yes.", ["would": deed])
         }

@@ -5,7 +5,7 @@ import Foundation
 
 /// The arguments of a verb that makes a file for people to look at.
 struct OutputArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("The file to make; else standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to make; else standard output.", valueName: "file"), completion: .file())
     var output: String?
 
     @Flag(help: "Replace the file where there is one.")

@@ -15,8 +15,11 @@ enum Quantities {
     }
 
     /// "1 record", "2 records".
-    static func count(_ value: some BinaryInteger, _ noun: String) -> String {
-        "\(count(value)) \(noun)\(value == 1 ? "" : "s")"
+    static func count(_ value: some BinaryInteger, _ noun: String) -> String { count(value, noun, noun + "s") }
+
+    /// "1 entry", "2 entries".
+    static func count(_ value: some BinaryInteger, _ one: String, _ many: String) -> String {
+        "\(count(value)) \(value == 1 ? one : many)"
     }
 
     /// 1536 → "1.5 KiB".

@@ -29,7 +29,8 @@ struct Accept: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let text = url == "-" ? readLine(strippingNewline: true) ?? "" : url
+        // 'stratus share show --url' indents it.
+        let text = (url == "-" ? readLine() ?? "" : url).trimmingCharacters(in: .whitespaces)
         guard let url = URL(string: text), url.scheme != nil else {
             throw ToolError(.usage, "This is no URL: 'stratus share show --url' shows a share's.")
         }

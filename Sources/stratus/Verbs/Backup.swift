@@ -19,7 +19,7 @@ struct Backup: ParsableCommand {
             Example: stratus backup ./store-copy --store ./store
             """)
 
-    @Argument(help: "The directory to make.")
+    @Argument(help: "The directory to make.", completion: .directory)
     var destination: String
 
     @OptionGroup var whole: WholeStoreArguments
@@ -39,7 +39,7 @@ struct Backup: ParsableCommand {
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
         try console.line(
-            "backup: \(Quantities.count(figures.entryCount)) entries verified, "
+            "backup: \(Quantities.count(figures.entryCount, "entry", "entries")) verified, "
                 + "\(Quantities.count(figures.linkedTableCount, "table")) linked, "
                 + "\(Quantities.count(figures.copiedTableCount)) copied, "
                 + "\(Quantities.count(figures.assetCount, "asset")) (\(Quantities.duration(duration)))")

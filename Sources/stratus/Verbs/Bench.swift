@@ -21,7 +21,9 @@ struct Bench: ParsableCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("How many records to work with.", valueName: "count"))
     var records = 10_000
 
-    @Option(help: ArgumentHelp("Where to make the store; else in the temporary directory.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("Where to make the store; else in the temporary directory.", valueName: "path"),
+        completion: .directory)
     var directory: String?
 
     @Flag(help: "Answer with JSON: one object a line.")
@@ -35,11 +37,7 @@ struct Bench: ParsableCommand {
         let console = Console(usesJSON: json)
         let base = AbsolutePath.of(directory ?? FileManager.default.temporaryDirectory.path)
         StoreFiles.Scratch.sweep(base)
-        let scratch = try Interruption.making {
-            let scratch = try StoreFiles.Scratch(in: base)
-            Interruption.beforeEnd { scratch.remove() }
-            return scratch
-        }
+        let scratch = try StoreFiles.Scratch.make(in: base, for: .measuring)
         defer { scratch.remove() }
         let path = scratch.path + "/store"
         let choice = DatabaseChoice(

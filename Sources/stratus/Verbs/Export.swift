@@ -22,7 +22,8 @@ struct Export: ParsableCommand {
             Example: stratus export ./store.jsonl --store ./store
             """)
 
-    @Argument(help: ArgumentHelp("The file to make, or '-' for standard output.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("The file to make, or '-' for standard output.", valueName: "file"), completion: .file())
     var file: String
 
     @Flag(help: "Write the secrets of share URLs too, so that URLs that people have go on working.")

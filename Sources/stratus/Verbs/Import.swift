@@ -19,7 +19,7 @@ struct Import: ParsableCommand {
             Example: stratus import ./store.jsonl --store ./another-store
             """)
 
-    @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"), completion: .file())
     var file: String
 
     @Flag(help: "Take up an import that was interrupted.")

@@ -29,7 +29,7 @@ struct ImportTree: ParsableCommand {
             Example: stratus import-tree /usr/share --store ./store
             """)
 
-    @Argument(help: "The directory to import. Its name becomes the name of the top record.")
+    @Argument(help: "The directory to import. Its name becomes the name of the top record.", completion: .directory)
     var directory: String
 
     @OptionGroup var store: StoreArguments

@@ -13,7 +13,8 @@ struct Keys: ParsableCommand {
             'db 1 / zone 1 / children', 'db 1 / zone 1 / children / "share"'. Without one, everything is shown. Damaged \
             keys and values are shown as hexadecimal with the reason.
 
-            --json: one line an entry: {"key","value","keyHex","valueByteCount"}
+            --json: one line an entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} where \
+            --limit left some out
 
             Example: stratus keys 'db 1 / zone 1 / shareRoots' --store ./store
             """)
@@ -45,8 +46,13 @@ struct Keys: ParsableCommand {
         let range = try range()
         try StoreSession.with(store, .reading) { session in
             try session.engine.read { reader in
-                try reader.store.scan(range, reverse ? .backward : .forward, limit: limit == 0 ? .max : limit) {
-                    key, value in
+                var count = 0
+                try reader.store.scan(range, reverse ? .backward : .forward) { key, value in
+                    guard limit == 0 || count < limit else {
+                        try console.moreComing("entries", limit: limit)
+                        return .stop
+                    }
+                    count += 1
                     let keyText = KeyDescription.text(of: key)
                     let valueText = ValueDescription.text(of: value, forKey: key)
                     try console.line(

@@ -34,7 +34,7 @@ struct Put: ParsableCommand {
     @Option(help: ArgumentHelp("A field to take away; may be given again.", valueName: "key"))
     var unset: [String] = []
 
-    @Option(help: ArgumentHelp("A file of fields, or '-' for standard input.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file of fields, or '-' for standard input.", valueName: "file"), completion: .file())
     var fields: String?
 
     @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))

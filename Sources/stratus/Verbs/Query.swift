@@ -15,7 +15,8 @@ struct Query: ParsableCommand {
             size > 1000000. With --explain the plan and what it costs are shown instead of the \
             records.
 
-            --json: one line a record, as ls gives it; with --explain {"zones":[{"zone","plan","resultCount",\
+            --json: one line a record, as ls gives it, then {"isMoreComing":true,"limit"} where --limit left some out; with \
+            --explain {"zones":[{"zone","plan","resultCount",\
             "examinedCount","readCount","cursorStepCount"}],"resultCount","isMoreComing"}
 
             Example: stratus query File --where "size > 1000000 AND name BEGINSWITH 'lib'" --sort -size --store ./store
@@ -36,8 +37,10 @@ struct Query: ParsableCommand {
             valueName: "field"))
     var sort: [String] = []
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("The most records to show; 0 for all.", valueName: "count"))
-    var limit = 50
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The most records to show; all unless asked for, or with 0.", valueName: "count"))
+    var limit = 0
 
     @Flag(help: "Show how the first page is found, and what that costs.")
     var explain = false
@@ -64,12 +67,13 @@ struct Query: ParsableCommand {
                 let progress = Progress("looking", total: nil, on: console)
                 defer { progress.finish() }
                 let client = try session.client(of: zone, acting)
-                try client.visitResults(
+                let rest = try client.visitResults(
                     of: query, limit: limit, recordCount: recordCount,
                     didFetch: { progress.update($0, ofAtMost: $1) }
                 ) { name in
                     try show(name, in: zone, session, console)
                 }
+                if try client.hasResults(behind: rest) { try console.moreComing("results", limit: limit) }
             }
         }
         try console.flush()

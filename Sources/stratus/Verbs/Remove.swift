@@ -11,10 +11,11 @@ struct Remove: ParsableCommand {
         abstract: "Deletes a record, and with --recursive everything below it.",
         discussion: """
             A record that others lie below is refused without --recursive. With it, records are deleted from the leaves \
-            up, 400 to a commit; an interrupted deletion is finished by running it again. Records that refer to a deleted one \
-            by a field of the kind deleteSelf go with it, and are not counted.
+            up, 400 to a commit; an interrupted deletion is finished by running it again. Shares of deleted records, and records \
+            that refer to one by a field of the kind deleteSelf, go with it. They are counted in "alsoDeleted", which is the \
+            zone's count of records before and after: where a service has the store, others may change that meanwhile.
 
-            --json: {"record","deleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
+            --json: {"record","deleted","alsoDeleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
 
             Example: stratus rm /share/doc --recursive --force --store ./store
             """)
@@ -44,6 +45,7 @@ struct Remove: ParsableCommand {
             Interruption.stopAtSafePoints()
             let progress = Progress("deleting", total: count, on: console)
             defer { progress.finish() }
+            let countBefore = try session.read(zone) { try $0.header().recordCount }
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
                 func delete(_ names: [RecordName]) throws {
@@ -56,10 +58,19 @@ struct Remove: ParsableCommand {
                 try delete([name])
                 return 1
             }
+            let left = try session.read(zone) { try $0.header().recordCount }
+            let others = max(0, Int(clamping: countBefore) - Int(clamping: left) - deleted)
             try console.line("deleted \(Quantities.count(deleted, "record")): \(VisibleText.of(name.text))")
+            if others > 0 {
+                try console.line(
+                    "\(Quantities.count(others, "record")) more went with that: shares, and what refers to it by deleteSelf"
+                )
+            }
             try console.line(cost.summary)
             try console.object([
-                "record": .string(name.text), "deleted": JSONValue(deleted), "cost": .object(cost.object),
+                "record": .string(name.text), "deleted": JSONValue(deleted),
+                "alsoDeleted": JSONValue(others),
+                "cost": .object(cost.object),
             ])
         }
         try console.flush()

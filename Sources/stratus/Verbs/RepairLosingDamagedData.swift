@@ -23,7 +23,7 @@ struct RepairLosingDamagedData: ParsableCommand {
             """,
         aliases: ["repair"])
 
-    @Argument(help: "The directory to make.")
+    @Argument(help: "The directory to make.", completion: .directory)
     var destination: String
 
     @OptionGroup var whole: WholeStoreArguments

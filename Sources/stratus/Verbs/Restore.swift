@@ -17,7 +17,9 @@ struct Restore: ParsableCommand {
             Example: stratus restore ./store-copy --store ./store
             """)
 
-    @Argument(help: ArgumentHelp("The directory that 'stratus backup' has made.", valueName: "backup"))
+    @Argument(
+        help: ArgumentHelp("The directory that 'stratus backup' has made.", valueName: "backup"), completion: .directory
+    )
     var backup: String
 
     @OptionGroup var whole: WholeStoreArguments
@@ -42,7 +44,7 @@ struct Restore: ParsableCommand {
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
         try console.line(
-            "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount)) entries and "
+            "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount, "entry", "entries")) and "
                 + "\(Quantities.count(figures.assetCount, "asset")) verified (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         try console.object([

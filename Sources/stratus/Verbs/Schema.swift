@@ -2,7 +2,10 @@
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusKit
+import StratusModel
+import StratusRecords
 
 struct Schema: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,16 +42,16 @@ struct Schema: ParsableCommand {
             commandName: "import",
             abstract: "Replaces the schema by that of a .ckdb file.",
             discussion: """
-                The file is the whole schema. Indexes that it wants are filled at once; interrupted, the next run or host \
+                The file is the whole schema: types and fields that it leaves out are forgotten, and told; records keep them. Indexes that it wants are filled at once; interrupted, the next run or host \
                 goes on with that. A mistake is told with its line and \
                 column, and nothing is changed.
 
-                --json: {"container","bytes"}
+                --json: {"container","bytes","forgotten"}, where forgotten lists types and fields: "Note", "Note.title"
 
                 Example: stratus schema import ./app.ckdb --store ./store
                 """)
 
-        @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"))
+        @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"), completion: .file())
         var file: String
 
         @OptionGroup var store: StoreArguments
@@ -57,13 +60,20 @@ struct Schema: ParsableCommand {
             let console = Console(usesJSON: store.json)
             let text = try TextFile.contents(of: file)
             let container = store.database.container
-            try StoreSession.with(store, .existingAsClient) { session in
+            let forgotten = try StoreSession.with(store, .existingAsClient) { session in
+                let old = try Schema.names(in: container, session)
                 try session.host.importSchema(text, intoContainer: container)
+                let forgotten = old.subtracting(try Schema.names(in: container, session)).sorted()
                 Interruption.stopAtSafePoints()
                 try session.finishIndexes(console)
+                return forgotten
             }
             try console.line("the schema of \(VisibleText.of(container)) is that of \(VisibleText.of(file))")
-            try console.object(["container": .string(container), "bytes": JSONValue(text.utf8.count)])
+            for name in forgotten { try console.line("forgotten: \(VisibleText.of(name))") }
+            try console.object([
+                "container": .string(container), "bytes": JSONValue(text.utf8.count),
+                "forgotten": .array(forgotten.map { .string($0) }),
+            ])
             try console.flush()
         }
     }
@@ -78,7 +88,7 @@ struct Schema: ParsableCommand {
                 Example: stratus schema export ./app.ckdb --store ./store
                 """)
 
-        @Argument(help: "The file to make. It must not exist.")
+        @Argument(help: "The file to make. It must not exist.", completion: .file())
         var file: String
 
         @OptionGroup var store: StoreArguments
@@ -93,6 +103,15 @@ struct Schema: ParsableCommand {
             ])
             try console.flush()
         }
+    }
+
+    /// The types of a container, and their fields: "Note", "Note.title".
+    private static func names(in container: String, _ session: StoreSession) throws -> Set<String> {
+        let schema = try session.engine.read {
+            try session.service.schemaKeeper.schema(of: ContainerName(container), in: $0)
+        }
+        let fields = schema.types.values.flatMap { type in type.fields.keys.map { "\(type.name.text).\($0.text)" } }
+        return Set(fields + schema.types.keys.map(\.text))
     }
 
     private static func text(_ store: StoreArguments) throws -> (container: String, text: String) {

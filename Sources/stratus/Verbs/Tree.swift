@@ -150,34 +150,48 @@ struct Tree: ParsableCommand {
         }
     }
 
-    /// Shows what is seen.
+    /// Shows what is seen, and says where --depth hides some of it. With JSON `hasChildren` says so.
     private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
+        guard try listing(zone, sight, console), let depth, !store.json else { return }
+        try console.flush()
+        console.note("note: records deeper than --depth \(depth) are not shown")
+    }
+
+    /// Returns whether records lie below those that are shown.
+    private func listing(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
         let root = try record.isTop ? nil : zone.resolve(record, sight, console)
         let progress = Progress("looking", total: nil, on: console)
         defer { progress.finish() }
         // A tree tells by itself that something is going on, unless little of it is seen.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
         guard let root else {
-            return try zone.visitSeen(below: nil, sight, looking: { looked?.add() }) { top in
-                try show(top, zone, sight, looked, console)
+            var hidesRecords = false
+            try zone.visitSeen(below: nil, sight, looking: { looked?.add() }) { top in
+                if try show(top, zone, sight, looked, console) { hidesRecords = true }
                 return .next
             }
+            return hidesRecords
         }
         let hasChildren = try zone.node(root)?.hasChildren ?? false
-        try show(Child(name: root, hasChildren: hasChildren), zone, sight, looked, console)
+        return try show(Child(name: root, hasChildren: hasChildren), zone, sight, looked, console)
     }
 
+    /// Returns whether records lie below those that are shown.
     private func show(
         _ root: Child, _ zone: ZoneReader, _ sight: Sight, _ looked: LookCounter?, _ console: Console
-    ) throws {
+    ) throws -> Bool {
         try show(root, level: 0, zone, console)
-        if depth == 0 { return }
+        if depth == 0 { return root.hasChildren }
+        var hidesRecords = false
         try zone.visitSubtree(below: root.name) { child, level in
             looked?.add()
             guard try sight.sees(child.name) else { return .skipChildren }
             try show(child, level: level, zone, console)
-            return depth.map { level >= $0 } == true ? .skipChildren : .next
+            guard let depth, level >= depth else { return .next }
+            if child.hasChildren { hidesRecords = true }
+            return .skipChildren
         }
+        return hidesRecords
     }
 
     private func show(_ child: Child, level: Int, _ zone: ZoneReader, _ console: Console) throws {

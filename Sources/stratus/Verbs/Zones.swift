@@ -73,23 +73,23 @@ struct Zones: ParsableCommand {
     struct CreateZone: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Makes a zone, and the store if there is none.",
+            abstract: "Creates a zone, and the store if there is none.",
             discussion: """
-                A zone that exists is left as it is. In a private database only its owner makes zones.
+                A zone that exists is left as it is. In a private database only its owner creates zones.
 
                 --json: {"zone","created"}
 
-                Example: stratus zones create --zone notes --store ./store
+                Example: stratus zones create notes --store ./store
                 """)
 
+        @OptionGroup var named: NamedZoneArguments
         @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
             let (name, isNew) = try StoreSession.with(store, .creatingAsClient) { session in
-                let id = try session.zone(zone)
+                let id = try session.zone(named.zone(store))
                 return (id.name.text, try session.createZone(id, acting))
             }
             try console.line("zone \(VisibleText.of(name)) \(isNew ? "made" : "exists")")
@@ -108,18 +108,18 @@ struct Zones: ParsableCommand {
 
                 --json: {"zone","deleted","entriesRemoved"}; with --dry-run {"dryRun","would","zone","records"}
 
-                Example: stratus zones delete --zone notes --force --store ./store
+                Example: stratus zones delete notes --force --store ./store
                 """)
 
+        @OptionGroup var named: NamedZoneArguments
         @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let console = Console(usesJSON: store.json)
             let done = try StoreSession.with(store, .existingAsClient) { session -> (String, PurgeProgress)? in
-                let zone = try session.zone(zone)
+                let zone = try session.zone(named.zone(store))
                 guard zone.database.scope == .private else {
                     throw ToolError(
                         .refused, "A public database keeps its zone: delete the records, with 'stratus rm'.")
@@ -136,7 +136,8 @@ struct Zones: ParsableCommand {
             }
             guard let (name, progress) = done else { return }
             try console.line(
-                "zone \(VisibleText.of(name)) deleted; \(Quantities.count(progress.entriesDeleted)) entries removed")
+                "zone \(VisibleText.of(name)) deleted; \(Quantities.count(progress.entriesDeleted, "entry", "entries")) removed"
+            )
             try console.object([
                 "zone": .string(name), "deleted": true, "entriesRemoved": JSONValue(progress.entriesDeleted),
             ])
@@ -163,7 +164,7 @@ struct Zones: ParsableCommand {
             let progress = try StoreSession.with(store, .existingAsClient) { try Zones.purge($0, console) }
             try console.line(
                 "\(Quantities.count(progress.zonesFinished, "zone")) purged; "
-                    + "\(Quantities.count(progress.entriesDeleted)) entries removed")
+                    + "\(Quantities.count(progress.entriesDeleted, "entry", "entries")) removed")
             try console.object([
                 "zonesFinished": JSONValue(progress.zonesFinished),
                 "entriesRemoved": JSONValue(progress.entriesDeleted),
