@@ -15,6 +15,7 @@
 //                                          is removed, or "no upkeep" where that takes too long
 //   stratus-test-child backup DIRECTORY    gives up root, makes a store in a folder there and a copy of it whose name cannot be
 //                                          made durable, prints how it went and what lies in the folder
+//   stratus-test-child draw DIRECTORY      creates a store, then draws identities without a free descriptor, prints each
 
 import Foundation
 import Glibc
@@ -148,7 +149,7 @@ func failBackup(in path: String) throws {
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask|memory|clock|backup PATH")
+    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask|memory|clock|backup|draw PATH")
     exit(64)
 }
 switch arguments[1] {
@@ -201,6 +202,11 @@ case "clock":
 case "backup":
     giveUpRoot()
     do { try failBackup(in: arguments[2]) } catch { say("\(error)") }
+case "draw":
+    do { try drawIdentities(arguments[2]) } catch {
+        say("\(error)")
+        exit(1)
+    }
 default:
     exit(64)
 }

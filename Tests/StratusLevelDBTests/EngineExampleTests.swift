@@ -15,12 +15,15 @@ struct EngineExampleTests {
         // page: from here
         let store = try LevelDBStore.open(at: path, options: .init())
         defer { store.close() }
-        let engine = try RecordEngine(store: store, incarnation: UUID())
+        var random = SystemRandomNumberGenerator()
+        let engine = try RecordEngine(store: store, incarnation: .drawn(from: &random))
         let database = DatabaseID(container: "com.example.app", owner: "alice", scope: .private)
         let zone = ZoneID(database: database, name: "notes")
         let now = Stamp(date: Date(), user: "alice")
 
-        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: now, databaseIdentity: UUID())
+        let birth = ZoneBirth(
+            identity: .drawn(from: &random), incarnation: .drawn(from: &random), stamp: now,
+            databaseIdentity: .drawn(from: &random))
         try engine.transact { try $0.createZone(zone, birth) }
 
         let request = MutationRequest(

@@ -253,6 +253,47 @@ struct IndexVerifierTests {
         #expect(report.zonesChecked == 1)
     }
 
+    @Test("identities that occur twice or can be guessed are found: of zones, also deleted ones, databases, records")
+    func identities() throws {
+        let sample = try SampleZone.filled()
+        let (owner, identity) = (
+            sample.id.database.owner, try sample.engine.read { try $0.existingZone(sample.id).header().identity }
+        )
+        func create(_ zone: String, in container: ContainerName = "c", _ identity: UUID, _ database: UUID = UUID())
+            throws
+        {
+            let id = ZoneID(
+                database: DatabaseID(container: container, owner: owner, scope: .private), name: ZoneName(zone))
+            let birth = ZoneBirth(
+                identity: identity, incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: database)
+            try sample.engine.transact { try $0.createZone(id, birth) }
+        }
+        func findings() throws -> [String] {
+            let report = try sample.engine.verify()
+            #expect(report.faultKinds == (report.isClean ? [] : [.identity]), "\(report.findings)")
+            return report.findings.map(\.place)
+        }
+        #expect(try findings() == [])
+        try create("twin", identity)
+        #expect(try findings().map { $0.hasSuffix("\"sample\"") || $0.hasSuffix("\"twin\"") } == [true, true])
+        try sample.engine.transact { [id = sample.id] in
+            try $0.deleteZone(ZoneID(database: id.database, name: "twin"))
+        }
+        // What is left of it is purged later.
+        #expect(try findings().count == 2)
+        try create("guessed", .withoutRandomness)
+        #expect(try findings().count == 3)
+        try create("z", in: "d", UUID(), .withoutRandomness)
+        #expect(try findings().count == 4)
+        try sample.apply(.save("00000000-0000-4000-8000-000000000000"), .save("00000000-0000-4000-8000-000000000001"))
+        #expect(try findings().count == 5)
+        try sample.engine.rebuild(sample.id, incarnation: .withoutRandomness)
+        #expect(try findings().count == 6)
+        try sample.engine.renewOwnIncarnation(to: .withoutRandomness)
+        let report = try sample.engine.verify()
+        #expect(report.summary == "0 missing, 0 dangling, 0 wrong counts, 7 repeated or predictable identities")
+    }
+
     @Test("after a rebuild tokens from before it are expired")
     func tokensExpire() throws {
         let sample = try SampleZone.filled()
@@ -261,6 +302,10 @@ struct IndexVerifierTests {
             try sample.engine.read { _ = try $0.existingZone(sample.id).changes(after: 2) }
         }
     }
+}
+
+extension IndexReport {
+    fileprivate var faultKinds: Set<IndexFinding.Kind> { Set(findings.map(\.kind)) }
 }
 
 extension HierarchyNode {

@@ -122,6 +122,25 @@ struct VerifyTests {
         #expect(people.lines.last?.hasSuffix(summary) == true)
     }
 
+    @Test("two zones with one identity are reported, with what to do about it")
+    func identities() async throws {
+        let photos = ZoneID(
+            database: DatabaseID(container: "iCloud.default", owner: owner, scope: .private), name: "photos")
+        try changeStore { transaction in
+            let listing = try #require(try transaction.listing(of: photos))
+            let birth = ZoneBirth(
+                identity: listing.entry.identity, incarnation: UUID(), stamp: listing.entry.created,
+                databaseIdentity: UUID())
+            try transaction.createZone(ZoneID(database: photos.database, name: "twin"), birth)
+        }
+        let (run, object) = try await verify()
+        #expect(run.status == 1 && object["identityFaults"] as? Int == 2)
+        let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
+        let lines = people.lines.filter { $0.hasPrefix("identity: ") }
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains("export the store and import it") })
+        #expect(people.lines.last?.contains(", 2 repeated or predictable identities") == true)
+    }
+
     @Test("a content that is missing or damaged is a fault, a stray file is none")
     func files() async throws {
         let content = try Data(contentsOf: URL(fileURLWithPath: contentPath))

@@ -50,6 +50,7 @@ import Testing
     func determinism() {
         expectNone(Self.sources.flatMap(DeterminismRule.findings))
         expectNone(Self.sources.flatMap(DeterminismRule.waits))
+        expectNone(Self.sources.flatMap(DeterminismRule.identityFindings))
     }
 
     @Test("unsafe code is at home, and every promise has its reason")

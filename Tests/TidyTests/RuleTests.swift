@@ -79,6 +79,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
             #expect(found.count == 1, "\(target)")
         }
         #expect(DeterminismRule.findings(in: source(code, at: "Sources/stratus/main.swift")).isEmpty)
+        #expect(DeterminismRule.identityFindings(in: source(code, at: "Sources/StratusCloud/File.swift")).isEmpty)
         #expect(DeterminismRule.findings(in: source("// \(code)\nlet a = Date(timeIntervalSince1970: 0)")).isEmpty)
     }
 
@@ -90,6 +91,26 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
             #expect(DeterminismRule.waits(in: source(code, at: "Sources/\(target)/File.swift")).count == 1, "\(target)")
         }
         #expect(DeterminismRule.waits(in: source("// \(code)\ncondition.wait(until: end)")).isEmpty)
+    }
+
+    @Test(
+        "an identity that may be predictable is found in every target of Sources, and a draw outside its one place",
+        arguments: [
+            ("UUID()", ["StratusKit", "stratus", "StratusTestSupport", "stratus-test-child"]),
+            ("UUID.init().uuidString", ["StratusKit", "StratusWorkloads"]), ("NSUUID()", ["StratusKit"]),
+            ("SystemRandomNumberGenerator()", ["StratusKit", "stratus"]), ("Int.random(in: 0..<9)", ["stratus"]),
+        ])
+    func identities(code: String, targets: [String]) {
+        for target in targets {
+            let source = source("let a = \(code)", at: "Sources/\(target)/File.swift")
+            #expect(DeterminismRule.identityFindings(in: source).count == 1, "\(target)")
+        }
+        for innocent in ["reader.readUUID()", "source.makeUUID()", "UUID.drawn()", "// \(code)"] {
+            let source = source(innocent, at: "Sources/StratusKit/File.swift")
+            #expect(DeterminismRule.identityFindings(in: source).isEmpty)
+        }
+        let place = source("SystemRandomNumberGenerator()", at: "Sources/StratusKit/Identifiers/SystemRandom.swift")
+        #expect(DeterminismRule.identityFindings(in: place).isEmpty)
     }
 
     @Test(

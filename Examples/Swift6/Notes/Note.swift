@@ -19,8 +19,8 @@ public struct Note: Equatable, Sendable {
 
     /// A note.
     public init(
-        id: String = UUID().uuidString, title: String, body: String = "", tags: [String] = [], isPinned: Bool = false,
-        place: CLLocationCoordinate2D? = nil
+        id: String = CKRecord.ID().recordName, title: String, body: String = "", tags: [String] = [],
+        isPinned: Bool = false, place: CLLocationCoordinate2D? = nil
     ) {
         self.id = id
         self.title = title

@@ -20,7 +20,7 @@ public struct PocketNote: Codable, Equatable, Identifiable, Sendable {
     var recordID: CKRecord.ID { CKRecord.ID(recordName: id, zoneID: Self.zoneID) }
 
     /// A new note.
-    public init(id: String = UUID().uuidString, text: String, changed: Date = Date()) {
+    public init(id: String = CKRecord.ID().recordName, text: String, changed: Date = Date()) {
         self.id = id
         self.text = text
         self.changed = changed

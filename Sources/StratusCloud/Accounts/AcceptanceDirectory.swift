@@ -1,7 +1,8 @@
 // Who has accepted which share, in memory beside the store: all that access asks of a share, on every path.
 //
 // Exact for each snapshot, as all caches over `PublishedCache`; that nobody has accepted is remembered too. Entries of a
-// zone that was deleted are never asked for, because a zone's identity is never used again.
+// zone that was deleted are never asked for, because a zone's identity is never used again. An acceptance counts only in
+// the zone that it names: stores of earlier versions may hold two zones with one identity.
 
 package import FoundationEssentials
 package import StratusLayout
@@ -13,7 +14,8 @@ import StratusStore
 package final class AcceptanceDirectory: Sendable {
     /// By the keys of the store.
     private let cache: PublishedCache<[UInt8], AcceptanceEntry?>
-    private let visibilities: PublishedCache<Visitor, Bool>
+    /// The zone of the first acceptance under an identity that lets the visitor see something; nil where there is none.
+    private let visibilities: PublishedCache<Visitor, ZoneID?>
 
     /// Somebody who looks at a zone.
     private struct Visitor: Hashable, Sendable {
@@ -26,9 +28,17 @@ package final class AcceptanceDirectory: Sendable {
         visibilities = PublishedCache(maximumCount: maximumCount)
     }
 
-    /// What somebody has accepted, or nil. The cache answers when it can; in a transaction only where no change of the
-    /// acceptance is in flight.
-    package func acceptance(_ parts: AcceptanceKeyParts, in reader: RecordReader) throws -> AcceptanceEntry? {
+    /// What somebody has accepted in a zone, or nil.
+    package func acceptance(
+        _ parts: AcceptanceKeyParts, in zone: ZoneID, _ reader: RecordReader
+    ) throws -> AcceptanceEntry? {
+        guard let entry = try acceptance(parts, in: reader), entry.isOf(zone) else { return nil }
+        return entry
+    }
+
+    /// What lies under a key. The cache answers when it can; in a transaction only where no change of the acceptance is
+    /// in flight.
+    private func acceptance(_ parts: AcceptanceKeyParts, in reader: RecordReader) throws -> AcceptanceEntry? {
         let key = GlobalKeys.acceptance(parts)
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
@@ -55,20 +65,27 @@ package final class AcceptanceDirectory: Sendable {
 
     /// Whether somebody has accepted a share of the zone that lets them see something (P-09). One seek, or none where it
     /// was asked before; a transaction looks where a change of the person's acceptances there is in flight.
-    package func isVisible(zone: UUID, to user: UserName, in reader: RecordReader) throws -> Bool {
-        let range = GlobalKeys.acceptances(of: user, zone: zone).keyRange
+    package func isVisible(
+        _ zone: ZoneID, identity: UUID, to user: UserName, in reader: RecordReader
+    ) throws -> Bool {
+        let range = GlobalKeys.acceptances(of: user, zone: identity).keyRange
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(in: range) != true
-        let visitor = Visitor(user: user, zone: zone)
+        let visitor = Visitor(user: user, zone: identity)
         let version = reader.store.version
-        if mayUseCache, let known = visibilities.value(for: visitor, at: version) { return known }
+        if mayUseCache, let known = visibilities.value(for: visitor, at: version), known == nil || known == zone {
+            return known == zone
+        }
+        var first: ZoneID?
         var isVisible = false
         try reader.store.scan(range) { _, value in
-            guard try SharedAccess(AcceptanceEntry(decoding: value)).isAdmitted else { return .next }
-            isVisible = true
-            return .stop
+            let entry = try AcceptanceEntry(decoding: value)
+            guard SharedAccess(entry).isAdmitted else { return .next }
+            first = first ?? entry.zoneID
+            isVisible = entry.isOf(zone)
+            return isVisible ? .stop : .next
         }
-        if transaction == nil { visibilities.fill(visitor, isVisible, at: version) }
+        if transaction == nil { visibilities.fill(visitor, first, at: version) }
         return isVisible
     }
 
@@ -80,5 +97,12 @@ package final class AcceptanceDirectory: Sendable {
             try visit(GlobalKeys.readAcceptanceKey(key), AcceptanceEntry(decoding: value))
             return .next
         }
+    }
+}
+
+extension AcceptanceEntry {
+    /// The zone it was given in.
+    var zoneID: ZoneID {
+        ZoneID(database: DatabaseID(container: container, owner: owner, scope: .private), name: zone)
     }
 }

@@ -23,7 +23,8 @@ extension AccountDirectory {
     /// Creates an account.
     ///
     /// Throws `CloudError` with `invalidArguments` for a malformed handle or a broken limit, `constraintViolation` when
-    /// the external identifier or a handle belongs to another account.
+    /// the external identifier or a handle belongs to another account, and `internalError` when the account's identifier
+    /// or user name exists already.
     package func create(
         _ draft: AccountDraft, _ birth: AccountBirth, in transaction: RecordTransaction
     ) throws -> Account {
@@ -31,9 +32,7 @@ extension AccountDirectory {
             id: birth.id, externalID: draft.externalID, userName: birth.userName,
             handles: try AccountLimits.normalized(draft.handles), name: draft.name, standing: draft.standing,
             isDiscoverable: draft.isDiscoverable, quotaByteCount: draft.quotaByteCount, created: birth.created)
-        guard try self.account(birth.id, in: transaction) == nil else {
-            throw CloudError(.internalError, "An identifier was drawn twice: the host's source of identifiers repeats.")
-        }
+        guard try self.account(birth.id, in: transaction) == nil else { throw CloudError.repeatedIdentity }
         try write(account, replacing: nil, in: transaction)
         return account
     }
@@ -72,6 +71,15 @@ extension AccountDirectory {
         let newKeys = Set(Self.identityKeys(of: new))
         let oldKeys = Set(old.map(Self.identityKeys(of:)) ?? [])
         for key in oldKeys.subtracting(newKeys) { try transaction.delete(key) }
+        if old == nil {
+            // What somebody of this name has left, whose account is being deleted, would be the new account's.
+            guard try !transaction.store.contains(GlobalKeys.departure(of: new.userName)) else {
+                throw CloudError.repeatedIdentity
+            }
+        }
+        try claim(GlobalKeys.identity(.userRecord, new.userName.text), for: new.id, in: transaction) {
+            CloudError.repeatedIdentity
+        }
         let entry = IdentityEntry(account: new.id).encoded()
         for handle in new.handles.sorted(by: { $0.text < $1.text }) {
             try claim(GlobalKeys.identity(handle), for: new.id, in: transaction) {

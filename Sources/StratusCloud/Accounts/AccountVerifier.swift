@@ -16,6 +16,10 @@ package enum AccountFinding: VerifierFinding {
     case miscounted(UserName)
     /// An owner's counters or private database, where there is neither an account nor a departure.
     case ownerless(UserName)
+    /// An account's user name leads to another account, whose name it is too.
+    case repeated(UserName, AccountID)
+    /// An account's identifier or user name is the one that everybody can guess (`UUID.withoutRandomness`).
+    case predictable(AccountID)
 
     /// What is wrong, without what it is wrong with.
     package enum Kind: String, Hashable, Sendable {
@@ -23,6 +27,8 @@ package enum AccountFinding: VerifierFinding {
         case dangling = "danglingIdentity"
         case miscounted = "wrongUsage"
         case ownerless = "ownerless"
+        case repeated = "repeatedIdentity"
+        case predictable = "predictableIdentity"
     }
 
     package var kind: Kind {
@@ -31,6 +37,8 @@ package enum AccountFinding: VerifierFinding {
         case .dangling: .dangling
         case .miscounted: .miscounted
         case .ownerless: .ownerless
+        case .repeated: .repeated
+        case .predictable: .predictable
         }
     }
 
@@ -40,6 +48,10 @@ package enum AccountFinding: VerifierFinding {
         case .dangling(let identity, let account): "\(identity) leads to the account \(account), which does not own it"
         case .miscounted(let owner): "what the zones of \(owner) hold is counted otherwise"
         case .ownerless(let owner): "data of \(owner), who has no account"
+        case .repeated(let user, let account):
+            "\(user), the user name of the account \(account), is that of another too"
+        case .predictable(let account):
+            "the account \(account) has an identity that everybody can guess: create another for its user"
         }
     }
 }
@@ -111,10 +123,16 @@ private struct AccountCheck {
     mutating func verifyAccounts() throws {
         try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
             let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
+            if UUID.isWithoutRandomness(account.id.text) || UUID.isWithoutRandomness(account.userName.text) {
+                findings.note(.predictable(account.id))
+            }
             for key in AccountDirectory.identityKeys(of: account) {
                 let found = try reader.store.withValue(forKey: key) { try IdentityEntry(decoding: $0).account }
                 // What leads to somebody who does not own it is told where identities are gone over.
-                if try found.map({ try $0 != account.id && owns($0, key) }) ?? true {
+                guard try found.map({ try $0 != account.id && owns($0, key) }) ?? true else { continue }
+                if found != nil, key == GlobalKeys.identity(.userRecord, account.userName.text) {
+                    findings.note(.repeated(account.userName, account.id))
+                } else {
                     findings.note(.missing(identity: "\(KeyDescription(key))", account.id))
                 }
             }

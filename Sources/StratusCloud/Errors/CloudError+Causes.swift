@@ -3,6 +3,11 @@
 package import StratusRecords
 
 extension CloudError {
+    /// For a new identity, name or secret under which something lies already: nothing is written over it.
+    static let repeatedIdentity = CloudError(
+        .internalError,
+        "An identity, user name or secret exists already, so nothing was created: try again, and verify the store.")
+
     /// How long a client should wait where the store was only busy (Z-09).
     private static let busyRetrySeconds = 1.0
     /// How long a client should wait while indexes are rebuilt: some 20,000 records are in a second.

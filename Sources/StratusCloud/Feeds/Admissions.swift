@@ -24,7 +24,7 @@ struct Admissions {
     init(of user: UserName, to zone: ZoneReader, identity: UUID, since start: UInt64) throws {
         try zone.store.scan(GlobalKeys.acceptances(of: user, zone: identity).keyRange) { key, value in
             let entry = try AcceptanceEntry(decoding: value)
-            guard SharedAccess(entry).isAdmitted else { return .next }
+            guard entry.isOf(zone.id), SharedAccess(entry).isAdmitted else { return .next }
             let share = try GlobalKeys.readAcceptanceKey(key).share
             stays.append(Stay(share: share, began: entry.since, ended: nil))
             return .next

@@ -1,5 +1,6 @@
 // Whether subscriptions, devices, what waits for them and what commits have left behind agree. Finds; mends nothing.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 package import StratusRecords
@@ -15,6 +16,8 @@ package enum SubscriptionFinding: VerifierFinding {
     case miscounted(String, counted: UInt64, found: UInt64)
     /// What cannot be read.
     case unreadable(String, reason: String)
+    /// A subscription under the name that everybody can guess (`UUID.withoutRandomness`).
+    case predictable(String)
 
     /// What is wrong, without what it is wrong with.
     package enum Kind: Hashable, Sendable {
@@ -22,6 +25,7 @@ package enum SubscriptionFinding: VerifierFinding {
         case dangling
         case miscounted
         case unreadable
+        case predictable
     }
 
     package var kind: Kind {
@@ -30,13 +34,16 @@ package enum SubscriptionFinding: VerifierFinding {
         case .dangling: .dangling
         case .miscounted: .miscounted
         case .unreadable: .unreadable
+        case .predictable: .predictable
         }
     }
 
     /// The key, as a line.
     package var place: String {
         switch self {
-        case .ownerless(let key), .dangling(let key), .miscounted(let key, _, _), .unreadable(let key, _): key
+        case .ownerless(let key), .dangling(let key), .miscounted(let key, _, _), .unreadable(let key, _),
+            .predictable(let key):
+            key
         }
     }
 
@@ -46,6 +53,7 @@ package enum SubscriptionFinding: VerifierFinding {
         case .dangling(let key): "\(key) waits for a device that is not there"
         case .miscounted(let key, let counted, let found): "\(key) counts \(counted) notifications, and \(found) wait"
         case .unreadable(let key, let reason): "\(key) cannot be read: \(reason)"
+        case .predictable(let key): "\(key) may have taken the place of another: save it under a new name"
         }
     }
 }
@@ -108,9 +116,10 @@ private final class SubscriptionCheck {
         try visit(GlobalKeys.subscriptions) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             _ = try KnownSubscription(parts, SubscriptionEntry(decoding: value))
-            return parts.user
-        } judge: { user, line in
-            try isKnown(user) ? nil : .ownerless(line)
+            return parts
+        } judge: { parts, line in
+            guard try isKnown(parts.user) else { return .ownerless(line) }
+            return UUID.isWithoutRandomness(parts.id) ? .predictable(line) : nil
         }
     }
 

@@ -117,6 +117,12 @@ struct ShareCheck {
         _ content: ShareContent, at place: SharePlace, _ zone: ZoneReader, sequence: UInt64
     ) throws {
         for problem in ShareInvariants.problems(of: content, at: place) { note(.invalid, place, problem) }
+        for id in content.participants.map(\.id) + (content.requesters + content.blocked).map(\.id)
+        where UUID.isWithoutRandomness(id.text) {
+            note(
+                .predictable, place,
+                "the participant \(id) has an identifier that everybody can guess: invite them again")
+        }
         try verifyRoot(of: content, at: place, zone)
         try verifyToken(of: content, at: place, zone)
         for (user, part) in content.accepted {

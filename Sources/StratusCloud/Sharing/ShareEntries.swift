@@ -72,6 +72,8 @@ package struct EndedAcceptance: Hashable, Sendable {
 package struct ShareEntriesDifference: Hashable, Sendable {
     package var set: [IndexEntry] = []
     package var deleted: [[UInt8]] = []
+    /// The keys of URLs that the share did not have: nothing may lie there yet.
+    package var newURLs: [[UInt8]] = []
     /// Whoever does not see the share any more, in the order of their names: to be noted in the zone.
     package var ended: [EndedAcceptance] = []
 
@@ -105,7 +107,8 @@ package enum ShareEntries {
     /// `sequence` is the change of the zone that does so, `date` its date. `stored` reads an acceptance that is there: it
     /// is asked for those alone that change.
     ///
-    /// Throws what `stored` throws, and `RecordsError` with `corruption` where an acceptance is missing.
+    /// Throws what `stored` throws, `RecordsError` with `corruption` where an acceptance is missing, and `CloudError` where
+    /// one of another zone lies in the place of a new one.
     package static func difference(
         from old: ShareContent?, to new: ShareContent?, at place: SharePlace, sequence: UInt64, date: Date,
         stored: (UserName) throws -> AcceptanceEntry?
@@ -123,6 +126,8 @@ package enum ShareEntries {
                 if saw, !sees { difference.ended.append(EndedAcceptance(user: user, began: kept.since)) }
                 if saw == sees { entry?.since = kept.since }
                 entry?.date = kept.date
+            } else if let other = try stored(user), !other.isOf(place.zoneID) {
+                throw CloudError.repeatedIdentity
             }
             if let entry {
                 difference.set.append(IndexEntry(key: key, value: entry.encoded()))
@@ -140,7 +145,11 @@ package enum ShareEntries {
         let added = new.map { urlEntries(of: $0, at: place) } ?? []
         var stale: [[UInt8]: [UInt8]] = [:]
         for entry in old.map({ urlEntries(of: $0, at: place) }) ?? [] { stale[entry.key] = entry.value }
-        for entry in added where stale.removeValue(forKey: entry.key) != entry.value { difference.set.append(entry) }
+        for entry in added {
+            let known = stale.removeValue(forKey: entry.key)
+            if known != entry.value { difference.set.append(entry) }
+            if known == nil { difference.newURLs.append(entry.key) }
+        }
         difference.deleted += stale.keys.sorted { $0.lexicographicallyPrecedes($1) }
     }
 

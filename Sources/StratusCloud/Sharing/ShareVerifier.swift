@@ -31,6 +31,8 @@ package struct ShareFinding: VerifierFinding {
         case dangling = "danglingShareEntry"
         /// Somebody has accepted who has no account.
         case stranger = "strangerInShare"
+        /// A participant's identifier is the one that everybody can guess (`UUID.withoutRandomness`).
+        case predictable = "predictableIdentity"
     }
 
     package var kind: Kind

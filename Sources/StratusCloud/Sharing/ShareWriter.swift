@@ -61,7 +61,8 @@ package struct ShareWriter {
     /// What has to be written beside the records of these shares. `plan` writes those records, and is carried out first.
     /// `stamp` says who has done it, and when.
     ///
-    /// Throws `corruption` where what is stored contradicts the old content.
+    /// Throws `corruption` where what is stored contradicts the old content, and `CloudError` with `internalError` where
+    /// the secret of a new URL, or the identity of the zone, is that of another.
     package func settlement(
         of changes: [ShareChange], with plan: MutationPlan, stamp: Stamp
     ) throws -> ShareSettlement {
@@ -180,6 +181,10 @@ package struct ShareWriter {
         ) { user in
             let key = place.acceptanceKey(of: user)
             return try transaction.store.withValue(forKey: key) { try AcceptanceEntry(decoding: $0) }
+        }
+        for key in difference.newURLs {
+            let found = try transaction.store.withValue(forKey: key) { try ShareURLEntry(decoding: $0) }
+            if let found, SharePlace(found) != place { throw CloudError.repeatedIdentity }
         }
         settlement.entries += difference.set
         settlement.deleted += difference.deleted

@@ -15,9 +15,7 @@ extension CloudService {
         var found: [ZoneID: (owner: UserName, identities: Set<UUID>)] = [:]
         try acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
             guard acceptance.container == container, SharedAccess(acceptance).isAdmitted else { return }
-            let database = DatabaseID(container: container, owner: acceptance.owner, scope: .private)
-            let id = ZoneID(database: database, name: acceptance.zone)
-            found[id, default: (acceptance.owner, [])].identities.insert(parts.zone)
+            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(parts.zone)
         }
         return try found.compactMap { id, known in
             // A zone that was deleted, or made anew under its name, is not the one that was shared.

@@ -43,7 +43,7 @@ struct ZoneAccess {
     func isZoneVisible() throws -> Bool {
         guard zone.isShared else { return true }
         guard let identity, let caller else { return false }
-        return try service.acceptanceDirectory.isVisible(zone: identity, to: caller, in: reader)
+        return try service.acceptanceDirectory.isVisible(zone.id, identity: identity, to: caller, in: reader)
     }
 
     /// Whether the caller has accepted the share of this name, whatever it lets them do: they may leave it, also where
@@ -129,7 +129,7 @@ struct ZoneAccess {
         guard let identity, let caller else { return nil }
         if let latest, latest.share == share { return latest.access }
         let entry = try service.acceptanceDirectory.acceptance(
-            AcceptanceKeyParts(user: caller, zone: identity, share: share), in: reader)
+            AcceptanceKeyParts(user: caller, zone: identity, share: share), in: zone.id, reader)
         let access = entry.map { SharedAccess($0) }
         latest?.share = share
         latest?.access = access

@@ -27,7 +27,9 @@ extension CloudService {
         let drawn = birth
         return try answering {
             try engine.transact { transaction in
-                guard try transaction.createZone(id, drawn) else { return false }
+                guard try transaction.listing(of: id) == nil else { return false }
+                try requireUnused(drawn.identity, for: id, in: transaction)
+                try transaction.createZone(id, drawn)
                 guard encryptionScope != .perRecord, let database = try transaction.databaseEntry(id.database) else {
                     return true
                 }

@@ -1,5 +1,6 @@
-// Making and deleting zones inside a transaction, with all that goes with them.
+// Creating and deleting zones inside a transaction, with all that goes with them.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -14,11 +15,14 @@ extension CloudService {
             databaseIdentity: environment.identifiers.makeUUID())
     }
 
-    /// Makes a zone that is not there. What was remembered of an earlier one is forgotten.
+    /// Creates a zone that is not there. What was remembered of an earlier one is forgotten.
+    ///
+    /// Throws `internalError` where a zone of its owner is known to have the identity, and the store's errors.
     func makeZone(
         _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, _ journal: CommitJournal,
         in transaction: RecordTransaction
     ) throws {
+        try requireUnused(birth.identity, for: zone.id, in: transaction)
         try transaction.createZone(zone.id, birth)
         guard let database = try transaction.databaseEntry(zone.id.database) else { return }
         let keys = DatabaseKeys(database.number)
@@ -30,6 +34,15 @@ extension CloudService {
             try transaction.set(keys.zoneSettings(zone.id.name), to: entry.encoded())
         }
         try journal.noteCreation(of: zone.id, in: transaction)
+    }
+
+    /// Throws `internalError` where a zone of the owner, in any container, holds something under this identity: what the
+    /// one may do would hold for the other.
+    func requireUnused(_ identity: UUID, for zone: ZoneID, in transaction: RecordTransaction) throws {
+        let owner = Self.assetOwner(of: zone.database)
+        if try transaction.store.contains(GlobalKeys.zoneUsage(of: owner, zone: identity)) {
+            throw CloudError.repeatedIdentity
+        }
     }
 
     /// Deletes a zone with its settings, and gives back what it takes of its owner's quota (Z-04). The assets that its

@@ -15,8 +15,8 @@ struct ZoneChanges {
     private var saveFaults: [CloudError?] = []
     private var deleteFaults: [CloudError?] = []
     private var leaving: ZoneLeaving?
-    /// How many custom zones the database has, once it was counted.
-    private var zoneCount: Int?
+    /// The custom zones that the database has, once they were read.
+    private var known: KnownZones?
     private(set) var hasWritten = false
     /// Shares of one deleted zone that an answer names.
     static let endedShareLimit = 1_000
@@ -82,15 +82,17 @@ struct ZoneChanges {
             }
             return found
         }
-        let count = try zoneCount ?? customZoneCount(zone.id.database, in: transaction)
-        guard count < service.options.zoneCount else {
+        var known = try known ?? KnownZones(of: zone.id.database, in: transaction)
+        guard known.customCount < service.options.zoneCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
                 "The database has as many zones as it may have: delete one first.",
                 ["limit": "\(service.options.zoneCount)"])
         }
+        guard known.identities.insert(birth.identity).inserted else { throw CloudError.repeatedIdentity }
         try service.makeZone(zone, sent.encryptionScope, birth, journal, in: transaction)
-        zoneCount = count + 1
+        known.customCount += 1
+        self.known = known
         hasWritten = true
         return ClientZone(
             address: zone.address, capabilities: ZoneVerdict.capabilities(of: zone, sent.encryptionScope),
@@ -112,7 +114,7 @@ struct ZoneChanges {
         guard try service.removeZone(zone.id, journal, in: transaction) else {
             throw try ZoneFacts.missing(zone, in: transaction)
         }
-        zoneCount = zoneCount.map { $0 - 1 }
+        known?.customCount -= 1
         hasWritten = true
     }
 
@@ -137,13 +139,18 @@ struct ZoneChanges {
 
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
 
-    private func customZoneCount(_ database: DatabaseID, in reader: RecordReader) throws -> Int {
-        var count = 0
-        try reader.visitZones(in: database) { listing in
-            count += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
-            return .next
+    /// What is known of a database's zones before one is added.
+    private struct KnownZones {
+        var customCount = 0
+        var identities: Set<UUID> = []
+
+        init(of database: DatabaseID, in reader: RecordReader) throws {
+            try reader.visitZones(in: database) { listing in
+                customCount += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
+                identities.insert(listing.entry.identity)
+                return .next
+            }
         }
-        return count
     }
 
     private func resolved(_ address: ZoneAddress) throws(CloudError) -> ResolvedZone {

@@ -29,7 +29,8 @@ struct ZoneLeaving {
         var names: [RecordName] = []
         try transaction.store.scan(
             GlobalKeys.acceptances(of: user, zone: identity).keyRange, .forward, limit: limit + 1
-        ) { key, _ in
+        ) { key, value in
+            guard try AcceptanceEntry(decoding: value).isOf(zone.id) else { return .next }
             names.append(try GlobalKeys.readAcceptanceKey(key).share)
             return .next
         }

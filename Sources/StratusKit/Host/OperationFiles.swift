@@ -144,7 +144,7 @@ final class OperationFiles: LongLivedStore {
     private func write(_ entry: LongLivedEntry) throws {
         let bytes = [UInt8](try OperationFile(entry).encoded())
         try keeper.makeDirectory(directory)
-        let incoming = "\(directory)/\(UUID().uuidString)\(Self.incomingSuffix)"
+        let incoming = "\(directory)/\(UUID.drawn().uuidString)\(Self.incomingSuffix)"
         try keeper.create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
         try files.rename(incoming, to: path(of: entry.id))
         try files.syncDirectory(directory)

@@ -28,7 +28,7 @@ package final class ServedStore: Sendable {
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = 0
         engine = try Self.naming(directory) {
-            try RecordEngine(store: store, options: options, incarnation: UUID())
+            try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
         }
         let environment = CloudEnvironment(clock: SystemClock(), identifiers: RandomIdentifiers())
         service = CloudService(engine: engine, environment: environment)

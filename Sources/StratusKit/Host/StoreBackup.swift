@@ -129,7 +129,7 @@ struct StoreBackup: Sendable {
     ) throws -> [String] {
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = 0
-        let engine = try RecordEngine(store: store, options: options, incarnation: UUID())
+        let engine = try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
         let lost = try contents?.takeNamed(in: engine, progress: Self.listener(progress, .namedContents)) ?? []
         guard lost.isEmpty else { throw Overtaken(contents: lost) }
         try contents?.finish(with: engine, progress: Self.listener(progress, .namedContents))
@@ -150,7 +150,7 @@ struct StoreBackup: Sendable {
             }
         }
         // Positions in the feeds of the one must not be taken for positions in the other.
-        try engine.renewIncarnations(draw: { UUID() }, progress: Self.listener(progress, .incarnations))
+        try engine.renewIncarnations(draw: { UUID.drawn() }, progress: Self.listener(progress, .incarnations))
         let rest = report.unkeptCount
         return report.findings.map(\.description) + (rest > 0 ? ["… and \(rest) more"] : [])
     }
@@ -168,6 +168,6 @@ struct StoreBackup: Sendable {
     }
 
     private static func assets(in directory: String) -> AssetStore {
-        AssetStore(directory: directory + "/assets", session: UUID(), clock: SystemClock())
+        AssetStore(directory: directory + "/assets", session: UUID.drawn(), clock: SystemClock())
     }
 }

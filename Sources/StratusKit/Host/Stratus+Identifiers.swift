@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusCloud
+import StratusModel
 import StratusStore
 
 extension Stratus {
@@ -16,58 +17,47 @@ extension Stratus {
 
 /// Identifiers that nobody can guess.
 struct RandomIdentifiers: IdentifierSource {
-    func makeUUID() -> UUID { UUID() }
+    func makeUUID() -> UUID { .drawn() }
 
-    func makeSalt() -> UInt32 { .random(in: 0 ... .max) }
+    func makeSalt() -> UInt32 { SystemRandom.salt() }
 
-    func makeSecret(byteCount: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<byteCount).map { _ in .random(in: 0 ... .max, using: &generator) }
-    }
+    func makeSecret(byteCount: Int) -> [UInt8] { SystemRandom.bytes(count: byteCount) }
 }
 
 /// Identifiers that a seed decides, in the order they are drawn.
-///
-/// The generator is SplitMix64: its state is a counter, so two drawers never get the same number.
 final class SeededIdentifiers: IdentifierSource {
-    private let state: Locked<UInt64>
+    private let state: Locked<SplitMix64>
 
-    init(seed: UInt64) { state = Locked(seed) }
+    init(seed: UInt64) { state = Locked(SplitMix64(state: seed)) }
 
-    func makeUUID() -> UUID {
-        let bytes = self.bytes(count: 16)
-        // The version and variant bits of a random UUID.
-        return UUID(
-            uuid: (
-                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6] & 0x0F | 0x40, bytes[7],
-                bytes[8] & 0x3F | 0x80, bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-            ))
-    }
+    func makeUUID() -> UUID { state.withLock { UUID.drawn(from: &$0) } }
 
-    func makeSalt() -> UInt32 { UInt32(truncatingIfNeeded: next()) }
+    func makeSalt() -> UInt32 { UInt32(truncatingIfNeeded: state.withLock { $0.next() }) }
 
-    func makeSecret(byteCount: Int) -> [UInt8] { bytes(count: byteCount) }
-
-    private func bytes(count: Int) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while bytes.count < count {
-            var number = next()
-            for _ in 0..<8 where bytes.count < count {
-                bytes.append(UInt8(truncatingIfNeeded: number))
-                number >>= 8
+    func makeSecret(byteCount: Int) -> [UInt8] {
+        state.withLock { generator in
+            var bytes: [UInt8] = []
+            while bytes.count < byteCount {
+                let number = generator.next()
+                for shift in stride(from: 0, to: 64, by: 8) where bytes.count < byteCount {
+                    bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+                }
             }
+            return bytes
         }
-        return bytes
     }
 
-    private func next() -> UInt64 {
-        var number = state.withLock { state in
+    /// A generator whose state is a counter, so that it never gives the same number twice.
+    private struct SplitMix64: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
             state &+= 0x9E37_79B9_7F4A_7C15
-            return state
+            var number = state
+            number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+            return number ^ (number >> 31)
         }
-        number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
-        return number ^ (number >> 31)
     }
 }
 

@@ -20,7 +20,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// - Parameters:
     ///   - recordName: 1 to 255 characters, unique in the zone; by default a new UUID.
     ///   - zoneID: The record's zone.
-    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZoneID = CKRecordZoneID.default) {
+    public init(recordName: String = newRecordName(), zoneID: CKRecordZoneID = CKRecordZoneID.default) {
         self.recordName = recordName
         self.zoneID = zoneID
         super.init()

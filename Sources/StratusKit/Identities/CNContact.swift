@@ -26,7 +26,7 @@ public final class CNContact: NSObject, NSCopying, Sendable {
     /// The person of an identity.
     init(_ identity: CKUserIdentity) {
         let name = identity.nameComponents
-        identifier = UUID().uuidString
+        identifier = UUID.drawn().uuidString
         namePrefix = name?.namePrefix ?? ""
         givenName = name?.givenName ?? ""
         middleName = name?.middleName ?? ""

@@ -30,7 +30,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Never held while something of a client's is called or let go of.
     private let lock = NSLock()
     private var state = OperationState()
-    private var identity = UUID().uuidString
+    private var identity = UUID.drawn().uuidString
     private var ownConfiguration = Configuration()
     private var ownGroup: CKOperationGroup?
     private var persistedBlock: (() -> Void)?

@@ -40,7 +40,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     /// A group of its own identity.
     public override init() {
-        operationGroupID = UUID().uuidString
+        operationGroupID = UUID.drawn().uuidString
         state = Locked(State())
         super.init()
     }
@@ -120,7 +120,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
     /// A group from an archive. Values that cannot be are replaced by those of a new group.
     public init(coder: NSCoder) {
         func has(_ key: String) -> Bool { coder.containsValue(forKey: key) }
-        operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID().uuidString
+        operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID.drawn().uuidString
         var state = State()
         state.name = coder.decodeText(forKey: Key.name)
         state.quantity = Int(clamping: coder.decodeNumber(forKey: Key.quantity))

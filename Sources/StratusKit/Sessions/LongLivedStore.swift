@@ -69,7 +69,7 @@ package final class MemoryLongLivedStore: LongLivedStore {
         self.init(
             takeDirectory: {
                 FileManager.default.temporaryDirectory
-                    .appendingPathComponent("stratus-operations-\(UUID().uuidString)").path
+                    .appendingPathComponent("stratus-operations-\(UUID.drawn().uuidString)").path
             }, giveBack: { try? FileManager.default.removeItem(atPath: $0) })
     }
 

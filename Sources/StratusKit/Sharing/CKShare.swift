@@ -21,7 +21,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// A share of a record and everything below it. The record's `share` is set at once (C-12).
     /// - Parameter rootRecord: The record, which is saved together with the share.
     public convenience init(rootRecord: CKRecord) {
-        let shareID = CKRecord.ID(recordName: "Share-\(UUID().uuidString)", zoneID: rootRecord.recordID.zoneID)
+        let shareID = CKRecord.ID(recordName: "Share-\(UUID.drawn().uuidString)", zoneID: rootRecord.recordID.zoneID)
         self.init(rootRecord: rootRecord, shareID: shareID)
     }
 

@@ -43,7 +43,8 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     /// A participant without a name: whoever first uses the URL that `CKShare.oneTimeURL(for:)` gives once the share is
     /// saved (P-16).
     public class func oneTimeURLParticipant() -> Self {
-        Self(ParticipantFacts(id: UUID().uuidString, identity: IdentityFacts(hasAccount: false), isOneTime: true))
+        Self(
+            ParticipantFacts(id: UUID.drawn().uuidString, identity: IdentityFacts(hasAccount: false), isOneTime: true))
     }
 
     var facts: ParticipantFacts { state.withLock { $0.facts } }

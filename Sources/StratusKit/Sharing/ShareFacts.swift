@@ -78,7 +78,7 @@ struct ParticipantFacts: Codable, Hashable, Sendable {
     /// Whoever will save a new share (C-15).
     static func placeholderOwner() -> ParticipantFacts {
         var facts = ParticipantFacts(
-            id: UUID().uuidString, identity: IdentityFacts(user: CKCurrentUserDefaultName, hasAccount: true))
+            id: UUID.drawn().uuidString, identity: IdentityFacts(user: CKCurrentUserDefaultName, hasAccount: true))
         facts.role = CKShare.ParticipantRole.owner.rawValue
         facts.permission = CKShare.ParticipantPermission.readWrite.rawValue
         facts.status = CKShare.ParticipantAcceptanceStatus.accepted.rawValue

@@ -25,7 +25,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     /// A subscription with a name of its own.
     @available(*, deprecated, message: "Give the subscription a name, by which it is found again.")
     public convenience init() {
-        self.init(subscriptionID: UUID().uuidString)
+        self.init(subscriptionID: UUID.drawn().uuidString)
     }
 
     /// The type of the records it is to; nil for all, and for whatever else happens in the database.

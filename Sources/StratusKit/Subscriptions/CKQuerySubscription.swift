@@ -74,7 +74,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, options: CKQuerySubscription.Options
     ) {
-        self.init(recordType: recordType, predicate: predicate, subscriptionID: UUID().uuidString, options: options)
+        self.init(
+            recordType: recordType, predicate: predicate, subscriptionID: UUID.drawn().uuidString, options: options)
     }
 
     /// The type of the records.

@@ -30,7 +30,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
     /// A subscription with a name of its own.
     @available(*, deprecated, message: "Give the subscription a name, by which it is found again.")
     public convenience init(zoneID: CKRecordZone.ID) {
-        self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
+        self.init(zoneID: zoneID, subscriptionID: UUID.drawn().uuidString)
     }
 
     /// The type of the records it is to; nil for all, and for whatever else happens in the zone.

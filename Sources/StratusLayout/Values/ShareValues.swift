@@ -86,6 +86,13 @@ package struct AcceptanceEntry: LayoutValue {
         self.date = date
     }
 
+    /// Whether it was given in this zone. A zone's identity alone does not show it: stores of earlier versions may hold
+    /// two zones with one identity.
+    package func isOf(_ id: ZoneID) -> Bool {
+        zone == id.name && owner == id.database.owner && container == id.database.container
+            && id.database.scope == .private
+    }
+
     package func append(to bytes: inout [UInt8]) {
         bytes.append(1)
         ValueWriter.append(container.text, to: &bytes)

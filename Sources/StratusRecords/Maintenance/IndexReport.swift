@@ -12,6 +12,8 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
         case dangling
         /// An entry exists with another value than the records say, or a count is not what it counts.
         case wrong
+        /// An identity is that of another too, or the one that everybody can guess (`UUID.withoutRandomness`).
+        case identity
     }
 
     package var kind: Kind
@@ -30,6 +32,7 @@ package struct IndexReport: Hashable, Sendable {
     package var missingCount = 0
     package var danglingCount = 0
     package var wrongCount = 0
+    package var identityCount = 0
     package var recordsChecked = 0
     package var entriesChecked = 0
     package var zonesChecked = 0
@@ -38,11 +41,13 @@ package struct IndexReport: Hashable, Sendable {
     package init() {}
 
     package var isClean: Bool { faultCount == 0 }
-    var faultCount: Int { missingCount + danglingCount + wrongCount }
+    var faultCount: Int { missingCount + danglingCount + wrongCount + identityCount }
 
     /// The line every verification ends with.
     package var summary: String {
-        "\(missingCount) missing, \(danglingCount) dangling, \(wrongCount.counting("wrong count"))"
+        let counts = "\(missingCount) missing, \(danglingCount) dangling, \(wrongCount.counting("wrong count"))"
+        guard identityCount > 0 else { return counts }
+        return counts + ", \(identityCount) repeated or predictable \(identityCount == 1 ? "identity" : "identities")"
     }
 
     mutating func note(_ kind: IndexFinding.Kind, _ place: String, _ detail: String) {
@@ -50,6 +55,7 @@ package struct IndexReport: Hashable, Sendable {
         case .missing: missingCount += 1
         case .dangling: danglingCount += 1
         case .wrong: wrongCount += 1
+        case .identity: identityCount += 1
         }
         guard findings.count < Self.maximumFindingCount else { return }
         findings.append(IndexFinding(kind: kind, place: place, detail: detail))

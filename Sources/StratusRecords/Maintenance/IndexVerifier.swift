@@ -8,6 +8,7 @@
 // Indexes for queries have many entries a record, so that looking each up would take most of the time: they are tallied,
 // forwards and backwards, and only where the tallies differ is each looked up. Of unfinished indexes each always is.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusStore
@@ -47,6 +48,7 @@ extension RecordEngine {
                 return .next
             }
             try DirectoryVerifier(reader: reader, meter: meter).verify(&report)
+            try IdentityVerifier(reader: reader).verify(&report)
             return report
         }
     }
@@ -66,6 +68,11 @@ extension RecordEngine {
         try verifier.verifySharing()
         if verifier.header.identity != listing.entry.identity {
             verifier.report.note(.wrong, key: zone.keys.header(), "the header has another identity than the directory")
+        }
+        if verifier.header.incarnation == .withoutRandomness {
+            verifier.report.note(
+                .identity, key: zone.keys.header(),
+                "the zone's incarnation is predictable: rebuild its indexes, which draws another")
         }
         verifier.report.zonesChecked += 1
     }
@@ -131,6 +138,11 @@ struct ZoneVerifier {
         case .live(let live):
             liveCount += 1
             report.recordsChecked += 1
+            if UUID.isWithoutRandomness(name.text) {
+                report.note(
+                    .identity, key: zone.keys.record(name),
+                    "the record's name is predictable: save the record under a new name, and delete this one")
+            }
             current = (name, live.chunkCount)
             // Decoding it whole shows that every field decodes and every chunk is there. The value decides, not what
             // readers have kept of it.

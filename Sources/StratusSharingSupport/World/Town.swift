@@ -92,7 +92,7 @@ package final class Town: Sendable {
 /// A directory that is removed with the object.
 package final class ScratchDirectory: Sendable {
     package let url = FileManager.default.temporaryDirectory
-        .appendingPathComponent("stratus-sharing-\(UUID().uuidString)")
+        .appendingPathComponent("stratus-sharing-\(UUID.drawn().uuidString)")
 
     package init() {}
 

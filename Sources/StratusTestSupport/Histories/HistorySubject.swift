@@ -2,6 +2,7 @@
 
 package import Foundation
 package import StratusLevelDB
+import StratusModel
 package import StratusStore
 
 /// A place whose contents outlive the store that is opened on it.
@@ -95,7 +96,9 @@ package final class LevelDBHistoryPlace: HistoryPlace {
 
     package init(_ options: LevelDBOptions = .init()) throws {
         self.options = options
-        directory = FileManager.default.temporaryDirectory.appending(path: "stratus-\(UUID().uuidString)")
+        var generator = SystemRandomNumberGenerator()
+        directory = FileManager.default.temporaryDirectory
+            .appending(path: "stratus-\(UUID.drawn(from: &generator).uuidString)")
     }
 
     package func open() throws -> any OrderedStore {

@@ -5,6 +5,7 @@
 
 import Foundation
 import StratusCloud
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords

@@ -64,7 +64,7 @@ struct Verification {
             return lines + ["verify: \(Quantities.count(damages.count, "damage")); the indexes were not looked at"]
         }
         lines += indexes.findings.map { VisibleText.of($0.description) }
-        let found = indexes.missingCount + indexes.danglingCount + indexes.wrongCount
+        let found = indexes.missingCount + indexes.danglingCount + indexes.wrongCount + indexes.identityCount
         lines += Self.more(found - indexes.findings.count, of: nil)
         lines += Self.lines("account", accounts.kept, unkept: accounts.unkeptCount)
         lines += Self.lines("asset", assets.findings, unkept: assets.unkeptCount)
@@ -107,6 +107,7 @@ struct Verification {
         object.add("missing", JSONValue(indexes?.missingCount ?? 0))
         object.add("dangling", JSONValue(indexes?.danglingCount ?? 0))
         object.add("wrongCounts", JSONValue(indexes?.wrongCount ?? 0))
+        object.add("identityFaults", JSONValue(indexes?.identityCount ?? 0))
         object.add("accountFaults", JSONValue(accounts.count))
         object.add("assetFaults", JSONValue(assets.faultCount))
         object.add("shareFaults", JSONValue(shares.count))
@@ -173,7 +174,8 @@ extension AccountFinding {
     fileprivate var place: String {
         switch self {
         case .missing(let identity, _), .dangling(let identity, _): identity
-        case .miscounted(let owner), .ownerless(let owner): owner.text
+        case .miscounted(let owner), .ownerless(let owner), .repeated(let owner, _): owner.text
+        case .predictable(let account): account.text
         }
     }
 }

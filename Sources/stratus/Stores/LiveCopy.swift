@@ -101,7 +101,7 @@ final class LiveCopy: Sendable {
     static func assets(in directory: String) -> AssetStore {
         // Where a host keeps them, beside the engine's files.
         AssetStore(
-            directory: URL(fileURLWithPath: directory).appendingPathComponent("assets").path, session: UUID(),
+            directory: URL(fileURLWithPath: directory).appendingPathComponent("assets").path, session: UUID.drawn(),
             clock: SystemClock())
     }
 

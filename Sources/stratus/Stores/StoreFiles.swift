@@ -1,6 +1,7 @@
 // The engine of an opened store, and its files. This is the only file of the tool that names the engine below the seam.
 
 import FoundationEssentials
+import StratusKit
 import StratusLayout
 import StratusLevelDB
 import StratusModel
@@ -63,7 +64,7 @@ final class StoreFiles {
     private static func engine(on store: any OrderedStore) throws -> RecordEngine {
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = ancestorCacheByteCount
-        return try RecordEngine(store: store, options: options, incarnation: UUID())
+        return try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
     }
 
     func close() { store.close() }
@@ -246,7 +247,7 @@ final class StoreFiles {
     private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
         let engine = try engine(on: store)
         // Each zone gets one as it is rebuilt. One whose header is lost must not keep the others from being saved.
-        try engine.renewOwnIncarnation(to: UUID())
+        try engine.renewOwnIncarnation(to: UUID.drawn())
         let counts = try engine.read { try $0.placeAndRecordCount() }
         let meter = ZoneMeter(WorkMeter(total: counts.zones + counts.records) { progress("indexes", $0, $1) })
         var unmended: Unmended = []
@@ -256,7 +257,7 @@ final class StoreFiles {
             for zone in page {
                 meter.beginRebuild(recordCount: try engine.read { try $0.existingZone(zone).recordBound() })
                 do {
-                    try engine.rebuild(zone, incarnation: UUID(), progress: meter.update)
+                    try engine.rebuild(zone, incarnation: UUID.drawn(), progress: meter.update)
                 } catch let error as RecordsError {
                     unmended.append((zone, error))
                 }

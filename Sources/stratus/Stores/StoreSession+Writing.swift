@@ -3,6 +3,7 @@
 
 import Foundation
 import StratusCloud
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -11,7 +12,7 @@ extension StoreSession {
     /// What is to change, by whom and when. Drawn before a transaction, whose body may run twice.
     func request(_ mutations: [RecordMutation], in zone: ZoneID) -> MutationRequest {
         let stamp = Stamp(date: Date(), user: zone.database.owner ?? "_local")
-        return MutationRequest(mutations, stamp: stamp, tagSalt: .random(in: .min ... .max))
+        return MutationRequest(mutations, stamp: stamp, tagSalt: SystemRandom.salt())
     }
 
     /// Writes `mutations` as one durable commit.

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import StratusKit
 
 /// The arguments of a verb that makes a file for people to look at.
 struct OutputArguments: ParsableArguments {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import StratusKit
 import StratusModel
 import StratusRecords
 import Synchronization
@@ -28,7 +29,7 @@ struct Rebuild: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let incarnation = UUID()
+        let incarnation = UUID.drawn()
         let (name, report, cost) = try StoreSession.with(store, .existing) { session in
             let id = try session.existingZone(zone)
             if session.served != nil { Interruption.stopAtSafePoints() } else { Self.warnAtEnd(id.name) }

@@ -9,14 +9,16 @@ struct Verify: ParsableCommand {
         discussion: """
             Also looked at are accounts and all that leads to them, what every account holds of its quota, the \
             contents of assets (every file, how often it is held, and what it says), and shares: what they hold, their \
-            roots, who has accepted them, their URLs. Nothing is changed and no secret shown. Exit code 1 \
+            roots, who has accepted them, their URLs. Identities that occur twice, or that everybody can guess because \
+            an earlier version had no random numbers, are reported too. Nothing is changed and no secret shown. Exit code 1 \
             means that something disagrees ('stratus rebuild' mends indexes), 5 that bytes are damaged (restore a \
             backup). Stray files are told and no fault: orphaned contents are removed by the next host. Where \
             very much disagrees the first findings about indexes and about assets are told, and the numbers count all. A last \
             commit that was never acknowledged, and of which a crash took part, is dropped and named, and is no fault.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
-            "accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles","findings":[{"kind","place","detail"}]}, and \
+            "identityFaults","accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles",\
+            "findings":[{"kind","place","detail"}]}, and \
             "droppedCommit":{"log","offset","byteCount","firstSequence","lastSequence"} where one was dropped
 
             Example: stratus verify --store ./store

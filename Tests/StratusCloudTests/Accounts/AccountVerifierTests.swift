@@ -55,6 +55,26 @@ struct AccountVerifierTests {
         #expect(try AccountVerifier(engine: service.engine).findings(countsRecords: false) == [])
     }
 
+    @Test("a user name of two accounts, and an account that everybody can name, are found")
+    func identities() throws {
+        let bench = try AccountBench(isInMemory: true)
+        let alice = try bench.service.createAccount(.init(externalID: "alice"))
+        var twin = alice
+        twin.externalID = nil
+        let guessed = AccountBirth(identifier: .withoutRandomness, user: .withoutRandomness, created: bench.clock.now)
+        let guessable = Account(
+            id: guessed.id, externalID: nil, userName: guessed.userName, handles: [], name: PersonName(),
+            standing: .good, isDiscoverable: false, quotaByteCount: nil, created: guessed.created)
+        try bench.service.engine.transact { [twin] transaction in
+            try transaction.set(GlobalKeys.account("twin"), to: AccountEntry(twin).encoded())
+            try transaction.set(GlobalKeys.account(guessed.id), to: AccountEntry(guessable).encoded())
+            let key = GlobalKeys.identity(.userRecord, guessed.userName.text)
+            try transaction.set(key, to: IdentityEntry(account: guessed.id).encoded())
+        }
+        let findings = try AccountVerifier(engine: bench.service.engine).findings()
+        #expect(Set(findings) == [.repeated(alice.userName, "twin"), .predictable(guessed.id)])
+    }
+
     @Test("of very many faults the first of each kind are kept, and all are counted")
     func manyFaults() throws {
         let bench = try AccountBench()
@@ -84,7 +104,7 @@ struct AccountVerifierTests {
         let alice = try service.createAccount(.init(externalID: "alice", handles: [email]))
         var bob = try service.createAccount(.init(externalID: "bob"))
         bob.handles = [email]
-        let (key, user) = (GlobalKeys.identity(email), GlobalKeys.identity(.userRecord, alice.userName.text))
+        let key = GlobalKeys.identity(email)
         try engine.transact { try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded()) }
         for (first, second) in [(alice, bob), (bob, alice)] {
             try engine.transact { try $0.set(key, to: IdentityEntry(account: first.id).encoded()) }
@@ -101,7 +121,7 @@ struct AccountVerifierTests {
         }
         #expect(
             Set(try AccountVerifier(engine: engine).findings()) == [
-                .missing(identity: "\(KeyDescription(user))", bob.id),
+                .repeated(alice.userName, bob.id),
                 .dangling(identity: "\(KeyDescription(bobs))", bob.id),
             ])
     }

@@ -34,12 +34,25 @@ final class BenchClock: CloudClock {
 /// Identifiers from a seed.
 final class BenchIdentifiers: IdentifierSource {
     private let random: Locked<SplitMix64>
+    /// What is drawn before anything else: for a source that repeats itself.
+    let nextUUIDs = Locked<[UUID]>([])
+    /// What is drawn in place of every secret.
+    let fixedSecret = Locked<[UInt8]?>(nil)
 
     init(seed: UInt64) { random = Locked(SplitMix64(seed: seed)) }
 
-    func makeUUID() -> UUID { random.withLock { $0.uuid() } }
+    func makeUUID() -> UUID {
+        if let next = nextUUIDs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return next }
+        return random.withLock { $0.uuid() }
+    }
     func makeSalt() -> UInt32 { random.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
-    func makeSecret(byteCount: Int) -> [UInt8] { random.withLock { $0.bytes(count: byteCount) } }
+    func makeSecret(byteCount: Int) -> [UInt8] {
+        fixedSecret.value ?? random.withLock { $0.bytes(count: byteCount) }
+    }
+}
+
+extension Locked {
+    func set(_ value: Value) where Value: Sendable { withLock { $0 = value } }
 }
 
 /// Errors by the moment at which they come up.
@@ -64,6 +77,7 @@ final class RecordBench: Sendable {
     let faults = BenchFaults()
     let events = Locked<[CloudEvent]>([])
     let invitations = Locked<[ShareInvitation]>([])
+    let identifiers: BenchIdentifiers
     let store: any OrderedStore
     let service: CloudService
     let alice: Account
@@ -78,7 +92,7 @@ final class RecordBench: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         var options = CloudOptions()
         change(&options)
-        let identifiers = BenchIdentifiers(seed: seed)
+        identifiers = BenchIdentifiers(seed: seed)
         let plain: any OrderedStore =
             try given
             ?? (inMemory

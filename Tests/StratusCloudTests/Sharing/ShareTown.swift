@@ -193,7 +193,7 @@ final class ShareTown: Sendable {
         try service.engine.read { reader in
             let identity = try reader.existingZone(share.zone).header().identity
             let parts = AcceptanceKeyParts(user: account.userName, zone: identity, share: share.name)
-            return try service.acceptanceDirectory.acceptance(parts, in: reader)
+            return try service.acceptanceDirectory.acceptance(parts, in: share.zone, reader)
         }
     }
 

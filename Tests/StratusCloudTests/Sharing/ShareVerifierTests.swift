@@ -101,6 +101,13 @@ struct ShareVerifierTests {
         #expect(try scene.findings() == [])
     }
 
+    @Test("an identifier of a participant that everybody can guess is found")
+    func predictable() throws {
+        let scene = try Scene()
+        try scene.plant { $0.participants[3].id = ParticipantID(UUID.withoutRandomness.uuidString) }
+        #expect(try scene.findings().map(\.kind).contains(.predictable))
+    }
+
     /// Changes that each break one rule, with words of what is found.
     private static func brokenRules(_ scene: Scene) -> [(String, (inout ShareContent) -> Void)] {
         let (alice, bob) = (scene.town.alice.userName, scene.town.bob.userName)

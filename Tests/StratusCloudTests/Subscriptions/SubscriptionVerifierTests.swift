@@ -67,6 +67,10 @@ struct SubscriptionVerifierTests {
         let phone = GlobalKeys.device(of: bench.alice.id, "phone")
         let ghosts = GlobalKeys.subscription(
             SubscriptionKeyParts(container: RecordBench.container, user: "_ghost", database: 2, id: "d"))
+        let guessed = GlobalKeys.subscription(
+            SubscriptionKeyParts(
+                container: RecordBench.container, user: bench.alice.userName, database: 2,
+                id: "00000000-0000-4000-8000-000000000000"))
         let ghostsPhone = GlobalKeys.device(of: "ghost", "phone")
         let lost = GlobalKeys.notification(for: bench.alice.id, "watch", order: 1)
         let second = GlobalKeys.notification(for: bench.alice.id, "watch", order: 2)
@@ -74,6 +78,7 @@ struct SubscriptionVerifierTests {
         let faults: [(planted: [([UInt8], [UInt8]?)], expected: [SubscriptionFinding])] = [
             ([], []),
             ([(ghosts, subscription.value)], [.ownerless(line(ghosts))]),
+            ([(guessed, subscription.value)], [.predictable(line(guessed))]),
             ([(ghostsPhone, DeviceEntry().encoded())], [.ownerless(line(ghostsPhone))]),
             // However many wait for it.
             (

@@ -1,4 +1,5 @@
-// Below floor 5 the clock, identifiers and randomness are injected, so that a failure is one seed.
+// Below floor 5 the clock, identifiers and randomness are injected, so that a failure is one seed. Above it identities come
+// from one file, and from Foundation's `UUID()` nowhere.
 
 enum DeterminismRule {
     /// Floors 1 to 4. They also print nothing.
@@ -32,6 +33,33 @@ enum DeterminismRule {
         return bannedWaits.flatMap { tokens, instead in
             source.lines(of: tokens).map { line in
                 Finding(source.path, line: line, "'\(tokens.joined())' waits by the wall clock: use \(instead)")
+            }
+        }
+    }
+
+    /// Nowhere in Sources: without a descriptor or /dev they give one constant and no error.
+    private static let predictable: [[String]] = [
+        ["UUID", "(", ")"], ["UUID", ".", "init", "(", ")"], ["NSUUID", "(", ")"],
+    ]
+    /// Shows in a test what Foundation gives.
+    private static let witness = "Sources/stratus-test-child/DrawnIdentities.swift"
+
+    /// Where the library and the tool draw from the system's generator.
+    private static let drawingPlace = "Sources/StratusKit/Identifiers/SystemRandom.swift"
+    private static let drawingTargets: Set = ["StratusKit", "stratus"]
+    private static let draws: [[String]] = [["SystemRandomNumberGenerator"], [".", "random", "(", "in"]]
+
+    /// Identities that may be predictable or drawn elsewhere than in the one place.
+    static func identityFindings(in source: SwiftSource) -> [Finding] {
+        guard let target = source.sourceTarget, !quietTargets.contains(target) else { return [] }
+        var banned: [(tokens: [String], instead: String)] = []
+        if source.path != witness { banned += predictable.map { ($0, "UUID.drawn()") } }
+        if drawingTargets.contains(target), source.path != drawingPlace {
+            banned += draws.map { ($0, "what \(drawingPlace) draws") }
+        }
+        return banned.flatMap { tokens, instead in
+            source.lines(of: tokens).map { line in
+                Finding(source.path, line: line, "'\(tokens.joined())' may be predictable: use \(instead)")
             }
         }
     }

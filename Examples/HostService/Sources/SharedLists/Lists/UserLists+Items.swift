@@ -42,7 +42,7 @@ extension UserLists {
         let list = try await list(address)
         let item = CKRecord(
             recordType: RecordType.item,
-            recordID: CKRecord.ID(recordName: name ?? UUID().uuidString, zoneID: list.recordID.zoneID))
+            recordID: CKRecord.ID(recordName: name ?? CKRecord.ID().recordName, zoneID: list.recordID.zoneID))
         item["title"] = title
         item["done"] = 0
         item.put(under: list)

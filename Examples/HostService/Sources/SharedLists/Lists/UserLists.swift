@@ -105,7 +105,8 @@ struct UserLists: Sendable {
     func makeList(named name: String?, title: String) async throws -> CKRecord {
         let zoneID = zoneID(of: ListAddress.me)
         let list = CKRecord(
-            recordType: RecordType.list, recordID: CKRecord.ID(recordName: name ?? UUID().uuidString, zoneID: zoneID))
+            recordType: RecordType.list,
+            recordID: CKRecord.ID(recordName: name ?? CKRecord.ID().recordName, zoneID: zoneID))
         list["title"] = title
         return try await container.privateCloudDatabase.save(list)
     }
