@@ -38,9 +38,11 @@ struct Cascades {
     private(set) var errors: [RecordName: CloudError] = [:]
 
     /// Records that a request saves are in `kept`: no cascade takes them along. At most `limit` records are removed.
-    /// `visitCount` is how many records may be looked at in all; it is counted down.
+    /// `visitCount` is how many records may be looked at in all; it is counted down. Of the records that were not named
+    /// only those go along of which `isTaken` says so.
     init(
-        of names: [RecordName], keeping kept: Set<RecordName>, limit: Int, visitCount: inout Int, in zone: ZoneReader
+        of names: [RecordName], keeping kept: Set<RecordName>, limit: Int, visitCount: inout Int, in zone: ZoneReader,
+        taking isTaken: (RecordName) throws -> Bool
     ) throws {
         var known = Set(names)
         for cause in names {
@@ -60,11 +62,14 @@ struct Cascades {
                 visitCount -= 1
                 found.append(try RemovedRecord(stored.record, cause: cause))
                 // A share goes with its root (SH-11).
-                if let share = stored.record.share, !kept.contains(share), known.insert(share).inserted {
+                if let share = stored.record.share, !kept.contains(share), !known.contains(share), try isTaken(share) {
+                    known.insert(share)
                     queue.append(share)
                 }
                 try zone.visitOwned(by: name) { source in
-                    if !kept.contains(source), known.insert(source).inserted { queue.append(source) }
+                    guard !kept.contains(source), !known.contains(source), try isTaken(source) else { return .next }
+                    known.insert(source)
+                    queue.append(source)
                     return .next
                 }
             }

@@ -26,6 +26,27 @@ extension Record {
         return owners
     }
 
+    /// Makes the references to these records such as delete nothing. What they take of the record's size stays.
+    mutating func removeOwners(_ targets: Set<RecordName>) {
+        for (key, field) in fields {
+            guard let value = Self.disowning(field.value, targets) else { continue }
+            fields[key] = Field(value, isEncrypted: field.isEncrypted)
+        }
+    }
+
+    /// The value without `deleteSelf` references to these records; nil where it has none.
+    private static func disowning(_ value: FieldValue, _ targets: Set<RecordName>) -> FieldValue? {
+        switch value {
+        case .reference(let reference) where reference.action == .deleteSelf && targets.contains(reference.target):
+            return .reference(RecordReference(target: reference.target, action: .none))
+        case .list(let items):
+            let changed = items.map { disowning($0, targets) }
+            guard changed.contains(where: { $0 != nil }) else { return nil }
+            return .list(zip(items, changed).map { $1 ?? $0 })
+        default: return nil
+        }
+    }
+
     private static func collect(_ value: FieldValue, into owners: inout Set<RecordName>) {
         switch value {
         case .reference(let reference) where reference.action == .deleteSelf: owners.insert(reference.target)

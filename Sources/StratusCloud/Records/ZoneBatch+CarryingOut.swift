@@ -9,9 +9,39 @@ import StratusStore
 extension ZoneBatch {
     /// Saves and deletes records together, whole or not at all.
     ///
-    /// Returns the errors of the items that cannot be done; nothing is written then. Everything is decided before
-    /// anything is written.
+    /// Returns the errors of the items that cannot be done; nothing is written then. A participant's deletion that
+    /// cannot be done with all that goes with it is tried again without the records that they do not see, which then
+    /// stay: what stands in the way of those is nothing that a participant may learn (decision 0019).
     mutating func carryOut(saves: [JudgedSave], deletes: [RecordName]) throws -> [RecordName: CloudError] {
+        let saves = try owningOnlySeen(saves)
+        let visitCount = cascadeVisitCount
+        let errors = try carryOut(saves: saves, deletes: deletes, takingUnseen: true)
+        guard request.zone.isShared, !errors.isEmpty, !deletes.isEmpty else { return errors }
+        cascadeVisitCount = visitCount
+        return try carryOut(saves: saves, deletes: deletes, takingUnseen: false)
+    }
+
+    /// A participant's saves, in which a `deleteSelf` reference that is new and points at nothing they see is one that
+    /// deletes nothing: its cascade would tell them of a record that they may not know of (decision 0019).
+    private func owningOnlySeen(_ saves: [JudgedSave]) throws -> [JudgedSave] {
+        guard request.zone.isShared else { return saves }
+        let together = Set(saves.map(\.name))
+        return try saves.map { save in
+            let known = save.old?.record.owners ?? []
+            let unseen = try save.record.owners.filter { target in
+                try !known.contains(target) && !together.contains(target) && !judge.access.sees(target)
+            }
+            guard !unseen.isEmpty else { return save }
+            var save = save
+            save.record.removeOwners(unseen)
+            return save
+        }
+    }
+
+    /// Everything is decided before anything is written.
+    private mutating func carryOut(
+        saves: [JudgedSave], deletes: [RecordName], takingUnseen: Bool
+    ) throws -> [RecordName: CloudError] {
         let limit = service.engine.options.limits.requestItemCount
         guard saves.count <= limit else { return Self.refused(saves.map(\.name)) { Self.tooLarge($0) } }
         let leaving = deletes.compactMap { leaves[$0] }
@@ -20,7 +50,8 @@ extension ZoneBatch {
         kept.formUnion(leaving.lazy.map(\.name))
         let cascades = try Cascades(
             of: leaving.isEmpty ? deletes : deletes.filter { leaves[$0] == nil }, keeping: kept,
-            limit: limit - saves.count - leaving.count, visitCount: &cascadeVisitCount, in: zone)
+            limit: limit - saves.count - leaving.count, visitCount: &cascadeVisitCount, in: zone,
+            taking: { [judge] name in try takingUnseen || judge.access.sees(name) })
         guard cascades.errors.isEmpty else {
             guard request.isAtomic else { return cascades.errors }
             return cascades.errors.merging(try structureErrors()) { own, _ in own }

@@ -12,7 +12,8 @@ import StratusModel
 public enum CKReferenceAction: UInt, Sendable {
     /// The reference is left as it is.
     case none = 0
-    /// The record that holds it is deleted too.
+    /// The record that holds it is deleted too. A participant's reference to a record that they do not see, or that
+    /// does not exist, is stored with the action `none`.
     case deleteSelf = 1
 }
 

@@ -50,25 +50,6 @@ struct ShareBatchTests {
         #expect(try bench.modify([save], by: bench.bob, in: .shared).saves[0].code == nil)
     }
 
-    @Test("what a cascade of a participant's deletion may not do names nothing that they do not see")
-    func hiddenCascade() throws {
-        let bench = try RecordBench.forSharing()
-        _ = try bench.modify([.new("root"), .new("page", parent: "root")]).saves.map { try $0.get() }
-        try bench.save(.new("secret", ["page": .owned(by: "page")]), .new("deep", parent: "secret"))
-        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
-        for atomic in [true, false] {
-            let answer = try bench.modify(
-                deleting: [bench.shared("page")], atomic: atomic, by: bench.bob, in: .shared
-            ).deletes[0]
-            #expect(answer.code == .referenceViolation)
-            let text = "\(try #require(answer.error))"
-            #expect(!text.contains("secret") && !text.contains("deep"))
-        }
-        try bench.delete(.note("deep"))
-        #expect(try bench.modify(deleting: [bench.shared("page")], by: bench.bob, in: .shared).deletes[0].code == nil)
-        #expect(try !bench.exists(.note("secret")))
-    }
-
     @Test("a failed request leaves shares and their entries as they were, atomic or not")
     func atomicity() throws {
         let bench = try RecordBench.forSharing()
