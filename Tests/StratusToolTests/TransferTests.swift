@@ -69,10 +69,58 @@ struct TransferTests {
         #expect(try #require(resumed["known"] as? Int) > 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         #expect(try await run("verify", store: "two").status == 0)
+        // One that is taken up keeps what is there.
+        #expect(try await run("import part --resume", store: "two").status == 1)
+        #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         let wrong = try await run("import wrong --json", store: "three").error()
         #expect((wrong["fields"] as? [String: Any])?["key"] as? String == "type")
         let unknown = try await run("import unknown --json", store: "four").error()
         #expect((unknown["fields"] as? [String: Any])?["key"] as? String == "place")
+    }
+
+    @Test("an import that fails leaves nothing behind: no store, no file, and an empty store as it was")
+    func failed() async throws {
+        try await fill()
+        #expect(try await run("export all").status == 0)
+        // Cut, another digest, a wrong line far behind.
+        let made = try await shell(
+            """
+            head -20 all > cut
+            sed 's/"digest":"../"digest":"00/' all > digest
+            sed 's/"type":"Post"/"type":3/' all > type
+            mkdir empty && "$TOOL" init --store ready > /dev/null && ls -a > before
+            """)
+        try #require(made.status == 0, "\(made.errors)")
+        for name in ["cut", "digest", "type"] {
+            for place in ["two", "empty", "ready"] {
+                let failed = try await run("import \(name)", store: place)
+                #expect(failed.status != 0 && failed.errors.contains("error: "), "\(name) \(place)")
+            }
+            let after = try await shell("ls -a | grep -v after > after; diff before after && ls -a empty | wc -l")
+            #expect(
+                after.status == 0 && after.lines.last?.trimmingCharacters(in: .whitespaces) == "2", "\(after.output)")
+        }
+        for place in ["two", "empty", "ready"] {
+            #expect(try await run("import all", store: place).status == 0, "\(place)")
+            #expect(try await shell("\"$TOOL\" export - --store \(place) | cmp - all").status == 0)
+        }
+    }
+
+    @Test("a damaged content fails the export, which names its file and makes none", arguments: ["out", "-"])
+    func damagedContent(output: String) async throws {
+        try await fill()
+        let damaged = try await shell(
+            "f=$(find store/assets/content -type f); printf X | dd of=$f bs=1 conv=notrunc 2>/dev/null; echo $f")
+        let file = try #require(damaged.lines.last)
+        let failed = try await shell("\"$TOOL\" export \(output) --store store --json > printed")
+        #expect(failed.status == 5, "\(failed.errors)")
+        #expect(failed.errors.contains(String(file.split(separator: "/").last ?? "")))
+        #expect(try await shell("[ ! -e out ] && ! grep -q stratusExport printed").status == 0)
+        let found = try await run("verify --json").object()["findings"] as? [[String: Any]]
+        #expect(found?.map { $0["kind"] as? String } == ["damagedContent"])
+        // Without the record there is nothing in the way.
+        for note in ["note-2", "note-1"] { _ = try await run("rm \(note) --zone notes --force") }
+        #expect(try await run("export after").status == 0)
     }
 
     @Test("an import that a signal stops says how to go on with it, and a file that is no export makes no store")

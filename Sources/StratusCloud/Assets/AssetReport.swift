@@ -36,6 +36,11 @@ package enum AssetFinding: VerifierFinding {
         }
     }
 
+    /// Each damaged content is named, for each has to be restored.
+    package static func maximumCount(of kind: Kind) -> Int {
+        kind == .damaged ? 1_000_000 : VerifierFindings<Self>.maximumCount
+    }
+
     package var kind: Kind {
         switch self {
         case .missing: .missing
@@ -67,7 +72,7 @@ package struct AssetReport: Hashable, Sendable {
 
     package init() {}
 
-    /// The first of each kind.
+    /// The first of each kind, and each damaged content.
     package var findings: [AssetFinding] { noted.kept }
     /// How much is lost or counted wrongly.
     package var faultCount: Int { noted.count { $0.isFault } }

@@ -1,4 +1,5 @@
-// What a host can watch: one event for every request, with what it cost.
+// What a host can watch: one event for every request, with what it cost, and one for every content of an asset that could
+// not be handed out, with its file.
 
 /// A request that has been answered.
 package struct CloudEvent: Sendable {

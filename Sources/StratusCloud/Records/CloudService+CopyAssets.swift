@@ -6,6 +6,7 @@
 import StratusLayout
 package import StratusModel
 import StratusRecords
+import StratusStore
 
 /// A content that a field of a record holds.
 package struct HeldAsset: Hashable, Codable, Sendable {
@@ -50,7 +51,7 @@ extension CloudService {
                     defer { withExtendedLifetime(hold) {} }
                     let zone = try ScopeVerdict.zone(
                         wanted.record.zone, in: database, container: caller.container, caller: user)
-                    return .success(try assets.privateCopy(of: wanted.asset, owner: zone.assetOwner))
+                    return .success(try copy(of: wanted.asset, zone.assetOwner, assets, for: caller, isHeld: true))
                 } catch { return .failure(error) }
             }
             event.count(copies)
@@ -88,7 +89,30 @@ extension CloudService {
                 .assetNotAvailable, "No record that may be read holds this content there: fetch the record anew.",
                 ["field": field, "record": record.description])
         }
-        return try assets.privateCopy(of: asset, owner: owner)
+        return try copy(of: asset, owner, assets, for: caller, isHeld: false)
+    }
+
+    /// A copy of a content. The host gets an event of a content that is missing, damaged or cannot be read, with its file.
+    private func copy(
+        of asset: AssetDescriptor, _ owner: UserName, _ assets: AssetStore, for caller: Caller, isHeld: Bool
+    ) throws(CloudError) -> String {
+        do throws(CloudError) {
+            return try assets.privateCopy(of: asset, owner: owner)
+        } catch {
+            guard error.code == .assetNotAvailable else { throw error }
+            var isExpected = isHeld
+            if !isExpected {
+                // What nothing has held may have lost its last record since it was asked for, and be collected.
+                let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
+                isExpected = try reading { try $0.store.contains(key) }
+            }
+            if isExpected {
+                var told = error
+                told.fields["file"] = contentPath(of: asset, owner: owner)
+                environment.onEvent?(CloudEvent(kind: .fetchAssets, caller: caller, error: told))
+            }
+            throw error
+        }
     }
 }
 

@@ -6,11 +6,18 @@ package protocol VerifierFinding: Hashable, Sendable, CustomStringConvertible {
 
     /// What is wrong, without what it is wrong with.
     var kind: Kind { get }
+
+    /// Findings of a kind beyond this number are counted, not kept: many of one hide none of another.
+    static func maximumCount(of kind: Kind) -> Int
+}
+
+extension VerifierFinding {
+    package static func maximumCount(of kind: Kind) -> Int { VerifierFindings<Self>.maximumCount }
 }
 
 /// What was found. A damaged store gives a finding for each of its entries: memory holds the first of each kind.
 package struct VerifierFindings<Finding: VerifierFinding>: Hashable, Sendable {
-    /// Findings of one kind beyond this number are counted, not kept: many of one hide none of another.
+    /// How many findings of a kind are kept that does not say otherwise.
     package static var maximumCount: Int { 100 }
 
     private var counts: [Finding.Kind: Int] = [:]
@@ -31,7 +38,7 @@ package struct VerifierFindings<Finding: VerifierFinding>: Hashable, Sendable {
     mutating func note(_ finding: Finding) {
         let count = counts[finding.kind, default: 0] + 1
         counts[finding.kind] = count
-        if count <= Self.maximumCount { kept.append(finding) }
+        if count <= Finding.maximumCount(of: finding.kind) { kept.append(finding) }
     }
 
     /// Puts what was kept in an order that depends on nothing else.

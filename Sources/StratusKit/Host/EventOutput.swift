@@ -69,8 +69,9 @@ final class EventOutput: Sendable {
             return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
         }
         let isDelivery = event.kind == .deliverNotifications
+        let isContent = event.kind == .fetchAssets && event.error?.code == .assetNotAvailable
         let isHostsBusiness =
-            isDelivery || event.error?.code == .internalError || event.error?.code == .serviceUnavailable
+            isDelivery || isContent || event.error?.code == .internalError || event.error?.code == .serviceUnavailable
         let level: Logger.Level =
             event.error == nil
             ? event.kind == .recoverStore ? .notice : .trace : isHostsBusiness ? .error : .debug
@@ -91,6 +92,8 @@ final class EventOutput: Sendable {
                 "notifications cannot be delivered"
             } else if event.kind == .recoverStore {
                 event.error == nil ? "the store takes writes" : "the store takes no writes"
+            } else if isContent {
+                "the content of an asset cannot be read"
             } else {
                 event.error == nil ? "request answered" : "request failed"
             }

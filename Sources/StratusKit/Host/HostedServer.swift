@@ -8,7 +8,6 @@
 //      commit in doubt. Requests that come meanwhile are refused with a time to try again. Files of assets that clients were
 //      given stay.
 
-import Dispatch
 import Foundation
 import StratusCloud
 import StratusModel
@@ -43,10 +42,8 @@ final class HostedServer: @unchecked Sendable {
     private static let retrySeconds = 1.0
     /// How long the requests that run may go on when the store is to be opened again.
     private static let requestSeconds = 5.0
-    /// A wait ends after so long at the latest, because its end is by a clock that may be set.
-    private static let waitSeconds = 0.1
 
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private var state: State
     private var runningCount = 0
     private let backing: StoreBacking
@@ -144,10 +141,8 @@ final class HostedServer: @unchecked Sendable {
             guard backing.failure(of: store) != nil else { return nil }
             try backing.checkRoom(for: store)
             state = .recovering
-            let end = DispatchTime.now() + Self.requestSeconds
-            while runningCount > 0, DispatchTime.now() < end {
-                _ = condition.wait(until: Date(timeIntervalSinceNow: Self.waitSeconds))
-            }
+            let end = TimedCondition.now + Self.requestSeconds
+            while runningCount > 0, condition.wait(until: end) {}
             // From here on the reads of those that still run are refused.
             condition.unlock()
             let continuation = backing.closeToReopen(store, readerSeconds: 0)

@@ -5,7 +5,6 @@
 // durable. Opening it again in place decides the commit in doubt: it is there whole, or not at all. Containers, devices, sync
 // engines, subscriptions and long-lived operations stay as they are.
 
-import Dispatch
 import Foundation
 import StratusCloud
 import StratusStore
@@ -59,7 +58,7 @@ final class StoreRecovery: @unchecked Sendable {
     /// Pauses double from the first to this one, in seconds.
     private static let longestPauseSeconds = 60.0
 
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private let output: EventOutput
     private let firstPauseSeconds: TimeInterval?
     private var reopen: (@Sendable () throws -> Bool)?
@@ -135,12 +134,10 @@ final class StoreRecovery: @unchecked Sendable {
 
     /// Waits by a clock that nobody sets. Returns false when it is over.
     private func wait(seconds: TimeInterval) -> Bool {
-        let end = DispatchTime.now() + seconds
+        let end = TimedCondition.now + seconds
         condition.lock()
         defer { condition.unlock() }
-        while !isStopped, DispatchTime.now() < end {
-            _ = condition.wait(until: Date(timeIntervalSinceNow: min(seconds, 0.1)))
-        }
+        while !isStopped, condition.wait(until: end) {}
         return !isStopped
     }
 }

@@ -9,7 +9,9 @@ extension Stratus {
     ///
     /// An operation of a client is one request, and so is each of the convenience calls; one that is answered in pages is
     /// a request for each page. Where notifications cannot be handed on there is an event of
-    /// ``Operation/deliverNotifications``, with its error and nothing else: what waits is safe, and is tried again.
+    /// ``Operation/deliverNotifications``, with its error and nothing else: what waits is safe, and is tried again. Where
+    /// the content of an asset is missing, damaged or unreadable there is an event of ``Operation/fetchAssets`` each time
+    /// it is asked for, with an error that names the file: restore that file from a backup.
     public struct Event: Sendable {
         /// What was asked for.
         public let operation: Operation

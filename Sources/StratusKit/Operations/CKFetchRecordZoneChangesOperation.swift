@@ -149,6 +149,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { configure(newValue) { swap(&blocks.oldRecord, &$0) } }
     }
 
+    /// Has `block` called for every record that has changed, also for one of which an asset has no file: for those who have
+    /// no place for the error of a record.
+    func tellAllRecords(_ block: @escaping (CKRecord) -> Void) { configure { blocks.oldRecord = block } }
+
     /// Called after everything of a zone, unless `recordZoneFetchResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use recordZoneFetchResultBlock.")
     public final var recordZoneFetchCompletionBlock:

@@ -151,7 +151,7 @@ final class FetchRecordsJob: OperationJob, @unchecked Sendable {
         answers.items = zip(recordIDs, response.records).map { recordID, result in
             (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
         }
-        try context.fetchFiles(of: answers.successes, under: hold)
+        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
     }
 
     func deliver() {
@@ -177,7 +177,7 @@ extension FetchRecordsJob: LongLivedJob {
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)
         answers.successes.forEach(context.restoreFiles)
-        // Without those that the records have lost meanwhile.
-        try? context.fetchFiles(of: answers.successes, under: nil)
+        // Also a content that its record has lost since then is not available.
+        if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
     }
 }

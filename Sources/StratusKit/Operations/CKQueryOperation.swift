@@ -168,7 +168,7 @@ final class QueryJob: OperationJob, @unchecked Sendable {
                 }
             return (CKRecordID(match.address), result)
         }
-        try context.fetchFiles(of: answers.successes, under: hold)
+        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
         cursor = response.cursor.map { CKQueryCursor($0, work: workBefore.adding(response.work)) }
     }
 

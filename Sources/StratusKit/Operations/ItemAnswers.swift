@@ -20,6 +20,15 @@ struct ItemAnswers<ID: Hashable, Item> {
 
     var deletedIDs: [ID] { deletions.filter { (try? $0.result.get()) != nil }.map(\.id) }
 
+    /// Makes records fail of which `fetchFiles` has an error.
+    mutating func fail(_ errors: [CKRecordID: CKError]) where Item == CKRecord {
+        guard !errors.isEmpty else { return }
+        for index in items.indices {
+            guard let record = try? items[index].result.get(), let error = errors[record.recordID] else { continue }
+            items[index].result = .failure(error)
+        }
+    }
+
     /// What a deprecated completion block is told: the operation's own error, or that items failed.
     func error(_ result: Result<Void, CKError>, _ message: String) -> CKError? {
         if case .failure(let error) = result { return error }

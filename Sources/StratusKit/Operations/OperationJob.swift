@@ -81,29 +81,35 @@ struct RequestContext: Sendable {
     }
 
     /// Copies the contents of the assets of an answer's records, so that their files are there when the client is told of
-    /// them. A content that is missing or damaged leaves its asset without a file.
+    /// them. A content that is missing or damaged leaves its asset without a file, and is its record's error.
     /// - Parameters:
     ///   - records: The records of the answer.
     ///   - hold: One from before the request; nil for an answer that was kept.
+    /// - Returns: The errors of records that do not have all their files, such as `assetNotAvailable`.
     /// - Throws: What fails all of them, such as a fault of the network, or a disk that has no room.
-    func fetchFiles(of records: some Sequence<CKRecord>, under hold: AssetHold?) throws {
-        var assets: [CKAsset] = []
+    func fetchFiles(of records: some Sequence<CKRecord>, under hold: AssetHold?) throws -> [CKRecordID: CKError] {
+        var assets: [(asset: CKAsset, record: CKRecordID)] = []
         var wanted: [HeldAsset] = []
         for record in records {
             for (_, asset) in record.state.value.assets {
                 guard let (content, place) = asset.wanted else { continue }
-                assets.append(asset)
+                assets.append((asset, record.recordID))
                 wanted.append(HeldAsset(content, in: place.key, of: place.record))
             }
         }
-        guard !wanted.isEmpty else { return }
+        guard !wanted.isEmpty else { return [:] }
+        var errors: [CKRecordID: CKError] = [:]
         let copies = try server.copyAssets(wanted, as: caller, in: database, under: hold) { !isStopped() }
-        for (asset, copy) in zip(assets, copies) {
+        for ((asset, record), copy) in zip(assets, copies) {
             switch copy {
             case .success(let path): asset.adopt(URL(fileURLWithPath: path))
-            case .failure(let error): if error.code == .serviceUnavailable { throw error }
+            case .failure(let error) where error.code == .serviceUnavailable: throw error
+            // The operation ends with that error.
+            case .failure(let error) where error.code == .operationCancelled: continue
+            case .failure(let error): if errors[record] == nil { errors[record] = clientError(error) }
             }
         }
+        return errors
     }
 
     /// Lets the assets of a record that was decoded, or whose files go with an operation, be copied from the server.

@@ -24,7 +24,8 @@ final class ZoneChangesJob: OperationJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
     private struct Page {
         var zoneID: CKRecordZoneID
-        var changed: [CKRecord] = []
+        /// Each with the error of an asset that has no file.
+        var changed: [(record: CKRecord, error: CKError?)] = []
         var deleted: [RecordDeletion] = []
         /// Where the page ends, or why there is none.
         var end: Result<FetchedZoneChanges, CKError>
@@ -58,9 +59,9 @@ final class ZoneChangesJob: OperationJob, @unchecked Sendable {
             let token = CKServerChangeToken(response.token)
             let isLast = !fetchesAllChanges || !response.isMoreComing
             let changed = response.changed.map { context.record($0) }
-            try context.fetchFiles(of: changed, under: hold)
+            let errors = try context.fetchFiles(of: changed, under: hold)
             page = Page(
-                zoneID: zone.zoneID, changed: changed, deleted: response.deleted,
+                zoneID: zone.zoneID, changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
                 end: .success(
                     (token, response.clientChangeTokenData.map { Data($0) }, response.isMoreComing)),
                 isLast: isLast)
@@ -77,10 +78,11 @@ final class ZoneChangesJob: OperationJob, @unchecked Sendable {
     func deliver() {
         guard let page else { return }
         self.page = nil
-        for record in page.changed {
+        for (record, error) in page.changed {
             if let block = blocks.record {
-                block(record.recordID, .success(record))
+                block(record.recordID, error.map { .failure($0) } ?? .success(record))
             } else {
+                // Here is no place for the error: the asset has no file.
                 blocks.oldRecord?(record)
             }
         }

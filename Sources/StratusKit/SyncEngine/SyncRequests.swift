@@ -52,9 +52,8 @@ struct SyncRequests: Sendable {
             let changed = Gathered<[CKDatabase.RecordZoneChange.Modification]>([])
             let deleted = Gathered<[CKDatabase.RecordZoneChange.Deletion]>([])
             let end = Gathered<Result<FetchedZoneChanges, any Error>?>(nil)
-            operation.recordWasChangedBlock = { _, result in
-                if let record = try? result.get() { changed.value.append(.init(record: record)) }
-            }
+            // Events have no place for the error of a record: an asset that is damaged has a `fileURL` of nil.
+            operation.tellAllRecords { changed.value.append(.init(record: $0)) }
             operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
             operation.recordZoneFetchResultBlock = { end.value = $1 }
             operation.fetchRecordZoneChangesResultBlock = { result in

@@ -107,7 +107,8 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     /// The client's file, or for a fetched asset a private copy, which the client may change, delete, or keep by moving it
     /// away. It is there when the fetch completes, whatever becomes of the record. Where it lies it stays as long as an
     /// asset of the fetched record, and ``Stratus/Options/assetCopySeconds`` longer. Nil where the content was not
-    /// delivered, or is missing or damaged on the server, and after decoding.
+    /// delivered, and after decoding. A content that is missing or damaged on the server fails the fetch of its record with
+    /// `assetNotAvailable`; where there is no place for that error, as in the events of ``CKSyncEngine``, this is nil.
     open var fileURL: URL? {
         let known = state.value
         if let file = known.upload { return file }

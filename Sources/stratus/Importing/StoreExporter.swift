@@ -1,6 +1,7 @@
 // Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
 // contents that several records hold.
 
+import Crypto
 import Foundation
 import StratusCloud
 import StratusLayout
@@ -192,30 +193,37 @@ struct StoreExporter {
                 ["record": name.text])
         }
         for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
-            try export(asset, zone)
+            try export(asset, of: name, zone)
         }
         try add(["record": .object(try TransferLine.object(of: stored, secrets: secrets))])
         counts.records += 1
     }
 
     /// A content, unless it was written before for the same owner.
-    private mutating func export(_ asset: AssetDescriptor, _ zone: ZoneReader) throws {
+    ///
+    /// Throws `corruption` for one that is not what it was when it was taken in: an import would refuse it.
+    private mutating func export(_ asset: AssetDescriptor, of record: RecordName, _ zone: ZoneReader) throws {
         let owner = CloudService.assetOwner(of: zone.id.database)
         let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
         let holders = try zone.store.withValue(forKey: key) { try AssetEntry(decoding: $0).count } ?? 0
         if holders > 1, !written.insert(key).inserted { return }
         let digest = Hex.text(asset.digest)
+        let path = service.contentPath(of: asset, owner: owner) ?? ""
+        let damage = Self.damaged(["digest": digest, "file": path, "record": record.text, "zone": zone.id.name.text])
         // A pipe in its place would be waited for.
-        guard let path = service.contentPath(of: asset, owner: owner),
-            (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file, let file = FileHandle(forReadingAtPath: path)
-        else { throw Self.missing(digest) }
+        guard (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file, let file = FileHandle(forReadingAtPath: path)
+        else { throw damage }
         defer { try? file.close() }
         var rest = asset.byteCount
         var part = 0
+        var hash = SHA256()
         repeat {
             let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
-            guard !data.isEmpty || rest == 0 else { throw Self.missing(digest) }
+            guard !data.isEmpty || rest == 0 else { throw damage }
+            hash.update(data: data)
             rest -= Int64(data.count)
+            // Before the last part is written, so that no whole content of an export is damaged.
+            guard rest > 0 || Array(hash.finalize()) == asset.digest else { throw damage }
             try add([
                 "asset": .object([
                     "owner": .string(owner.text), "digest": .string(digest), "byteCount": .integer(asset.byteCount),
@@ -227,9 +235,10 @@ struct StoreExporter {
         counts.contents += 1
     }
 
-    private static func missing(_ digest: String) -> RecordsError {
+    private static func damaged(_ fields: [String: String]) -> RecordsError {
         RecordsError(
-            .corruption, "The content of an asset is missing or cut: verify the store, or restore a backup.",
-            ["digest": digest])
+            .corruption,
+            "The content of an asset is missing or damaged: restore its file from a backup, or delete the record.",
+            fields)
     }
 }

@@ -2,7 +2,9 @@
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusModel
+import StratusRecords
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,6 +20,8 @@ struct Export: ParsableCommand {
 
             --json: {"file","secrets","accounts","zones","records","contents","milliseconds"}, on standard error where the \
             export goes to standard output.
+
+            A content that is missing or damaged fails the export, and no file is made: 'stratus verify' names each of them.
 
             Example: stratus export ./store.jsonl --store ./store
             """)
@@ -43,6 +47,8 @@ struct Export: ParsableCommand {
             counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
                 let progress = Progress("exporting lines", total: nil, on: console)
                 defer { progress.finish() }
+                // What was written to a pipe cannot be taken back.
+                if file == "-" { try Self.requireWholeContents(session) }
                 var exporter = StoreExporter(
                     try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
                     { try output.write(JSONValue.object($0).text) })
@@ -64,6 +70,18 @@ struct Export: ParsableCommand {
             try console.object(object)
         }
         try console.flush()
+    }
+}
+
+extension Export {
+    /// Throws `corruption` where a content is missing or damaged.
+    private static func requireWholeContents(_ session: StoreSession) throws {
+        let report = try AssetVerifier(engine: session.engine, store: session.assets).verify()
+        guard let damage = report.findings.first(where: { [.missing, .damaged].contains($0.kind) }) else { return }
+        throw RecordsError(
+            .corruption,
+            "The store cannot be exported: 'stratus verify' names all contents that are missing or damaged.",
+            ["first": "\(damage)"])
     }
 }
 

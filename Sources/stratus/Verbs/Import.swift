@@ -37,6 +37,7 @@ struct Import: ParsableCommand {
         let count = try StoreImporter.readHead(&reader)
         Interruption.stopAtSafePoints()
         let isNew = (try? FileSystem.facts(of: Array(store.store.utf8))) == nil
+        let isEmptyDirectory = (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
             try StoreSession.with(store, .owningAsClient) { session in
@@ -52,12 +53,15 @@ struct Import: ParsableCommand {
                     try take(&importer, &reader, session, console)
                     try tell(importer, clock.now - started, console)
                 } catch {
-                    if leavesNothing(error), !isNew { Self.empty(session) }
+                    if leavesNothing(error), !isNew, !isEmptyDirectory { Self.empty(session) }
                     throw error
                 }
             }
         } catch {
-            if leavesNothing(error), isNew { StoreFiles.removeMade(store.store) }
+            if leavesNothing(error), isNew || isEmptyDirectory { StoreFiles.removeMade(store.store) }
+            if isEmptyDirectory {
+                try? FileManager.default.createDirectory(atPath: store.store, withIntermediateDirectories: false)
+            }
             throw error
         }
     }

@@ -157,6 +157,95 @@ struct AssetHostTests {
         #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
     }
 
+    /// What is done to the file of a content.
+    enum Damage: CaseIterable {
+        case missing, flipped, cut, unreadable
+
+        func strike(_ file: URL) throws {
+            let bytes = try Data(contentsOf: file)
+            try FileManager.default.removeItem(at: file)
+            switch self {
+            case .missing: break
+            case .flipped: try Data([bytes[0] ^ 1] + bytes.dropFirst()).write(to: file)
+            case .cut: try Data(bytes.dropLast()).write(to: file)
+            // No regular file can be read here.
+            case .unreadable: try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+            }
+        }
+    }
+
+    @Test(
+        "a damaged content is the error of every item that has a result, and the host gets an event that names the file",
+        arguments: Damage.allCases)
+    func damagedContent(damage: Damage) async throws {
+        let directory = try HostDirectory()
+        let events = Collected<Stratus.Event>()
+        var options = Stratus.Options.tested()
+        options.onEvent = { events.append($0) }
+        let store = try Stratus.open(at: directory.store, options: options)
+        let account = try store.createAccount(.init(), externalID: "alice")
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let zoneID = try await database.save(CKRecordZone(zoneName: "Photos")).zoneID
+        for name in ["bad", "good"] {
+            let photo = CKRecord(recordType: "Photo", recordID: .init(recordName: name, zoneID: zoneID))
+            photo["title"] = "Sunset"
+            photo["files"] = [try photoAsset(directory, name)]
+            try await database.save(photo)
+        }
+        let file = try #require(try contentFiles(directory).first { try Data(contentsOf: $0) == Data("bad".utf8) })
+        try damage.strike(file)
+        let (bad, good) = (
+            CKRecord.ID(recordName: "bad", zoneID: zoneID), CKRecord.ID(recordName: "good", zoneID: zoneID)
+        )
+
+        let query = CKQuery(recordType: "Photo", predicate: NSPredicate(format: "title = %@", "Sunset"))
+        var results = [
+            try await database.records(for: [bad, good]),
+            try await database.recordZoneChanges(inZoneWith: zoneID, since: nil).modificationResultsByID
+                .mapValues { $0.map(\.record) },
+        ]
+        let matches = try await database.records(matching: query, inZoneWith: zoneID).matchResults
+        results.append(Dictionary(uniqueKeysWithValues: matches))
+        for result in results {
+            let error = #expect(throws: CKError.self) { _ = try #require(result[bad]).get() }
+            #expect(error?.code == .assetNotAvailable)
+            let assets = try #require(result[good]?.get()["files"] as? [CKAsset])
+            #expect(assets.first?.fileURL != nil)
+        }
+        let named = events.values.filter { $0.operation == .fetchAssets && $0.errorCode == .assetNotAvailable }
+        #expect(named.count == 3)
+        #expect(named.allSatisfy { $0.errorDescription?.contains(file.lastPathComponent) == true })
+        #expect(named.allSatisfy { $0.errorDescription?.contains(file.path) == true })
+
+        // Without the asset nothing is in the way.
+        let titled = try await database.records(for: [bad], desiredKeys: ["title"])[bad]?.get()
+        #expect(titled?["title"] as? String == "Sunset")
+        #expect(try await oldChanges(database, zoneID).mapValues { $0 == nil } == ["bad": true, "good": false])
+        try await onThread { store.close() }
+    }
+
+    /// The records of a zone as the deprecated block gets them, which has no place for an error: each with its file.
+    private func oldChanges(_ database: CKDatabase, _ zoneID: CKRecordZone.ID) async throws -> [String: URL?] {
+        try await withCheckedThrowingContinuation { continuation in
+            let files = Collected<(String, URL?)>()
+            let operation = CKFetchRecordZoneChangesOperation(
+                recordZoneIDs: [zoneID], configurationsByRecordZoneID: nil)
+            (operation as any LegacyFetchZoneChanges).recordChangedBlock = { record in
+                files.append((record.recordID.recordName, (record["files"] as? [CKAsset])?.first?.fileURL))
+            }
+            operation.fetchRecordZoneChangesResultBlock = { result in
+                continuation.resume(with: result.map { Dictionary(uniqueKeysWithValues: files.values) })
+            }
+            database.add(operation)
+        }
+    }
+
+    private func contentFiles(_ directory: HostDirectory) throws -> [URL] {
+        let content = directory.store.appendingPathComponent("assets/content")
+        return (FileManager.default.enumerator(atPath: content.path)?.compactMap { $0 as? String } ?? [])
+            .filter { $0.split(separator: "/").count == 3 }.map { content.appendingPathComponent($0) }
+    }
+
     @Test("[L-04] an asset over the store's limit is refused, and nothing is written")
     func limit() async throws {
         let directory = try HostDirectory()

@@ -24,6 +24,47 @@ import Testing
         }
     }
 
+    /// Keeps where the files of fetched records lie.
+    private final class FileNotes: CKSyncEngineDelegate {
+        let files = Locked<[String: URL?]>([:])
+
+        func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+            guard case .fetchedRecordZoneChanges(let changes) = event else { return }
+            for record in changes.modifications.map(\.record) {
+                files.withLock { $0[record.recordID.recordName] = .some((record["file"] as? CKAsset)?.fileURL) }
+            }
+        }
+
+        func nextRecordZoneChangeBatch(
+            _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+        ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+    }
+
+    @Test("an event has no place for the error of a damaged asset: its record is delivered, without the file")
+    func damagedAsset() async throws {
+        try await withSyncStage { stage in
+            try await fill(stage, [])
+            for name in ["bad", "good"] {
+                let file = stage.directory.url.appendingPathComponent(name)
+                try Data(name.utf8).write(to: file)
+                let record = CKRecord(recordType: "Note", recordID: Replica.recordID(name))
+                record["file"] = CKAsset(fileURL: file)
+                try await stage.database("other").save(record)
+            }
+            let content = stage.directory.store.appendingPathComponent("assets/content")
+            for path in try FileManager.default.subpathsOfDirectory(atPath: content.path) {
+                let file = content.appendingPathComponent(path)
+                if (try? Data(contentsOf: file)) == Data("bad".utf8) { try Data("BAD".utf8).write(to: file) }
+            }
+            let notes = FileNotes()
+            var configuration = CKSyncEngine.Configuration(
+                database: try stage.database("phone"), stateSerialization: nil, delegate: notes)
+            configuration.automaticallySync = false
+            try await CKSyncEngine(configuration).fetchChanges()
+            #expect(notes.files.value.mapValues { $0 == nil } == ["bad": true, "good": false])
+        }
+    }
+
     @Test("[E-02] zones are told first, then the changes of each zone between its own will and did, pages one by one")
     func order() async throws {
         try await withSyncStage { stage in
