@@ -211,7 +211,8 @@ struct StoreExporter {
         let path = service.contentPath(of: asset, owner: owner) ?? ""
         let damage = Self.damaged(["digest": digest, "file": path, "record": record.text, "zone": zone.id.name.text])
         // A pipe in its place would be waited for.
-        guard (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file, let file = FileHandle(forReadingAtPath: path)
+        guard (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file,
+            let file = FileHandle(forReadingAtPath: path)
         else { throw damage }
         defer { try? file.close() }
         var rest = asset.byteCount
