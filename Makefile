@@ -53,7 +53,7 @@ SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
 
 .PHONY: kills
-kills: bootstrap ## Kills and fails every verb that makes, renames or removes files at each of its calls (half an hour)
+kills: bootstrap ## Kills and fails every verb that makes, renames or removes files at each of its calls (ten minutes)
 	STRATUS_KILLS=1 $(TEST) --filter '$(if $(FILTER),$(FILTER),KilledVerbTests)'
 
 .PHONY: service

@@ -21,7 +21,7 @@ enum StoreCopy {
             try report(figures)
             try console.flush()
         } catch {
-            StoreFiles.removeMade(destination)
+            StoreFiles.removeMade(URL(fileURLWithPath: destination).path)
             throw error
         }
     }

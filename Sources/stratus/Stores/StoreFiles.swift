@@ -100,8 +100,9 @@ final class StoreFiles {
         LevelDBStore.sweepUnfinishedCopies(in: folder)
     }
 
-    /// Removes a store that this process has made and that is not to stay. One that somebody has opened stays.
-    static func removeMade(_ path: String) { _ = LevelDBStore.removeMade(AbsolutePath.of(path)) }
+    /// Removes a store that this process has made and that is not to stay. One that somebody has opened stays. The path is
+    /// the one that it was made by: resolving it otherwise could lead to another store.
+    static func removeMade(_ path: String) { _ = LevelDBStore.removeMade(path) }
 
     /// How an unfinished copy is removed.
     static let copyRemoval = UnfinishedWork.Removal(

@@ -31,7 +31,7 @@ final class DraftFile: Sendable {
     ///
     /// Throws `FileError` where there can be none.
     init(for path: String, toldAs name: String? = nil) throws {
-        let path = AbsolutePath.of(path)
+        let path = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
         for left in Self.sweep(folder.isEmpty ? "/" : folder) { Console.noteOfLeftover(left) }
         self.path = Array(path.utf8)
