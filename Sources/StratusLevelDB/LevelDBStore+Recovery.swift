@@ -1,6 +1,6 @@
 // A store that takes no more writes is opened again in place, without its process being started again.
 //
-// LevelDB may go on acknowledging after a failed write, so the lane takes nothing more until LevelDB is opened anew: what its
+// LevelDB may go on acknowledging after a failed write, so the lane takes nothing more until LevelDB is opened again: what its
 // log holds is read back, and the commit in doubt is there or not. The steps, which the caller makes one after another:
 //   1. `checkRoom`: a file as large as what opening writes is written, synced and removed. Where that fails the store stays open
 //      for reading, as it is.

@@ -57,7 +57,7 @@ struct CommandLineTests {
     @Test("the end of the input at a question is a no, and ends the question's line")
     func endOfInput() async throws {
         try await directory.importTree()
-        for line in ["zones delete files", "rm /tree -r", "accounts delete local", "reset"] {
+        for line in ["zones delete --zone files", "rm /tree -r", "accounts delete local", "reset"] {
             // The terminal is asked before its input ends.
             let shown = try await onTerminal(line, typing: "{ sleep 2; printf '\\004'; sleep 2; }")
             let question = try #require(shown.firstIndex { $0.contains("Go on? [y/N]") }, "\(line): \(shown)")

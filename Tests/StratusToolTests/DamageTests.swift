@@ -186,9 +186,8 @@ struct DroppedCommitTests {
         directory = try TestDirectory()
         let made = try await ToolRun.shell(
             """
-            "$TOOL" init --store store
-            "$TOOL" put small --type Note --set title=kept --store store
-            "$TOOL" put large --type Note --set "title=$(head -c 40000 /dev/zero | tr '\\0' x)" --store store
+            mkdir tree && touch tree/file && "$TOOL" import-tree tree --store store
+            "$TOOL" put large --type Note --zone files --set "title=$(head -c 40000 /dev/zero | tr '\\0' x)" --store store
             rm store/*.acknowledged
             """, in: directory)
         try #require(made.status == 0, "\(made.errors)")
@@ -215,7 +214,7 @@ struct DroppedCommitTests {
         }
         let again = try await ToolRun.shell("\"$TOOL\" verify --store store", in: directory)
         #expect(again.status == 0 && !again.errors.contains("crash"), "\(again.errors)")
-        #expect(try await ToolRun.shell("\"$TOOL\" get small --store store", in: directory).status == 0)
-        #expect(try await ToolRun.shell("\"$TOOL\" get large --store store", in: directory).status != 0)
+        #expect(try await ToolRun.shell("\"$TOOL\" get /tree --store store", in: directory).status == 0)
+        #expect(try await ToolRun.shell("\"$TOOL\" get large --zone files --store store", in: directory).status != 0)
     }
 }

@@ -17,7 +17,7 @@ struct DemoTests {
         let script = """
             set -e
             mkdir -p tree/d/inner && touch tree/d/inner/file && (cd tree/d && touch {1..\(fileCount)})
-            for line in "zones create demo" "put mine --type Note --set text=kept --zone demo" \\
+            for line in "zones create --zone demo" "put mine --type Note --set text=kept --zone demo" \\
                 "accounts create guest-of-the-demonstration --email guest@demonstration.example"; do
                 "$TOOL" $line --store store
             done

@@ -193,6 +193,28 @@ struct VerifyTests {
         #expect(report.lines.contains("1") && report.output.contains("and \(3 * (count - kept)) more of assets"))
     }
 
+    @Test("each damaged content is named, however many there are")
+    func manyDamaged() async throws {
+        let digests = (0..<130).map { [UInt8](repeating: UInt8($0), count: 32) }
+        try changeStore { transaction in
+            for digest in digests {
+                try transaction.set(
+                    GlobalKeys.asset(owner: owner, digest: digest), to: AssetEntry(count: 1, byteCount: 1).encoded())
+            }
+        }
+        for digest in digests {
+            let folder = "\(directory.path)/store/assets/content/\(owner)/\(Hex.text([digest[0]]))"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try Data([0]).write(to: URL(fileURLWithPath: "\(folder)/\(Hex.text(digest))"))
+        }
+        let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
+        for digest in digests {
+            #expect(people.output.contains("damaged content \(Hex.text(digest)) of"), "\(Hex.text(digest))")
+        }
+        let found = try #require(try await verify().object["findings"] as? [[String: Any]])
+        #expect(found.filter { $0["kind"] as? String == "damagedContent" }.count == digests.count)
+    }
+
     @Test("the assets of a deleted zone count until 'zones purge' has let go of them, and are never a fault")
     func deletedZone() async throws {
         let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)

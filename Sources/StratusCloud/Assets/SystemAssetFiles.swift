@@ -16,6 +16,8 @@ package final class HeldDirectory: Sendable {
     /// By what the directory is reached from now on; nil where it is by its own path.
     package func hold(by path: String?) { held.withLock { $0 = path } }
 
+    package var isHeld: Bool { held.value != nil }
+
     /// How a path that may lie in the directory is reached.
     package func reached(_ other: String) -> String {
         guard let held = held.value else { return other }

@@ -96,6 +96,9 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
+    /// How the store's directory is reached while it is held; nil while it is not.
+    func heldPath(of path: String) -> String? { backing.held?.isHeld == true ? backing.held?.reached(path) : nil }
+
     /// Why the store takes no writes; nil while it does.
     var writeFailure: (any Error)? {
         condition.lock()
@@ -270,7 +273,7 @@ final class HostedServer: @unchecked Sendable {
 extension CloudEvent {
     /// What is to be known of how a store was opened.
     fileprivate init(opening notice: StoreError) {
-        // Whoever had saved what is dropped never got an answer.
+        // The client that had saved what is dropped never got an answer.
         let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
         self.init(
             kind: .openStore, caller: Caller(container: "", account: nil),

@@ -23,7 +23,8 @@ extension Stratus {
         }
         do {
             let listener = try LocalSocketListener(
-                LocalSocketName.name, in: directory.path, farewellSeconds: patience.farewellSeconds,
+                LocalSocketName.name, in: directory.path, reached: { [server] in server.heldPath(of: $0) },
+                farewellSeconds: patience.farewellSeconds,
                 serve: { channel, isStopping in
                     LocalConnection(channel: channel, host: requests, patience: patience, isStopping: isStopping)
                         .serve()

@@ -23,6 +23,7 @@ final class LocalSocketListener: @unchecked Sendable {
     typealias Serve = @Sendable (LocalChannel, _ isStopping: @escaping () -> Bool) -> Void
 
     private let directory: String
+    private let reached: @Sendable (String) -> String?
     private let name: String
     private let listener: Int32
     private let allowedUsers: Set<UInt32>
@@ -39,12 +40,17 @@ final class LocalSocketListener: @unchecked Sendable {
     /// `wake` is called when the listener stops: whoever serves and waits for something else than their connection is to
     /// look at `isStopping`. It may not wait. Who has nothing left to do may send for `farewellSeconds` then.
     ///
+    /// `reached` says how the directory is reached when the socket is removed; nil where it must stay, because another directory
+    /// may have taken the place of this one.
+    ///
     /// Throws `LocalSocketError` where the directory takes none.
     init(
-        _ name: String, in directory: String, farewellSeconds: Double = LocalPatience().farewellSeconds,
+        _ name: String, in directory: String, reached: @escaping @Sendable (String) -> String? = { $0 },
+        farewellSeconds: Double = LocalPatience().farewellSeconds,
         serve: @escaping Serve, wake: @escaping @Sendable () -> Void = {}
     ) throws {
         self.directory = directory
+        self.reached = reached
         self.name = name
         self.farewellSeconds = farewellSeconds
         self.serve = serve
@@ -72,7 +78,7 @@ final class LocalSocketListener: @unchecked Sendable {
         for channel in channels.values { channel.stop(sendingToo: true) }
         while threadCount > 0 { condition.wait() }
         condition.unlock()
-        Self.removeSocket(name, in: directory)
+        if let place = reached(directory) { Self.removeSocket(name, in: place) }
         clocalsocket_close(listener)
     }
 

@@ -65,7 +65,7 @@ struct EngineError: Error, Hashable, Sendable {
     }
 }
 
-/// The directory of a database, how it is reached, and the name by which LevelDB is told of it.
+/// The directory of a database, how it is reached, and the name that LevelDB gets.
 struct EnginePlace: Hashable, Sendable {
     /// As the store was given it.
     let path: String

@@ -28,6 +28,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     /// How the directory is called, and how it is reached.
     let place: EnginePlace
     private let absolutePath: String
+    private let lockPath: String
     private let identity: FileIdentity
     private let lockIdentity: FileIdentity
     private let didSyncDirectory: (@Sendable () -> Void)?
@@ -74,6 +75,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         let held = "/proc/self/fd/\(descriptors[0])"
         let reaches = !hooks.reachesDirectoryByPath && (try? FileSystem.status(held))??.identity == identity
         place = EnginePlace(path: path, directory: reaches ? held : path)
+        lockPath = "\(place.directory)/\(Self.fileName)"
     }
 
     deinit {
@@ -111,7 +113,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         do {
             guard let found = try FileSystem.status(absolutePath) else { return displaced("nothing at its path") }
             guard found.identity == identity else { return displaced("another directory at its path") }
-            let lock = try FileSystem.status("\(place.directory)/\(Self.fileName)")
+            let lock = try FileSystem.status(lockPath)
             guard lock?.identity == lockIdentity else {
                 return displaced(lock == nil ? "no lock file" : "another lock file")
             }

@@ -334,7 +334,7 @@ private struct FailedWrite: Error {
     var refusal: StoreError {
         displacement
             ?? StoreError(
-                .unavailable, "A write failed earlier, so the store takes no more transactions: close and reopen it.",
+                .unavailable, "A write failed earlier, so the store takes no more transactions: mend the cause, then recover or reopen it.",
                 ["reason": reason.description], cause: cause)
     }
 }

@@ -1,5 +1,7 @@
 // Whom the demonstration is of, and which folders of an imported tree it works with, found in the store itself.
 
+import Foundation
+import StratusKit
 import StratusModel
 import StratusRecords
 
@@ -12,7 +14,7 @@ struct DemoCast {
     let guestEmail: String
 
     init() {
-        let tag = String(UInt64.random(in: .min ... .max), radix: 16)
+        let tag = String(UUID.drawn().uuidString.lowercased().prefix(8))
         container = "iCloud.demonstration-\(tag)"
         owner = PersonAddress("id:owner-of-the-demonstration-\(tag)")
         guestID = "guest-of-the-demonstration-\(tag)"
