@@ -84,6 +84,7 @@ struct StoreLockTests {
     func movedDirectory(byPath: Bool) throws {
         let store = try open(byPath: byPath)
         defer { store.close() }
+        #expect(store.notices.map(\.code) == (byPath ? [.reachedByPath] : []))
         try FileManager.default.moveItem(atPath: path, toPath: directory.path(of: "moved"))
         try expectIsDisplaced(store, found: "nothing at its path")
         #expect(!FileManager.default.fileExists(atPath: path))

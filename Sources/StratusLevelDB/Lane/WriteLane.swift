@@ -334,7 +334,8 @@ private struct FailedWrite: Error {
     var refusal: StoreError {
         displacement
             ?? StoreError(
-                .unavailable, "A write failed earlier, so the store takes no more transactions: mend the cause, then recover or reopen it.",
+                .unavailable,
+                "A write failed earlier, so the store takes no transactions: mend the cause, then recover it.",
                 ["reason": reason.description], cause: cause)
     }
 }

@@ -152,4 +152,80 @@ struct RecoveryTests {
         #expect(try await host.names(since: nil).0.contains("first"))
         _ = try await host.database.save(note("third", in: Self.zone))
     }
+
+    @Test("[E-07] sync engines and subscriptions go on after recovery: what comes then reaches other devices unasked")
+    func engines() async throws {
+        try await withSyncStage { stage in
+            let (phone, other) = (
+                try await stage.replica("phone", isAutomatic: true), try await stage.replica("other", isAutomatic: true)
+            )
+            await phone.createZone()
+            await phone.write("a", "1")
+            await stage.cloud.settle()
+            #expect(await other.texts == ["a": "1"])
+
+            let database = try stage.database("third")
+            // A store that has left its path fails the next save, and nothing is read.
+            let (path, moved) = (stage.directory.store.path, stage.directory.store.path + "-moved")
+            try FileManager.default.moveItem(atPath: path, toPath: moved)
+            await #expect(throws: CKError.self) {
+                try await database.save(CKRecord(recordType: "Note", recordID: Replica.recordID("lost")))
+            }
+            try FileManager.default.moveItem(atPath: moved, toPath: path)
+            try await TestThreads.offPool { try stage.cloud.recover() }
+            await phone.write("b", "2")
+            // An engine that met the failure waits before it tries again.
+            stage.clock.advance(by: 600)
+            await stage.cloud.settle()
+            #expect(await other.texts["b"] == "2")
+            #expect(try await stage.serverTexts()["b"] == "2")
+        }
+    }
+
+    @Test("[C-10] an asset that does not fit on the disk fails only its own request")
+    func assetTooLarge() async throws {
+        let host = try await Host(byteCount: 6 << 20)
+        guard host.volume.isMounted else { return }
+        defer { host.store.close() }
+        let directory = try HostDirectory()
+        let file = directory.url.appendingPathComponent("large")
+        try Data(repeating: 7, count: 12 << 20).write(to: file)
+        let record = note("large", in: Self.zone)
+        record["file"] = CKAsset(fileURL: file)
+        await #expect(throws: CKError.self) { try await host.database.save(record) }
+        #expect(host.store.writeFailure == nil)
+        _ = try await host.database.save(note("small", in: Self.zone))
+        #expect(try await host.names(since: nil).0 == ["small"])
+    }
+
+    @Test("opening a store whose last commit lost a page is an event that names the commit")
+    func droppedCommit() async throws {
+        let directory = try HostDirectory()
+        let store = try Stratus.open(at: directory.store, options: .tested())
+        let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
+        let database = store.container(Self.container, signedInAs: alice).privateCloudDatabase
+        _ = try await database.save(note("kept"))
+        _ = try await database.save(note("lost", text: String(repeating: "x", count: 40_000)))
+        store.close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.store.path)
+        let log = directory.store.appendingPathComponent(try #require(names.filter { $0.hasSuffix(".log") }.max()))
+        var bytes = try Data(contentsOf: log)
+        let page = (bytes.count - 1) / 4_096 * 4_096
+        bytes.replaceSubrange(page..., with: Data(count: bytes.count - page))
+        try bytes.write(to: log)
+
+        let events = Locked<[Stratus.Event]>([])
+        let again = try Stratus.open(
+            at: directory.store,
+            options: .tested { $0.onEvent = { event in events.withLock { $0.append(event) } } })
+        defer { again.close() }
+        let event = try #require(events.value.first { $0.operation == .openStore })
+        #expect(event.errorCode == .serverResponseLost)
+        for part in ["byteCount=", "firstSequence=", "lastSequence=", log.lastPathComponent] {
+            #expect(event.errorDescription?.contains(part) == true, "\(String(describing: event.errorDescription))")
+        }
+        let reopened = again.container(Self.container, signedInAs: alice).privateCloudDatabase
+        #expect(try await reopened.record(for: CKRecord.ID(recordName: "kept"))["text"] as? String == "text")
+        await #expect(throws: CKError.self) { try await reopened.record(for: CKRecord.ID(recordName: "lost")) }
+    }
 }
