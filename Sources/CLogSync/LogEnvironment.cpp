@@ -96,7 +96,21 @@ public:
 
     Status RenameFile(const std::string &source, const std::string &destination) override {
         const Status status = target()->RenameFile(source, destination);
-        return status.ok() && name_of(destination) == "CURRENT" ? sync_directory_of(destination) : status;
+        // Once CURRENT has another name in it, that must not be reported as failed: LevelDB would remove what it names.
+        if (status.ok() && name_of(destination) == "CURRENT") {
+            is_current_unsynced_ = !sync_directory_of(destination).ok();
+        }
+        return status;
+    }
+
+    /// Nothing is removed that the CURRENT on the disk may still name.
+    Status RemoveFile(const std::string &name) override {
+        if (is_current_unsynced_) {
+            const Status status = sync_directory_of(name);
+            if (!status.ok()) return status;
+            is_current_unsynced_ = false;
+        }
+        return target()->RemoveFile(name);
     }
 
     LogSyncer syncer;
@@ -132,6 +146,7 @@ private:
     }
 
     const size_t least_byte_count_;
+    std::atomic<bool> is_current_unsynced_{false};
 };
 
 }  // namespace

@@ -119,14 +119,19 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
 
     package var statistics: StoreStatistics { gate.statistics }
 
-    /// Has the next opening of this store empty it, whoever opens it. Call `close` next: until then the store works on what
+    /// Has the next opening of this store empty it, in any process. Call `close` next: until then the store works on what
     /// will be removed.
     ///
-    /// Throws `.inputOutput`, `.diskFull` and `.notPermitted`, and the store is as it was; `.commitUnknown` where the disk
+    /// Throws `.inputOutput`, `.diskFull`, `.notPermitted`, and `.unavailable` where the store is no longer at its path, and the
+    /// store is as it was; `.commitUnknown` where the disk
     /// did not say whether it is: close it then, too.
-    package func beginEmptying() throws { try directory.beginEmptying() }
+    package func beginEmptying() throws {
+        // What the caller would empty is what lies at the path now.
+        if let displacement = directory.lock.displacement() { throw displacement }
+        try directory.beginEmptying()
+    }
 
-    /// Whether the store in a directory is to be emptied by whoever opens it next.
+    /// Whether the store in a directory is to be emptied by the next process that opens it.
     package static func isBeingEmptied(_ path: String) throws -> Bool {
         try StoreMarker.read(in: path)?.isEmptying ?? false
     }

@@ -27,6 +27,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         package static let notPermitted = Code(description: "notPermitted")
         /// There is no room left on the disk.
         package static let diskFull = Code(description: "diskFull")
+        /// The store is being opened again, and this request was not carried out: try again soon.
+        package static let reopening = Code(description: "reopening")
         /// A commit that was never acknowledged is gone. A notice: nothing has failed.
         package static let commitDropped = Code(description: "commitDropped")
         /// The store's directory is not held, but reached by its path. A notice: nothing has failed.

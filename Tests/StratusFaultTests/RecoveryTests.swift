@@ -110,7 +110,7 @@ struct RecoveryTests {
         try check(again, holds: [0, 1, 2, 3], "the right store")
     }
 
-    @Test("readers that do not leave in time get unavailable at their next read, and new ones at once")
+    @Test("readers that do not leave in time are refused at their next read, and new ones at once")
     func readers() async throws {
         let directory = try ScratchDirectory()
         let store = try LevelDBStore.open(at: directory.path)
@@ -128,7 +128,7 @@ struct RecoveryTests {
                             while true { _ = try reader.value(forKey: [1]) }
                         }
                     }
-                    #expect(error.code == .unavailable)
+                    #expect(error.code == .reopening)
                 } else {
                     try isIn.wait()
                     mayGoOn.open()

@@ -90,6 +90,14 @@ struct StoreLockTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test("a store whose directory is removed before its first commit says so, and reads stop")
+    func removedDirectory() throws {
+        let store = try LevelDBStore.open(at: path)
+        defer { store.close() }
+        try FileManager.default.removeItem(atPath: path)
+        try expectIsDisplaced(store, found: "nothing at its path")
+    }
+
     @Test("a store with a backup in its place acknowledges nothing more, and leaves the backup as it is")
     func backupInItsPlace() throws {
         let store = try open()
@@ -108,6 +116,16 @@ struct StoreLockTests {
         let other = try LevelDBStore.open(at: path)
         defer { other.close() }
         #expect(try contents(other) == [[1]: [1]])
+    }
+
+    @Test("a store that is no longer at its path is not emptied: neither it nor what took its place")
+    func emptying() throws {
+        let store = try open()
+        defer { store.close() }
+        let moved = directory.path(of: "moved")
+        try FileManager.default.moveItem(atPath: path, toPath: moved)
+        #expect(try storeError { try store.beginEmptying() }.code == .unavailable)
+        #expect(try LevelDBStore.isBeingEmptied(moved) == false)
     }
 
     @Test("everything that LevelDB does lands in the directory that is held, wherever it was moved")

@@ -97,7 +97,8 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         "an identity that may be predictable is found in every target of Sources, and a draw outside its one place",
         arguments: [
             ("UUID()", ["StratusKit", "stratus", "StratusTestSupport", "stratus-test-child"]),
-            ("UUID.init().uuidString", ["StratusKit", "StratusWorkloads"]), ("NSUUID()", ["StratusKit"]),
+            ("UUID.init().uuidString", ["StratusKit", "StratusWorkloads", "StratusCloud"]),
+            ("NSUUID()", ["StratusKit", "StratusRecords"]),
             ("SystemRandomNumberGenerator()", ["StratusKit", "stratus"]), ("Int.random(in: 0..<9)", ["stratus"]),
         ])
     func identities(code: String, targets: [String]) {

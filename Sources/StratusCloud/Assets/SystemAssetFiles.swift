@@ -16,7 +16,13 @@ package final class HeldDirectory: Sendable {
     /// By what the directory is reached from now on; nil where it is by its own path.
     package func hold(by path: String?) { held.withLock { $0 = path } }
 
-    package var isHeld: Bool { held.value != nil }
+    package var isHeld: Bool { held.value != nil && held.value != Self.nowhere }
+
+    /// Nothing lies in the directory until it is held again: what lies at its path may be another.
+    package func lose() { held.withLock { $0 = Self.nowhere } }
+
+    /// No directory, and none can be made in it.
+    private static let nowhere = "/dev/null"
 
     /// How a path that may lie in the directory is reached.
     package func reached(_ other: String) -> String {

@@ -33,6 +33,10 @@ extension CloudError {
             self.init(
                 .serviceUnavailable, "The host rebuilds indexes: try again when that is done.", cause: cause,
                 retryAfterSeconds: Self.rebuildRetrySeconds)
+        case "reopening":
+            self.init(
+                .serviceUnavailable, "The store is being opened again after a failed write: try again.", cause: cause,
+                retryAfterSeconds: Self.busyRetrySeconds)
         case "unavailable", "held", "closed", "diskFull", "notPermitted", "inputOutput":
             self.init(
                 .serviceUnavailable, "The store takes no requests now: the host has to look into the cause.",

@@ -52,7 +52,7 @@ final class EventOutput: Sendable {
                 error: error.map { error in
                     CloudError(
                         .serviceUnavailable,
-                        "The store takes no writes: mend the cause, then call recover() or wait for it.",
+                        "The store takes no writes: fix the cause, then call recover() or wait for it.",
                         cause: "\(error)")
                 }))
     }

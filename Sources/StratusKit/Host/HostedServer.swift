@@ -34,7 +34,7 @@ final class HostedServer: @unchecked Sendable {
     private struct Interruption {
         let continuation: StoreBacking.Continuation?
         /// The store's own identity.
-        let incarnation: UUID
+        let incarnation: UUID?
         let assets: AssetStore?
     }
 
@@ -44,6 +44,8 @@ final class HostedServer: @unchecked Sendable {
     private static let requestSeconds = 5.0
 
     private let condition = TimedCondition()
+    /// One recovery at a time.
+    private let recovering = NSLock()
     private var state: State
     private var runningCount = 0
     private let backing: StoreBacking
@@ -74,7 +76,7 @@ final class HostedServer: @unchecked Sendable {
     /// Replaces the store by an empty one. `progress` hears how many files and directories were removed, and of how many.
     /// Where this throws before the first is, the store goes on as it was.
     func reset(_ progress: WorkMeter.Listener) throws {
-        guard let service = waitForEnd() else { throw Self.closedError }
+        guard let service = waitForEnd() else { throw refusal }
         let store = service.engine.store
         do {
             try backing.beginEmptying(store)
@@ -102,7 +104,8 @@ final class HostedServer: @unchecked Sendable {
     /// Why the store takes no writes; nil while it does.
     var writeFailure: (any Error)? {
         condition.lock()
-        defer { condition.unlock() }
+        let state = state
+        condition.unlock()
         switch state {
         case .open(let service): return backing.failure(of: service.engine.store)
         case .failed(let error), .unrecovered(_, let error): return error
@@ -116,6 +119,8 @@ final class HostedServer: @unchecked Sendable {
     /// Throws what keeps the store from being opened. Where the disk has no room for it the store is left as it was, and goes on
     /// to answer reads; otherwise requests are refused until this is called again and succeeds.
     func recover() throws -> Bool {
+        recovering.lock()
+        defer { recovering.unlock() }
         guard let interruption = try beginRecovery() else { return false }
         do {
             let opened = try backing.open(continuing: interruption.continuation, didFailWrite: didFailWrite)
@@ -134,15 +139,17 @@ final class HostedServer: @unchecked Sendable {
         waitWhileChanging()
         switch state {
         case .closed: throw Self.closedError
-        case .failed(let error): throw error
+        case .failed:
+            // What was being emptied, or created again, is finished by opening it.
+            state = .recovering
+            return Interruption(continuation: nil, incarnation: nil, assets: nil)
         case .unrecovered(let interruption, _):
             state = .recovering
             return interruption
         case .changing, .recovering: return nil
         case .open(let service):
             let store = service.engine.store
-            guard backing.failure(of: store) != nil else { return nil }
-            try backing.checkRoom(for: store)
+            guard try mustReopen(store), case .open(let current) = state, current === service else { return nil }
             state = .recovering
             let end = TimedCondition.now + Self.requestSeconds
             while runningCount > 0, condition.wait(until: end) {}
@@ -156,15 +163,19 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
+    /// Whether the store takes no writes, and there is room to open it again. The caller holds the lock, which is given up
+    /// meanwhile: requests go on.
+    private func mustReopen(_ store: any OrderedStore) throws -> Bool {
+        condition.unlock()
+        defer { condition.lock() }
+        guard backing.failure(of: store) != nil else { return false }
+        try backing.checkRoom(for: store)
+        return true
+    }
+
     /// Closes the store when the requests that run have ended.
     func close() {
-        guard let service = waitForEnd() else {
-            // One that could not be opened again has nothing open.
-            condition.lock()
-            if case .unrecovered = state { state = .closed }
-            condition.unlock()
-            return
-        }
+        guard let service = waitForEnd(isClosing: true) else { return }
         backing.close(service.engine.store)
         backing.close()
         finish(.closed)
@@ -180,7 +191,7 @@ final class HostedServer: @unchecked Sendable {
         do {
             let engine = try RecordEngine(
                 store: store, options: backing.memory.engineOptions, incarnation: environment.identifiers.makeUUID())
-            if let interruption, engine.openedIncarnation != interruption.incarnation {
+            if let incarnation = interruption?.incarnation, engine.openedIncarnation != incarnation {
                 throw StoreError(.unavailable, "Another store is at the path: put the one back that was open.")
             }
             let assets =
@@ -199,6 +210,16 @@ final class HostedServer: @unchecked Sendable {
             backing.close(store)
             throw error
         }
+    }
+
+    /// Why there is no service to be asked.
+    private var refusal: CloudError {
+        guard let failure = writeFailure, (failure as? CloudError)?.code != Self.closedError.code else {
+            return Self.closedError
+        }
+        return CloudError(
+            .serviceUnavailable, "The store is not open since a write has failed: fix the cause, then call recover().",
+            cause: "\(failure)")
     }
 
     private static var closedError: CloudError {
@@ -242,10 +263,12 @@ final class HostedServer: @unchecked Sendable {
     }
 
     /// Holds back requests and waits for those that run; nil when the store is closed.
-    private func waitForEnd() -> CloudService? {
+    private func waitForEnd(isClosing: Bool = false) -> CloudService? {
         condition.lock()
         defer { condition.unlock() }
         waitWhileChanging()
+        // One that could not be opened again has nothing open.
+        if isClosing, case .unrecovered = state { state = .closed }
         guard case .open(let service) = state else { return nil }
         state = .changing
         while runningCount > 0 { condition.wait() }

@@ -130,8 +130,8 @@ final class StoreBacking: Sendable {
 
     /// Closes a store that `open` returned, to open it again. Readers may go on for `readerSeconds`.
     func closeToReopen(_ store: any OrderedStore, readerSeconds: Double) -> Continuation? {
-        held?.hold(by: nil)
         guard let store = store as? LevelDBStore else { return nil }
+        defer { held?.lose() }
         return Continuation(store: store.closeToReopen(readerSeconds: readerSeconds))
     }
 
@@ -161,7 +161,7 @@ final class StoreBacking: Sendable {
     /// Whether the store is open as it was after `beginEmptying` has failed.
     static func isUnchanged(after error: any Error) -> Bool { (error as? StoreError)?.code != .commitUnknown }
 
-    /// Has the next opening empty the store, whoever opens it: so it is emptied whole or not at all, however this process
+    /// Has the next opening empty the store, in any process: so it is emptied whole or not at all, however this process
     /// ends. Close the store next, and call `reopenEmpty`.
     func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
 

@@ -15,12 +15,12 @@ extension Stratus {
     public var writeFailure: StratusError? {
         guard let failure = server.writeFailure else { return nil }
         do { try StratusError.wrapping { throw failure } } catch let error as StratusError { return error } catch {}
-        return StratusError(.unavailable, "The store takes no writes: call recover() once the cause is mended.")
+        return StratusError(.unavailable, "The store takes no writes: fix the cause, then call recover().")
     }
 
     /// Opens the store again in place after a failed write. Does nothing where none has failed.
     ///
-    /// Mend the cause first: make room on the disk, or mount the volume again. What was acknowledged is there afterwards, change
+    /// Fix the cause first: make room on the disk, or mount the volume again. What was acknowledged is there afterwards, change
     /// tokens stay valid, and nothing is carried out again: a request that was answered with `serverResponseLost` has happened
     /// or not. Requests that come meanwhile fail with `serviceUnavailable` and a time to try again; those that run may go on for
     /// five seconds.
@@ -29,7 +29,7 @@ extension Stratus {
     /// fails, the store goes on answering reads. It blocks its thread, and must not be called from a block of an operation.
     ///
     /// - Throws: ``StratusError`` with `diskFull`, `inputOutput` or `notPermitted` where the cause is still there, and
-    ///   `unavailable` where another store, or an older copy of this one, is at the path. Call it again once that is mended.
+    ///   `unavailable` where another store, or an older copy of this one, is at the path. Call it again once that is fixed.
     public func recover() throws {
         try recovery.recover()
     }
@@ -104,6 +104,8 @@ final class StoreRecovery: @unchecked Sendable {
     func recover() throws {
         condition.lock()
         let reopen = reopen
+        // What has failed before is decided by what follows.
+        failure = nil
         condition.unlock()
         guard let reopen else { throw StratusError(.closed, "The store was closed: open it again.") }
         do {

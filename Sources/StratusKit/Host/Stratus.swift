@@ -189,8 +189,8 @@ extension Stratus {
     /// Requests under way are finished first, later ones wait. Change tokens, records and accounts from before are
     /// refused afterwards, as those of another store. Clocks, seeds and options stay as they are.
     ///
-    /// The store is emptied whole or not at all: where the process ends meanwhile, whoever opens the store next finishes
-    /// that, and nothing of it ever lies under another name.
+    /// The store is emptied whole or not at all: where the process ends meanwhile, the next process that opens the store
+    /// finishes that, and nothing of it ever lies under another name.
     ///
     /// - Throws: ``StratusError`` where the store was closed, where its directory could not be written, and it is as it was,
     ///   and where it could not be made again, which the next opening tries again.
@@ -201,6 +201,7 @@ extension Stratus {
     /// The same, and tells how many files and directories were removed, and of how many.
     package func reset(progress: (_ done: Int, _ total: Int) -> Void) throws {
         faults.removeAll()
+        let tookNoWrites = server.writeFailure != nil
         // Whoever reads through it would be waited for, and the directory is made anew.
         stopServingTool()
         do {
@@ -213,6 +214,7 @@ extension Stratus {
             try? startServingTool()
             throw error
         }
+        if tookNoWrites { output.tellRecovery(nil) }
         try startServingTool()
         session.hub.forget { _ in true }
         session.signIn(nil)

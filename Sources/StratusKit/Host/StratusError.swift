@@ -131,6 +131,10 @@ extension StratusError {
 extension StratusError.Code {
     /// A code of the floors below, whose names this floor keeps.
     fileprivate init(description: String) {
-        self.init(description == "invalidRequest" ? "invalidArgument" : description)
+        switch description {
+        case "invalidRequest": self.init("invalidArgument")
+        case "reopening": self.init("unavailable")
+        default: self.init(description)
+        }
     }
 }

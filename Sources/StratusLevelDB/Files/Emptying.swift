@@ -2,11 +2,11 @@
 //
 //   1. While the store is open, its marker gets the line `emptying`, durably. From here on the store counts as empty.
 //   2. The store is closed, and opened again, here or by any other process.
-//   3. Whoever opens it removes all but the marker and the locks, under the locks, and has LevelDB create the database.
+//   3. The process that opens it removes all but the marker and the locks, under the locks, and has LevelDB create the database.
 //   4. The marker loses the line, as at the end of every creation. That write syncs the removals, too.
 //
 // So a crash before 1 leaves the old store, and a crash after it a store that the next process empties. A file that a lock
-// is held on is never removed: whoever asks for the lock must find the same file.
+// is held on is never removed: a process that asks for the lock must find the same file.
 
 internal import StratusStore
 

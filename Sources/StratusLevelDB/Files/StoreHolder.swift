@@ -134,6 +134,7 @@ extension StoreHolder {
         else { return nil }
         self.init(
             processID: process, command: String(lines[2].dropFirst("command ".count)),
-            isThisProcess: process == getpid())
+            // Processes in different containers may have one number: the registry says which stores are this one's.
+            isThisProcess: false)
     }
 }

@@ -1,13 +1,14 @@
 // What a process holds of a store that it has open: the directory itself, and the locks on it.
 //
-//   STRATUS.lock   Ours: an open-file-description lock. It ends only when its descriptor is closed, so that no other use of
-//                  the file, or of LOCK, can lose it. The file names the process and its command.
+//   STRATUS.lock   Ours: an open-file-description lock. It ends when the store is closed, or with its process, so that no other
+//                  use of the file, or of LOCK, can lose it. The file names the process and its command.
 //   LOCK           LevelDB's: a POSIX record lock, which a process loses as soon as it closes any descriptor of the file. It
 //                  is taken here as well until LevelDB takes it, because versions of this software that know no
 //                  STRATUS.lock respect it.
 //
 // Invariants:
-//   1. Nothing in the directory is inspected for opening, cut or written before both locks are held.
+//   1. Before both locks are held, only that the directory is a store, or empty, is looked at: nothing is created in a directory of
+//      somebody else's. Everything that decides how the store is opened is read, cut and written under them.
 //   2. STRATUS.lock is never removed, and only processes that open the store lock it. Others ask who holds it.
 //   3. Files of the store are reached through the directory's descriptor. What takes the directory's place is never touched.
 //   4. This process never opens and closes a LOCK file that it holds itself.
@@ -20,10 +21,8 @@ internal import StratusStore
 /// The directory and the locks of a store that this process has open.
 final class StoreLock: @unchecked Sendable {  // because a monitor guards the variables, and the rest is constant
     static let fileName = "STRATUS.lock"
-    /// A lock that is not got at once is tried so often, with pauses: one that this process has just given up stays while a
-    /// child that it was starting then has the descriptor, too, until it runs its program.
-    private static let maximumAttemptCount = 2_000
-    private static let pauseMicroseconds: UInt32 = 1_000
+    /// A lock file that others keep replacing is given up after so many attempts.
+    private static let maximumAttemptCount = 100
 
     /// How the directory is called, and how it is reached.
     let place: EnginePlace
@@ -90,10 +89,16 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         }
     }
 
-    /// Gives everything back. Closing the descriptors is what ends the locks.
+    /// Gives everything back. The lock is ended in so many words: a child process that is just being started has the descriptor,
+    /// too, until it runs its program.
     func release() {
         yieldEngineLock()
         monitor.withLock {
+            if descriptors.count > 1 {
+                var end = StoreHolder.wholeFileLock
+                end.l_type = Int16(F_UNLCK)
+                _ = unsafe fcntl(descriptors[1], DescriptionLock.set, &end)
+            }
             for descriptor in descriptors.reversed() { close(descriptor) }
             descriptors = []
         }
@@ -127,7 +132,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     private func displaced(_ found: String, cause: SystemError? = nil) -> StoreError {
         StoreError(
             .unavailable,
-            "The store's directory or its lock file was moved, removed or replaced: put it back, then close and open the store.",
+            "The store's directory or its lock file was moved, removed or replaced: put the directory back, then recover or reopen the store.",
             ["path": place.path, "found": found], cause: cause.map { EngineError.systemText($0.number) })
     }
 
@@ -144,11 +149,8 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
                     guard [EAGAIN, EACCES].contains(errno) else {
                         throw SystemError(number: errno, call: "fcntl", path: file)
                     }
-                    let holder = try StoreHolder.findByLocks(in: path)
-                    if let holder, !holder.isThisProcess { throw holder.error(path: path) }
-                    close(descriptor)
-                    usleep(pauseMicroseconds)
-                    continue
+                    let holder = try StoreHolder.findByLocks(in: path) ?? .unknown
+                    throw holder.error(path: path)
                 }
                 // A file that was replaced before it was locked protects nothing.
                 let held = try FileSystem.status(ofDescriptor: descriptor, path: file).identity
@@ -161,7 +163,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
                 throw error
             }
         }
-        throw StoreHolder.thisProcess.error(path: path)
+        throw SystemError(number: EAGAIN, call: "fcntl", path: file)
     }
 
     /// Locks LevelDB's LOCK as LevelDB does.

@@ -267,11 +267,12 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
             guard options.syncsCommits else { return .success(()) }
             if !options.testHooks.leavesLogsUnnoted { try directory.noteLog(database.writtenLog) }
             return directory.lock.displacement().map { .failure(FailedWrite(displacement: $0)) } ?? .success(())
-        } catch let error as StoreError {
-            return .failure(FailedWrite(reason: error.code, cause: error.cause ?? error.message))
         } catch {
-            let failure = error as? EngineError ?? EngineError(text: "\(error)")
-            return .failure(FailedWrite(reason: failure.storeCode, cause: failure.text))
+            // A directory that is gone fails writes, too, and says less.
+            if let displacement = directory.lock.displacement() {
+                return .failure(FailedWrite(displacement: displacement))
+            }
+            return .failure(FailedWrite(error))
         }
     }
 
@@ -318,6 +319,15 @@ private struct FailedWrite: Error {
         self.cause = cause
     }
 
+    init(_ error: any Error) {
+        if let error = error as? StoreError {
+            self.init(reason: error.code, cause: error.cause ?? error.message)
+        } else {
+            let failure = error as? EngineError ?? EngineError(text: "\(error)")
+            self.init(reason: failure.storeCode, cause: failure.text)
+        }
+    }
+
     init(displacement: StoreError) {
         self.init(reason: displacement.code, cause: displacement.description)
         self.displacement = displacement
@@ -335,7 +345,7 @@ private struct FailedWrite: Error {
         displacement
             ?? StoreError(
                 .unavailable,
-                "A write failed earlier, so the store takes no transactions: mend the cause, then recover it.",
+                "A write failed earlier, so the store takes no transactions: fix the cause, then recover it.",
                 ["reason": reason.description], cause: cause)
     }
 }

@@ -72,8 +72,8 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     /// A reader of the newest version. Pair it with `leave`.
     func enter() throws -> SnapshotReader {
         try monitor.withLock {
-            guard !isClosing, let published else { throw Self.closedError }
             if let refusal { throw refusal }
+            guard !isClosing, let published else { throw Self.closedError }
             published.readerCount += 1
             readerCount += 1
             let iterator = published.idleIterators.popLast()
@@ -175,7 +175,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     }
 
     static var reopeningError: StoreError {
-        StoreError(.unavailable, "The store is opened again after a failed write: try again.")
+        StoreError(.reopening, "The store is opened again after a failed write: try again.")
     }
 
     static var closedError: StoreError {

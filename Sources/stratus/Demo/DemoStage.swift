@@ -14,7 +14,7 @@ struct DemoCast {
     let guestEmail: String
 
     init() {
-        let tag = String(UUID.drawn().uuidString.lowercased().prefix(8))
+        let tag = String(UUID.drawn().uuidString.lowercased().filter { $0 != "-" }.prefix(16))
         container = "iCloud.demonstration-\(tag)"
         owner = PersonAddress("id:owner-of-the-demonstration-\(tag)")
         guestID = "guest-of-the-demonstration-\(tag)"

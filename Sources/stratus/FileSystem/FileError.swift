@@ -7,7 +7,10 @@ struct FileError: Error, Hashable {
     static let notFound: Int32 = 2
     static let notPermitted: Int32 = 1
     static let accessDenied: Int32 = 13
+    static let wouldBlock: Int32 = 11
     static let alreadyThere: Int32 = 17
+    /// What a file system without hard links answers.
+    static let lacksLinks: Set<Int32> = [1, 31, 38, 95]
     static let notADirectory: Int32 = 20
     static let brokenPipe: Int32 = 32
     static let tooManyLinks: Int32 = 40

@@ -41,6 +41,7 @@ final class LiveCopy: Sendable {
         // Links take no time; many contents do, and tables for which only copies will do.
         let progress = Progress("copying", total: nil, on: Console(usesJSON: false))
         defer { progress.finish() }
+        var lost: Set<AssetKey> = []
         for number in 0..<attemptLimit {
             Waiting.seconds(Double(number) * pauseSeconds)
             let scratch = try makeScratch(for: source)
@@ -52,7 +53,7 @@ final class LiveCopy: Sendable {
                     progress.update("tables", $0, of: $1)
                 }
                 let opened = try open(scratch.path)
-                if try takeNamed(&contents, opened, progress) {
+                if try takeNamed(&contents, opened, progress, &lost) {
                     return (LiveCopy(scratch, date, copiedTableCount: copiedCount), opened)
                 }
                 opened.close()
@@ -78,13 +79,16 @@ final class LiveCopy: Sendable {
     }
 
     /// Takes the contents that the copied records name and that came after the others. Returns false where one has gone
-    /// again: then all is to be done again.
+    /// again: then all is to be done again. One that an attempt before has not found either is missing from the store, which
+    /// is for the verb to report.
     private static func takeNamed(
-        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: Progress
+        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: Progress, _ lost: inout Set<AssetKey>
     ) throws -> Bool {
         func tell(_ done: Int, _ total: Int) { progress.update("and comparing assets", done, of: total) }
         do {
-            guard try contents?.takeNamed(in: opened.engine, progress: tell).isEmpty ?? true else { return false }
+            let found = try contents?.takeNamed(in: opened.engine, progress: tell) ?? []
+            defer { lost = found }
+            guard found.isSubset(of: lost) else { return false }
             // What nobody names is being saved or has just gone; it is the host's business.
             try contents?.finish(with: opened.engine, progress: tell)
             return true

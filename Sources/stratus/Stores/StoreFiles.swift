@@ -102,7 +102,11 @@ final class StoreFiles {
 
     /// Removes a store that this process has made and that is not to stay. One that somebody has opened stays. The path is
     /// the one that it was made by: resolving it otherwise could lead to another store.
-    static func removeMade(_ path: String) { _ = LevelDBStore.removeMade(path) }
+    /// Returns whether nothing of it is left.
+    @discardableResult
+    static func removeMade(_ path: String) -> Bool {
+        (try? FileSystem.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
+    }
 
     /// How an unfinished copy is removed.
     static let copyRemoval = UnfinishedWork.Removal(

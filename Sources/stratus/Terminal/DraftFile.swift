@@ -93,10 +93,16 @@ final class DraftFile: Sendable {
     private func takeName(_ replacing: Bool) throws {
         let (draft, path) = (draft, path)
         // A link is made only where nothing is.
-        let named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
+        var named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
+        var isLinked = !replacing
+        if !replacing, FileError.lacksLinks.contains(-named), (try? FileSystem.facts(of: path)) == nil {
+            // A file system without links: nothing is in the way just now.
+            named = cfiletree_rename(draft.span, path.span)
+            isLinked = false
+        }
         try Self.check(named)
         do {
-            let removed = replacing ? 0 : cfiletree_remove_file(draft.span)
+            let removed = isLinked ? cfiletree_remove_file(draft.span) : 0
             try Self.check(removed)
             try syncFolder()
         } catch {
@@ -121,10 +127,10 @@ final class DraftFile: Sendable {
             let descriptor = cfiletree_create_file(draft.span)
             if descriptor == -FileError.alreadyThere { continue }
             try check(descriptor)
-            // Where there are no locks nobody takes it for a dead process's.
-            _ = cfiletree_lock(descriptor)
-            // Another verb may have removed it before it was locked.
-            if isOpen(descriptor, at: draft) { return (draft, descriptor) }
+            // Where there are no locks nobody takes it for a dead process's. Another verb may be about to remove it, or have
+            // done so, before it was locked.
+            let locked = cfiletree_lock(descriptor)
+            if locked != -FileError.wouldBlock, isOpen(descriptor, at: draft) { return (draft, descriptor) }
             cfiletree_close(descriptor)
         }
         throw FileError(number: FileError.alreadyThere)

@@ -58,10 +58,7 @@ struct Import: ParsableCommand {
                 }
             }
         } catch {
-            if leavesNothing(error), isNew || isEmptyDirectory { StoreFiles.removeMade(store.store) }
-            if isEmptyDirectory {
-                try? FileManager.default.createDirectory(atPath: store.store, withIntermediateDirectories: false)
-            }
+            if leavesNothing(error) { remove(isNew: isNew, isEmptyDirectory: isEmptyDirectory) }
             throw error
         }
     }
@@ -93,6 +90,27 @@ struct Import: ParsableCommand {
     /// before an import that takes up another cannot be told from what that has added.
     private func leavesNothing(_ error: any Error) -> Bool {
         !resume && (error as? ToolError)?.code != .interrupted
+    }
+
+    /// Whether another process has opened what was made, as far as can be seen.
+    private var isHeld: Bool {
+        do { return try StoreFiles.holder(of: store.store) != nil } catch { return true }
+    }
+
+    /// Removes what was made where no store was. A directory that was there stays, whatever it is and leads to.
+    private func remove(isNew: Bool, isEmptyDirectory: Bool) {
+        var isGone = true
+        if isNew {
+            isGone = StoreFiles.removeMade(store.store)
+        } else if isEmptyDirectory, !isHeld {
+            let manager = FileManager.default
+            for name in (try? manager.contentsOfDirectory(atPath: store.store)) ?? [] {
+                if (try? manager.removeItem(atPath: "\(store.store)/\(name)")) == nil { isGone = false }
+            }
+        }
+        if !isGone {
+            Console.note("note: what was imported could not be removed: remove \(VisibleText.of(store.store))")
+        }
     }
 
     private static func empty(_ session: StoreSession) {

@@ -140,7 +140,17 @@ struct RecoveryTests {
         await #expect(throws: CKError.self) { try await host.database.save(note("second", in: Self.zone)) }
         let refused = #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(refused?.code == .unavailable, "\(String(describing: refused))")
-        try FileManager.default.moveItem(atPath: path, toPath: copy)
+        try FileManager.default.removeItem(atPath: path)
+        // Another store, with more writes than this one has had.
+        let elsewhere = "\(host.volume.path)/other"
+        let other = try Stratus.open(
+            at: URL(fileURLWithPath: elsewhere), options: .tested { $0.identifiers = .seeded(2) })
+        for number in 0..<20 { _ = try other.createAccount(.init(), externalID: "other-\(number)") }
+        other.close()
+        try FileManager.default.moveItem(atPath: elsewhere, toPath: path)
+        let foreign = #expect(throws: StratusError.self) { try host.store.recover() }
+        #expect(foreign?.code == .unavailable, "\(String(describing: foreign))")
+        try FileManager.default.removeItem(atPath: path)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
