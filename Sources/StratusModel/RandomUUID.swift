@@ -2,7 +2,7 @@
 //
 // Foundation's `UUID()` is used nowhere. On Linux it opens /dev/urandom on every call, and where that fails (no free
 // descriptor, no /dev) it returns one constant without an error. Two things that were created then have one identity,
-// and whoever may see the one sees the other.
+// and any account that may see the one sees the other.
 
 package import FoundationEssentials
 

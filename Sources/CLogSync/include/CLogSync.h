@@ -8,7 +8,7 @@
  * with `sync` come from one thread at a time, each followed by `finish_sync`. A compaction that is asked for meanwhile, which
  * exchanges the log, waits for the sync of the one it exchanges.
  *
- * It also tells to which log a write went, and makes the name of CURRENT durable before LevelDB removes what the one before
+ * It also reports the log that received the last write, and makes the name of CURRENT durable before LevelDB removes what the one before
  * named: a file system that promises no more than POSIX may do both in either order.
  *
  * LevelDB's C API does not show the layout of `leveldb_env_t`, which this code repeats. It is pinned to LevelDB 1.23, and where
@@ -46,7 +46,7 @@ struct leveldb_env_t *stratus_log_environment_pointer(stratus_log_environment *e
  * LevelDB's functions do, to a text of the caller's, who frees it with `leveldb_free`. */
 void stratus_log_environment_finish_sync(stratus_log_environment *environment, char **error);
 
-/* The number of the log to which was appended last, 0 where nothing was. */
+/* The number of the log that received the last append, 0 where there was none. */
 uint64_t stratus_log_environment_written_log(const stratus_log_environment *environment);
 
 #ifdef __cplusplus

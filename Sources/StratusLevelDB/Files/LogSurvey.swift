@@ -1,7 +1,7 @@
 // What a log of commits holds, and how it ends.
 //
 // A crash of the machine while the last commit was written may leave some pages of it on the disk and others not: a page that
-// was lost reads as zeros. Nobody has got an answer for such a commit, so it is dropped. It is told from damage like this:
+// was lost reads as zeros. No caller got an answer for such a commit, so it is dropped. Damage is distinguished as follows:
 //
 //   lost page    Zeros from the later of its start and the commit's first byte to the end of the page or of the file.
 //   dropped      Every fragment of the commit whose checksum does not fit touches a lost page, there is such a page, and no first

@@ -166,7 +166,7 @@ final class Demonstration {
 
     // MARK: Removing
 
-    /// Leaves the store as it was before. Whoever has asked the verb to stop does not stop this.
+    /// Leaves the store as it was before. A signal does not stop this.
     private func removeEverything() throws {
         isRemoving = true
         try heading("remove what the demonstration has created")

@@ -21,7 +21,7 @@ enum Leftovers {
         Console.note("note: finished the emptying of \(VisibleText.of(path)), in which a process was killed")
     }
 
-    /// Whether anything is left of deleted accounts. What cannot be read is told by the verb, where that comes to it.
+    /// Whether anything is left of deleted accounts. The verb reports what cannot be read.
     static func hasDepartures(_ engine: RecordEngine) -> Bool {
         let departures = try? engine.read { try AccountDirectory().departures(limit: 1, in: $0) }
         return departures.map { !$0.isEmpty } ?? false
