@@ -70,7 +70,14 @@ static int is_to_fail(const char *name, const char *path) {
 }
 
 static int path_fails(const char *name, int directory, const char *path) {
+    static const char held[] = "/proc/self/fd/";
     char whole[PATH_MAX * 2], folder[PATH_MAX];
+    /* A store is reached through the descriptor of its directory. */
+    if (strncmp(path, held, sizeof held - 1) == 0) {
+        char *rest;
+        directory = (int)strtol(path + sizeof held - 1, &rest, 10);
+        path = *rest == '/' ? rest + 1 : rest;
+    }
     if (path[0] == '/') return is_to_fail(name, path);
     ssize_t count = -1;
     if (directory == AT_FDCWD) {

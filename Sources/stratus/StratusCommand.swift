@@ -39,8 +39,8 @@ struct StratusCommand: ParsableCommand {
             CommandGroup(
                 name: "Stores:",
                 subcommands: [
-                    Init.self, Stats.self, Report.self, Verify.self, Rebuild.self, RepairLosingDamagedData.self,
-                    Migrate.self,
+                    Init.self, Stats.self, Report.self, Verify.self, Recover.self, Rebuild.self,
+                    RepairLosingDamagedData.self, Migrate.self,
                     Reset.self, Compact.self, Keys.self, Backup.self, Restore.self, Export.self, Import.self,
                 ]),
             CommandGroup(

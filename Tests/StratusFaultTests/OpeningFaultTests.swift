@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct OpeningFaultTests {
     /// A read that lost its end without an error is like a shorter file, and is not asked for here.
-    private static let effects: [EngineFaultPoint: [EngineFaultEffect]] = [
+    static let effects: [EngineFaultPoint: [EngineFaultEffect]] = [
         .append: [.refused, .shortened], .flush: [.refused], .sync: [.refused, .lost], .close: [.refused],
         .rename: [.refused], .remove: [.refused], .openWritable: [.refused], .openSequential: [.refused],
         .openRandom: [.refused], .readSequential: [.refused], .readRandom: [.refused, .shortened], .list: [.refused],

@@ -80,6 +80,57 @@ struct RecoveryTests {
         #expect(try commit(100..<110, to: again).count == 10, "\(fault)")
     }
 
+    @Test("a fault while the store is opened again is an error or a whole store, and the next attempt has everything")
+    func whileReopening() async throws {
+        try await TestThreads.offPool {
+            var failureCount = 0
+            for (point, effects) in OpeningFaultTests.effects {
+                for effect in effects {
+                    for occurrence in 1... {
+                        let result = try reopen(with: EngineFault(point, effect, at: occurrence))
+                        if result == .failed { failureCount += 1 }
+                        if result == .neverStruck { break }
+                    }
+                }
+            }
+            #expect(failureCount > 20)
+        }
+    }
+
+    private enum Reopening { case failed, opened, neverStruck }
+
+    /// Has a write fail, and opens the store again while another request fails.
+    private func reopen(with fault: EngineFault) throws -> Reopening {
+        let directory = try ScratchDirectory()
+        let environment = try FaultyEnvironment()
+        let store = try FaultBench.open(directory.path, environment)
+        let acknowledged = try commit(0..<12, to: store)
+        environment.arm(EngineFault(.sync, at: 1, repetitions: 1_000))
+        _ = try commit(12..<13, to: store)
+        environment.disarm()
+        let continuation = store.closeToReopen(readerSeconds: 1)
+
+        let reopening = try FaultyEnvironment()
+        reopening.arm(fault)
+        var options = FaultBench.options
+        options.testHooks.environment = reopening
+        var result = Reopening.failed
+        do {
+            let again = try LevelDBStore.open(at: directory.path, options: options, continuing: continuation)
+            defer { again.close() }
+            reopening.waitUntilIdle()
+            result = reopening.faultCount == 0 ? .neverStruck : .opened
+            try check(again, holds: acknowledged, "opened in spite of \(fault)")
+        } catch let error as StoreError {
+            #expect([.inputOutput, .corruption].contains(error.code) && error.cause != nil, "\(fault): \(error)")
+        }
+        let last = try LevelDBStore.open(at: directory.path, options: FaultBench.options, continuing: continuation)
+        defer { last.close() }
+        try check(last, holds: acknowledged, "opened after \(fault)")
+        #expect(try commit(100..<103, to: last).count == 3, "\(fault)")
+        return result
+    }
+
     @Test(
         "a store that was copied before the last acknowledged commit is refused in the place of the one that was open")
     func olderCopy() throws {

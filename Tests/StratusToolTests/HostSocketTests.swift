@@ -169,13 +169,13 @@ struct HostSocketTests {
         #expect(events.has(.modifyRecords) && events.has(.modifyZones))
     }
 
-    @Test("a host that serves no socket is named by verbs that write, and there is nothing to watch")
+    @Test("a host that serves no socket is named by verbs that write, and there is nothing to watch or recover")
     func notServed() async throws {
         let host = try open("store", serving: false)
         defer { host.close() }
         _ = try host.account(externalID: "local", createIfMissing: .init())
         let pid = "\(ProcessInfo.processInfo.processIdentifier)"
-        for (verb, status) in [("put a --type Note", 4), ("watch", 1), ("init --create-account x", 4)] {
+        for (verb, status) in [("put a --type Note", 4), ("watch", 1), ("recover", 1), ("init --create-account x", 4)] {
             let run = try await ToolRun.shell("\"$TOOL\" \(verb) --store store --json", in: directory)
             #expect(run.status == Int32(status), "\(verb): \(run.output)")
             let fields = try #require(try run.error()["fields"] as? [String: String])
@@ -185,6 +185,67 @@ struct HostSocketTests {
         let alone = try await ToolRun.stratus("watch", "--store", "store", "--json", in: directory)
         #expect(alone.status == 1)
         #expect(try (alone.error()["message"] as? String)?.contains("nothing to watch") == true)
+    }
+
+    @Test("verify of a store that a host has names each content that is missing or damaged")
+    func verifyHeld() async throws {
+        let host = try open("served")
+        defer { host.close() }
+        let database = host.container("local", signedInAs: try host.createAccount(.init(), externalID: "local"))
+            .privateCloudDatabase
+        let file = URL(fileURLWithPath: "\(directory.path)/photo")
+        try Data("the content".utf8).write(to: file)
+        let record = CKRecord(recordType: "Photo")
+        record["photo"] = CKAsset(fileURL: file)
+        _ = try await database.save(record)
+        let contents = "\(directory.path)/served/assets/content"
+        let name = try #require(
+            FileManager.default.enumerator(atPath: contents)?.compactMap { $0 as? String }.max { $0.count < $1.count })
+        for (content, kind) in [(nil, "missingContent"), ("THE CONTENT", "damagedContent")] {
+            try FileManager.default.removeItem(atPath: "\(contents)/\(name)")
+            if let content { try Data(content.utf8).write(to: URL(fileURLWithPath: "\(contents)/\(name)")) }
+            let run = try await ToolRun.stratus("verify", "--json", "--store", "served", in: directory)
+            let findings = try #require(run.objects().last?["findings"] as? [[String: Any]])
+            #expect(run.status == 1 && findings.compactMap { $0["kind"] as? String } == [kind], "\(run.output)")
+            if content == nil { try Data().write(to: URL(fileURLWithPath: "\(contents)/\(name)")) }
+        }
+    }
+
+    @Test("stats says that a host takes no writes, and recover has it open its store again")
+    func recovery() async throws {
+        let host = try open("served")
+        defer { host.close() }
+        let account = try host.createAccount(.init(), externalID: "local")
+        let database = host.container("local", signedInAs: account).privateCloudDatabase
+        _ = try await database.save(CKRecordZone(zoneName: "notes"))
+        func move(_ source: String, _ target: String) throws {
+            try FileManager.default.moveItem(
+                atPath: "\(directory.path)/\(source)", toPath: "\(directory.path)/\(target)")
+        }
+        try move("served", "moved")
+        await #expect(throws: CKError.self) { try await database.save(CKRecordZone(zoneName: "lost")) }
+        try move("moved", "served")
+        let run = try await ToolRun.shell(
+            """
+            "$TOOL" stats --store served 2> notes | sed -n '2p'
+            "$TOOL" stats --json --store served 2> notes | grep -c '"writeFailure":{"code":"unavailable"'
+            "$TOOL" zones create --zone new --store served 2> notes; echo $?
+            grep -c -e 'recover' notes
+            "$TOOL" recover --store served; echo $?
+            "$TOOL" recover --json --store served; echo $?
+            "$TOOL" stats --json --store served 2> notes | grep -c '"writeFailure":null'
+            "$TOOL" zones create --zone new --store served > zone 2> notes; echo $?
+            "$TOOL" init --store alone > init
+            "$TOOL" recover --store alone 2>&1 | head -1
+            "$TOOL" recover --store nothing 2> notes; echo $?
+            """, in: directory)
+        #expect(
+            run.lines == [
+                "takes no writes since one has failed: fix the cause, then run 'stratus recover'", "1", "1", "1",
+                "the host has opened the store again, and takes writes", "0", "{\"recovered\":false}", "0", "1", "0",
+                "error: No process has the store open: there is nothing to recover.", "3",
+            ], "\(run.output) \(run.errors)")
+        #expect(host.writeFailure == nil)
     }
 
     @Test("a compaction that is interrupted stops the host's, says how to go on, and harms nothing")

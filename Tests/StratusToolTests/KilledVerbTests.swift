@@ -108,6 +108,15 @@ struct KilledVerbTests {
         #expect(calls[named...].contains("fsync ."), "\(calls)")
     }
 
+    @Test("the new name in CURRENT is on the disk before anything is removed that the old one may lead to")
+    func nameInCurrent() async throws {
+        let bench = try await FileCallBench(KilledVerb("zones create", "zones create --zone new --store store"))
+        let calls = try await bench.wholeRun().calls
+        let renamed = try #require(calls.firstIndex { $0.hasPrefix("rename ") && $0.hasSuffix("/CURRENT") })
+        let removed = try #require(calls[renamed...].firstIndex { $0.hasPrefix("unlink ") })
+        #expect(calls[renamed..<removed].contains("fsync ./store"), "\(calls)")
+    }
+
     @Test("an import that fails leaves nothing behind, in a new store and in one that was empty")
     func failedImport() async throws {
         let directory = try TestDirectory()

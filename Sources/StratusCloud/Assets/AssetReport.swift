@@ -38,7 +38,7 @@ package enum AssetFinding: VerifierFinding {
 
     /// Each damaged content is named, for each has to be restored.
     package static func maximumCount(of kind: Kind) -> Int {
-        kind == .damaged ? 1_000_000 : VerifierFindings<Self>.maximumCount
+        [.damaged, .missing].contains(kind) ? 1_000_000 : VerifierFindings<Self>.maximumCount
     }
 
     package var kind: Kind {
@@ -72,7 +72,7 @@ package struct AssetReport: Hashable, Sendable {
 
     package init() {}
 
-    /// The first of each kind, and each damaged content.
+    /// The first of each kind, and each content that is damaged or missing.
     package var findings: [AssetFinding] { noted.kept }
     /// How much is lost or counted wrongly.
     package var faultCount: Int { noted.count { $0.isFault } }

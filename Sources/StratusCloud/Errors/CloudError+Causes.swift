@@ -12,11 +12,13 @@ extension CloudError {
     private static let busyRetrySeconds = 1.0
     /// How long a client should wait while indexes are rebuilt: some 20,000 records are in a second.
     private static let rebuildRetrySeconds = 5.0
+    /// How long a client should wait where a write has failed: somebody fixes the cause, and the store is opened again.
+    private static let recoveryRetrySeconds = 5.0
 
     /// A store's or the record layer's error as an answer to the client.
     ///
     /// A commit of unknown outcome is `serverResponseLost` (S-21), a store that takes no requests `serviceUnavailable`,
-    /// with a time to retry after where it takes them again by itself (L-16), a transaction over the store's limit
+    /// with a time to retry after where it may take them again without being closed (L-16), a transaction over the store's limit
     /// `limitExceeded`, damage `internalError`.
     package init(_ error: RecordsError) {
         let cause = "\(error)"
@@ -37,7 +39,14 @@ extension CloudError {
             self.init(
                 .serviceUnavailable, "The store is being opened again after a failed write: try again.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
-        case "unavailable", "held", "closed", "diskFull", "notPermitted", "inputOutput":
+        case "unavailable":
+            self.init(
+                .serviceUnavailable, "A write of the store has failed: try again when the host has recovered it.",
+                cause: cause, retryAfterSeconds: Self.recoveryRetrySeconds)
+        case "diskFull":
+            self.init(
+                .serviceUnavailable, "The disk of the store is full: the host has to make room.", cause: cause)
+        case "held", "closed", "notPermitted", "inputOutput":
             self.init(
                 .serviceUnavailable, "The store takes no requests now: the host has to look into the cause.",
                 cause: cause)

@@ -107,9 +107,8 @@ final class OperationFiles: LongLivedStore {
     }
 
     private func read() throws -> Kept {
-        guard FileManager.default.fileExists(atPath: directory) else { return Kept() }
+        guard let names = try Self.existingNames(in: directory, files) else { return Kept() }
         var kept = Kept()
-        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         defer { removeLeftovers(Set(names)) }
         for name in names where name.hasSuffix(Self.suffix) {
             let data: Data

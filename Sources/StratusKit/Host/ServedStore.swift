@@ -151,6 +151,28 @@ package final class ServedStore: Sendable {
 
     // MARK: The store
 
+    /// As `Stratus.writeFailure`, of the store in a directory. Nil, too, where no host serves it.
+    ///
+    /// Throws `StratusError` where the host refuses.
+    package static func writeFailure(ofStoreAt directory: String) throws -> StratusError? {
+        let state: WriteState? = try ask(.writeFailure, ofStoreAt: directory)
+        return (state?.failure?.error).flatMap { StratusError.wrapped($0) }
+    }
+
+    /// As `Stratus.recover()`, of the store in a directory. Returns whether it had to be opened again; nil where no host
+    /// serves it.
+    ///
+    /// Throws `StratusError` with what keeps it from being opened, and where the host refuses.
+    package static func recover(storeAt directory: String) throws -> Bool? {
+        let answer: Recovered? = try ask(.recover, ofStoreAt: directory)
+        return answer?.isReopened
+    }
+
+    /// Asks the host of a store of which nothing may be read now.
+    private static func ask<Answer: Decodable>(_ call: HostCall, ofStoreAt directory: String) throws -> Answer? {
+        try naming(directory) { try LocalClient(directory: directory)?.ask(.host(call)) }
+    }
+
     /// As `Stratus.importSchema(_:intoContainer:)`.
     package func importSchema(_ text: String, intoContainer identifier: String) throws {
         let _: Done = try ask(.importSchema(text, ContainerName(identifier)))

@@ -33,7 +33,7 @@ struct StoreMemory: Sendable {
 
 /// Where stores in memory of this process keep the contents of assets and what they upload: in one directory, which goes
 /// with the last of them. Where the process dies with it, the next process that opens a store removes it.
-enum MemoryDirectories {
+package enum MemoryDirectories {
     private static let prefix = "stratus-memory-"
     /// Where no directory can be made: saving an asset fails, and not the opening of a store that may never have one.
     private static let nowhere = "/proc/none"
@@ -73,7 +73,7 @@ enum MemoryDirectories {
     }
 
     /// Removes what processes that have died have left, once in a process.
-    static func sweep() {
+    package static func sweep() {
         let isFirst = state.withLock { state in
             defer { state.hasSwept = true }
             return !state.hasSwept

@@ -14,8 +14,8 @@ extension Stratus {
     /// while it takes them.
     public var writeFailure: StratusError? {
         guard let failure = server.writeFailure else { return nil }
-        do { try StratusError.wrapping { throw failure } } catch let error as StratusError { return error } catch {}
-        return StratusError(.unavailable, "The store takes no writes: fix the cause, then call recover().")
+        return StratusError.wrapped(failure)
+            ?? StratusError(.unavailable, "The store takes no writes: fix the cause, then call recover().")
     }
 
     /// Opens the store again in place after a failed write. Does nothing where none has failed.
@@ -26,7 +26,8 @@ extension Stratus {
     /// five seconds.
     ///
     /// Before anything is closed, a file as large as what opening the store writes is written, synced and removed. Where that
-    /// fails, the store goes on answering reads. It blocks its thread, and must not be called from a block of an operation.
+    /// fails, the store goes on answering reads. It blocks its thread, and must not be called from a block of an operation. The
+    /// host's `onEvent` may call it.
     ///
     /// - Throws: ``StratusError`` with `diskFull`, `inputOutput` or `notPermitted` where the cause is still there, and
     ///   `unavailable` where another store, or an older copy of this one, is at the path. Call it again once that is fixed.
@@ -38,31 +39,41 @@ extension Stratus {
 extension Stratus {
     /// Says how the store is opened again.
     func startRecovery() {
-        recovery.start { [server, upkeep, hub = session.hub] in
-            let isReopened = try upkeep.pausing { try StratusError.wrapping { try server.recover() } }
-            // What commits before have left behind to be delivered.
-            if isReopened { hub.wake() }
-            return isReopened
-        }
+        recovery.start(
+            reopen: { [server, upkeep, hub = session.hub, weak self] in
+                let isReopened = try upkeep.pausing { try StratusError.wrapping { try server.recover() } }
+                guard isReopened else { return false }
+                // What commits before have left behind to be delivered.
+                hub.wake()
+                self?.serveToolAgain()
+                return true
+            }, takesWrites: { [server] in server.writeFailure == nil })
     }
 }
 
 /// Reports failed writes to the host, and opens the store again: when it is asked to, or by itself with growing pauses.
 ///
 /// Invariants:
-///   1. The host hears of every failed write on a thread of ours: the thread that has failed holds the store's lock.
-///   2. The thread starts with the first failed write and ends at `stop`; it keeps nothing of the store alive.
+///   1. The host hears of every failed write, and not on the thread that has failed, which holds the store's lock.
+///   2. It hears of failures and recoveries in their order: what it heard last is how the store is.
+///   3. The thread starts with the first failed write and ends at `stop`; it keeps nothing of the store alive.
 final class StoreRecovery: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`.
 
     /// Pauses double from the first to this one, in seconds.
     private static let longestPauseSeconds = 60.0
 
+    /// Held while the host is told, and while the store is opened again. The host may recover the store when it is told.
+    private let telling = NSRecursiveLock()
     private let condition = TimedCondition()
     private let output: EventOutput
     private let firstPauseSeconds: TimeInterval?
     private var reopen: (@Sendable () throws -> Bool)?
+    private var takesWrites: @Sendable () -> Bool = { true }
+    /// What the host has not heard of yet.
     private var failure: StoreError?
+    /// When the store is to be opened again by itself, and the pause after that.
+    private var attempt: (time: Double, nextPauseSeconds: TimeInterval)?
     private var isStarted = false
     private var isStopped = false
 
@@ -72,10 +83,10 @@ final class StoreRecovery: @unchecked Sendable {
         self.firstPauseSeconds = firstPauseSeconds
     }
 
-    /// Sets how the store is opened again; the result says whether there was anything to do.
-    func start(_ reopen: @escaping @Sendable () throws -> Bool) {
+    /// Sets how the store is opened again; the result of `reopen` says whether there was anything to do.
+    func start(reopen: @escaping @Sendable () throws -> Bool, takesWrites: @escaping @Sendable () -> Bool) {
         condition.lock()
-        self.reopen = reopen
+        (self.reopen, self.takesWrites) = (reopen, takesWrites)
         condition.unlock()
     }
 
@@ -84,6 +95,9 @@ final class StoreRecovery: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         failure = error
+        if let firstPauseSeconds {
+            attempt = (TimedCondition.now + firstPauseSeconds, min(firstPauseSeconds * 2, Self.longestPauseSeconds))
+        }
         condition.broadcast()
         guard !isStarted, !isStopped else { return }
         isStarted = true
@@ -100,46 +114,77 @@ final class StoreRecovery: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Opens the store again, and reports how that went.
-    func recover() throws {
+    /// Opens the store again, and reports how that went. Returns false where there was nothing to do.
+    @discardableResult
+    func recover() throws -> Bool {
+        telling.lock()
+        defer { telling.unlock() }
+        tellFailure()
         condition.lock()
-        let reopen = reopen
-        // What has failed before is decided by what follows.
-        failure = nil
+        let (reopen, takesWrites) = (reopen, takesWrites)
         condition.unlock()
         guard let reopen else { throw StratusError(.closed, "The store was closed: open it again.") }
         do {
-            if try reopen() { output.tellRecovery(nil) }
+            guard try reopen() else { return false }
         } catch {
             output.tellRecovery(error)
             throw error
         }
+        // A write of the store that was opened may have failed already.
+        tellFailure()
+        if takesWrites() { output.tellRecovery(nil) }
+        return true
+    }
+
+    /// Tells the host of a failed write that it has not heard of.
+    private func tellFailure() {
+        telling.lock()
+        defer { telling.unlock() }
+        condition.lock()
+        let error = failure
+        failure = nil
+        condition.unlock()
+        if let error { output.tellRecovery(error) }
     }
 
     private func run() {
-        while let error = nextFailure() {
-            output.tellRecovery(error)
-            guard let firstPauseSeconds else { continue }
-            var pause = firstPauseSeconds
-            while wait(seconds: pause), (try? recover()) == nil { pause = min(pause * 2, Self.longestPauseSeconds) }
+        while waitForWork() {
+            tellFailure()
+            guard let planned = takeAttempt() else { continue }
+            let isDone = (try? recover()) != nil
+            if isDone { cancel(planned) }
         }
     }
 
-    /// Waits for a failed write; nil when it is over.
-    private func nextFailure() -> StoreError? {
+    /// Waits for a failed write, or until the store is to be opened again. Returns false when it is over.
+    private func waitForWork() -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        while failure == nil, !isStopped { condition.wait() }
-        defer { failure = nil }
-        return isStopped ? nil : failure
+        while !isStopped, failure == nil {
+            guard let attempt else {
+                condition.wait()
+                continue
+            }
+            if !condition.wait(until: attempt.time) { break }
+        }
+        return !isStopped
     }
 
-    /// Waits by a clock that nobody sets. Returns false when it is over.
-    private func wait(seconds: TimeInterval) -> Bool {
-        let end = TimedCondition.now + seconds
+    /// Plans the next attempt, and returns its time, where the store is to be opened now.
+    private func takeAttempt() -> Double? {
         condition.lock()
         defer { condition.unlock() }
-        while !isStopped, condition.wait(until: end) {}
-        return !isStopped
+        let now = TimedCondition.now
+        guard !isStopped, let attempt, attempt.time <= now else { return nil }
+        let pause = attempt.nextPauseSeconds
+        self.attempt = (now + pause, min(pause * 2, Self.longestPauseSeconds))
+        return now + pause
+    }
+
+    /// Forgets an attempt, unless a write that failed meanwhile has planned another.
+    private func cancel(_ planned: Double) {
+        condition.lock()
+        if attempt?.time == planned { attempt = nil }
+        condition.unlock()
     }
 }

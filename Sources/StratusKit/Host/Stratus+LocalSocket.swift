@@ -4,6 +4,7 @@
 // was killed, and is replaced.
 
 import Foundation
+import Logging
 import StratusCloud
 import StratusModel
 import StratusRecords
@@ -46,6 +47,22 @@ extension Stratus {
         listener?.stop()
     }
 
+    /// Serves at a new socket where nobody reaches the old one: the store's volume was mounted again, or the store was put back.
+    func serveToolAgain() {
+        guard let directory, options.servesTool else { return }
+        // A host that refuses the connection is reached.
+        do { if try LocalClient.connect(directory.path) != nil { return } } catch { return }
+        let old = toolSocket.withLock { listener -> LocalSocketListener? in
+            defer { listener = nil }
+            return listener
+        }
+        do { try startServingTool() } catch {
+            output.log(.error, "the tool is no longer served", ["error": "\(error)"])
+        }
+        // One of its connections may have asked for the recovery, which waits for nobody.
+        if let old { Thread.detachNewThread { old.stop(removingSocket: false) } }
+    }
+
     /// Whether anybody watches over the socket.
     package var isToolWatching: Bool { output.feed.isWatched }
 
@@ -69,6 +86,10 @@ extension Stratus {
             try importSchema(text, intoContainer: container.text)
         case .openShare(let url, let id):
             return try openShare(url, as: id)
+        case .writeFailure:
+            return WriteState(failure: server.writeFailure.map { LocalFailure($0) })
+        case .recover:
+            return Recovered(isReopened: try recovery.recover())
         case .finishIndexes, .rebuild, .purgeZones, .compact, .statistics:
             return try maintain(call, tell)
         }
@@ -179,15 +200,11 @@ extension LocalFailure {
             self = .server(error)
             return
         }
-        do {
-            try StratusError.wrapping { throw error }
-            self = .server(CloudError(.internalError, "The host has met an error that it does not know."))
-        } catch let told as StratusError {
-            self = .host(
-                code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
-        } catch {
+        guard let told = StratusError.wrapped(error) else {
             self = .server(CloudError(answering: error))
+            return
         }
+        self = .host(code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
     }
 
     /// The error as it was met.

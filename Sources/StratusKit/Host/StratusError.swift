@@ -113,6 +113,13 @@ extension StratusError {
         }
     }
 
+    /// An error of the floors below, or one of these; nil for any other.
+    static func wrapped(_ error: any Error) -> StratusError? {
+        let wrapped = Result<Never, any Error> { try wrapping { throw error } }
+        guard case .failure(let error) = wrapped else { return nil }
+        return error as? StratusError
+    }
+
     /// A server's refusal of something a host has asked for.
     init(_ error: CloudError) {
         let code: Code =

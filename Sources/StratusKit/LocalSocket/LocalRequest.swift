@@ -59,6 +59,10 @@ enum HostCall: Codable, Sendable {
     case purgeZones
     case compact
     case statistics
+    /// Why the store takes no writes.
+    case writeFailure
+    /// Opens the store again after a failed write.
+    case recover
 }
 
 /// How far long work of a host has come. Hosts and tools of before know nothing of parts and totals: they may be missing, and
@@ -86,6 +90,17 @@ extension WorkProgress {
 
 /// The answer of a request that has none.
 struct Done: Codable, Sendable {}
+
+/// Whether the store takes writes.
+struct WriteState: Codable, Sendable {
+    /// Nil where it does.
+    var failure: LocalFailure?
+}
+
+/// Whether a store had to be opened again.
+struct Recovered: Codable, Sendable {
+    var isReopened: Bool
+}
 
 /// The host's first frame.
 struct LocalGreeting: Codable, Sendable {

@@ -64,8 +64,8 @@ final class LocalSocketListener: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Takes no more connections, lets requests under way end, and removes the socket.
-    func stop() {
+    /// Takes no more connections, lets requests under way end, and removes the socket, unless another has its name now.
+    func stop(removingSocket: Bool = true) {
         condition.lock()
         guard !isStopped else { return condition.unlock() }
         isStopped = true
@@ -78,7 +78,7 @@ final class LocalSocketListener: @unchecked Sendable {
         for channel in channels.values { channel.stop(sendingToo: true) }
         while threadCount > 0 { condition.wait() }
         condition.unlock()
-        if let place = reached(directory) { Self.removeSocket(name, in: place) }
+        if removingSocket, let place = reached(directory) { Self.removeSocket(name, in: place) }
         clocalsocket_close(listener)
     }
 

@@ -114,6 +114,7 @@ final class LiveCopy: Sendable {
     /// Removes what verbs that were killed have left: copies, and what they worked in.
     static func sweep() {
         for folder in Set(folders + [FileManager.default.temporaryDirectory.path]) { StoreFiles.Scratch.sweep(folder) }
+        MemoryDirectories.sweep()
     }
 
     private static func makeScratch(for source: String) throws -> StoreFiles.Scratch {

@@ -87,6 +87,14 @@ final class StoreFiles {
         try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
     }
 
+    /// Why no host can be asked; `message` is for where no process has the store open.
+    static func notServed(_ path: String, _ message: String) throws -> ToolError {
+        guard let holder = try holder(of: path) else { return ToolError(.refused, message, ["path": path]) }
+        return ToolError(
+            .refused, "The process that has the store serves no socket: its host asks for one by Options.servesTool.",
+            ["path": path, "holderProcessID": "\(holder.processID)", "holderCommand": holder.command])
+    }
+
     /// Finishes the emptying of a store that a process has begun which was killed. Returns whether there was anything to do.
     static func finishEmptying(_ path: String) throws -> Bool {
         // Opening says what is wrong with a marker that cannot be read.

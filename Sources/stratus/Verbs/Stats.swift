@@ -1,6 +1,7 @@
 // stratus stats: what a store holds and what it takes.
 
 import ArgumentParser
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -14,7 +15,10 @@ struct Stats: ParsableCommand {
             whole store. Where a zone cannot be read nothing is shown, or the beginning of the output, with --json a part \
             of the line.
 
-            --json: {"path","filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
+            Where a host has the store and a write has failed, so that it takes no more, the cause is shown; 'stratus \
+            recover' has the host open it again.
+
+            --json: {"path","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
             "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
 
             Example: stratus stats --count --store ./store
@@ -31,13 +35,19 @@ struct Stats: ParsableCommand {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .reading) { session in
             let figures = try session.figures()
+            let failure = try session.hostsWriteFailure
             try console.line("store \(VisibleText.of(session.path))")
+            if let failure {
+                let text = "takes no writes since one has failed: fix the cause, then run 'stratus recover'"
+                try console.line(console.styled(text, .red))
+                try console.line("  \(VisibleText.of(failure.description))")
+            }
             try console.line(
                 "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
-                "path": .string(session.path),
+                "path": .string(session.path), "writeFailure": failure.map { .object($0.told) } ?? .null,
                 "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
                 "memoryBytes": JSONValue(figures.memoryByteCount),
             ]
@@ -94,6 +104,15 @@ struct Stats: ParsableCommand {
             "scope": .string("\(database.scope)"), "zone": .string(zone.id.name.text),
             "records": JSONValue(header.recordCount), "sequence": JSONValue(header.sequence),
             "horizon": JSONValue(header.horizon), "bytes": JSONValue(byteCount), "keyspaces": .array(keyspaces),
+        ]
+    }
+}
+
+extension StratusError {
+    fileprivate var told: JSONObject {
+        [
+            "code": .string(code.description), "message": .string(message),
+            "fields": .object(JSONObject(sorted: fields)), "cause": JSONValue(cause),
         ]
     }
 }

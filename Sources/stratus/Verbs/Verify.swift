@@ -11,9 +11,10 @@ struct Verify: ParsableCommand {
             contents of assets (every file, how often it is held, and what it says), and shares: what they hold, their \
             roots, who has accepted them, their URLs. Identities that occur twice, or that everybody can guess because \
             an earlier version had no random numbers, are reported too. Nothing is changed and no secret shown. Exit code 1 \
-            means that something disagrees ('stratus rebuild' mends indexes), 5 that bytes are damaged (restore a \
-            backup). Stray files are told and no fault: orphaned contents are removed by the next host. Where \
-            very much disagrees the first findings about indexes and about assets are told, and the numbers count all. A last \
+            means that something disagrees ('stratus rebuild' repairs indexes), 5 that bytes are damaged (restore a \
+            backup). Stray files are shown and are no fault: orphaned contents are removed by the next host. Where \
+            very much disagrees the first findings of each kind are shown, each damaged or missing content of an asset, and \
+            the numbers count all. A last \
             commit that was never acknowledged, and of which a crash took part, is dropped and named, and is no fault.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\

@@ -41,7 +41,9 @@ struct Watch: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StorePath.require(store.store)
-        guard let watch = try HostWatch(directory: store.store) else { throw try Self.notServed(store.store) }
+        guard let watch = try HostWatch(directory: store.store) else {
+            throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to watch.")
+        }
         Interruption.stopQuietly()
         if !store.json { console.note("note: watches process \(watch.processID); interrupt to end") }
         var whole = WatchTally()
@@ -71,16 +73,6 @@ struct Watch: ParsableCommand {
 
     private func sayEnded(_ console: Console) {
         if !store.json { console.note("note: the host has ended") }
-    }
-
-    /// Why there is nothing to watch.
-    private static func notServed(_ path: String) throws -> ToolError {
-        guard let holder = try StoreFiles.holder(of: path) else {
-            return ToolError(.refused, "No process has the store open: there is nothing to watch.", ["path": path])
-        }
-        return ToolError(
-            .refused, "The process that has the store serves no socket: its host asks for one by Options.servesTool.",
-            ["path": path, "holderProcessID": "\(holder.processID)", "holderCommand": holder.command])
     }
 
     private func show(

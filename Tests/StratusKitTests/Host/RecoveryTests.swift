@@ -1,6 +1,7 @@
 // A store whose disk was full takes saves again in place: its containers, tokens and subscriptions go on.
 
 import Foundation
+import StratusCloud
 import StratusStore
 import StratusTestSupport
 import Testing
@@ -84,7 +85,10 @@ struct RecoveryTests {
         #expect(errors.count == 16)
         #expect(Set(errors).isSubset(of: [.serverResponseLost, .serviceUnavailable]), "\(errors)")
         #expect(host.store.writeFailure?.fields["reason"] == "diskFull")
-        await #expect(throws: CKError.self) { try await host.database.save(note("refused", in: Self.zone)) }
+        let late = await #expect(throws: CKError.self) {
+            try await host.database.save(note("refused", in: Self.zone))
+        }
+        #expect(late?.code == .serviceUnavailable && late?.retryAfterSeconds != nil, "\(String(describing: late))")
         #expect(try await host.names(since: token).0.isSuperset(of: saved))
 
         // Without room nothing is closed.
@@ -161,6 +165,194 @@ struct RecoveryTests {
         try host.store.recover()
         #expect(try await host.names(since: nil).0.contains("first"))
         _ = try await host.database.save(note("third", in: Self.zone))
+    }
+
+    /// A store whose writes fail while it is not at its path.
+    private struct MovingStore {
+        let directory: HostDirectory
+        let store: Stratus
+        let database: CKDatabase
+        let events = Locked<[CKError.Code?]>([])
+
+        init(_ change: (inout Stratus.Options) -> Void = { _ in }) throws {
+            directory = try HostDirectory()
+            let events = events
+            store = try Stratus.open(
+                at: directory.store,
+                options: .tested {
+                    change(&$0)
+                    $0.onEvent = { event in
+                        if event.operation == .recoverStore { events.withLock { $0.append(event.errorCode) } }
+                    }
+                })
+            let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
+            database = store.container(RecoveryTests.container, signedInAs: alice).privateCloudDatabase
+        }
+
+        var moved: URL { directory.url.appendingPathComponent("moved") }
+
+        func move() throws { try FileManager.default.moveItem(at: directory.store, to: moved) }
+        func moveBack() throws { try FileManager.default.moveItem(at: moved, to: directory.store) }
+
+        /// Has a save fail.
+        func failWrite(_ name: String = "lost") async throws {
+            try move()
+            let error = await #expect(throws: CKError.self) { try await database.save(note(name)) }
+            #expect(error?.code == .serverResponseLost)
+            try moveBack()
+        }
+    }
+
+    private func expectRefusal(_ body: () throws -> Void) throws {
+        let error = try #require(throws: CloudError.self) { try body() }
+        #expect(error.code == .serviceUnavailable && error.retryAfterSeconds != nil, "\(error)")
+    }
+
+    @Test(
+        "[L-16] what is asked while a store is opened again, or cannot be, fails with serviceUnavailable and a retry time"
+    )
+    func retryTime() async throws {
+        let host = try MovingStore()
+        defer { host.store.close() }
+        try await host.failWrite()
+        let (isIn, mayEnd) = (Latch("a request runs"), Latch("the request may end"))
+        let server = host.store.server
+        try await TestThreads.offPool {
+            try TestThreads.run(3) { thread in
+                switch thread {
+                case 0:
+                    try server.withService { _ in
+                        isIn.open()
+                        try mayEnd.wait()
+                    }
+                case 1:
+                    try isIn.wait()
+                    try host.store.recover()
+                default:
+                    try isIn.wait()
+                    defer { mayEnd.open() }
+                    // The request that runs holds recovery up; what comes from its beginning on is refused.
+                    try expectRefusal { while true { try server.withService { _ in TestThreads.yield() } } }
+                }
+            }
+        }
+        _ = try await host.database.save(note("after"))
+
+        try await host.failWrite("lost too")
+        try host.move()
+        #expect(throws: StratusError.self) { try host.store.recover() }
+        try expectRefusal { try server.withService { _ in } }
+        try host.moveBack()
+        try host.store.recover()
+        #expect(host.store.writeFailure == nil)
+    }
+
+    @Test("the host hears of each failed write at once, also while the store waits to recover by itself, and in order")
+    func secondFailure() async throws {
+        let host = try MovingStore { $0.recoveryPauseSeconds = 3_600 }
+        defer { host.store.close() }
+        for number in 1...3 {
+            try await host.failWrite("lost \(number)")
+            let end = Date().addingTimeInterval(TestThreads.deadlineSeconds)
+            while host.events.value.count < 2 * number - 1 {
+                try #require(Date() < end, "the failed write \(number) was not reported: \(host.events.value)")
+                try await Task.sleep(nanoseconds: 5_000_000)
+            }
+            try host.store.recover()
+            #expect(host.events.value == (0..<number).flatMap { _ in [.serviceUnavailable, nil] })
+        }
+    }
+
+    @Test("a host may recover its store when it is told of a failed write")
+    func fromEvent() async throws {
+        let (store, hasBegun) = (Locked<Stratus?>(nil), Locked(false))
+        let directory = try HostDirectory()
+        let opened = try Stratus.open(
+            at: directory.store,
+            options: .tested {
+                $0.onEvent = { event in
+                    guard event.operation == .recoverStore, event.errorCode != nil else { return }
+                    // Each attempt that fails is an event, too.
+                    let isFirst = hasBegun.withLock { hasBegun in
+                        defer { hasBegun = true }
+                        return !hasBegun
+                    }
+                    guard isFirst, let store = store.withLock({ $0 }) else { return }
+                    for _ in 0..<2_000 where store.writeFailure != nil {
+                        Thread.sleep(forTimeInterval: 0.005)
+                        try? store.recover()
+                    }
+                }
+            })
+        defer { opened.close() }
+        store.withLock { $0 = opened }
+        let alice = try opened.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
+        let database = opened.container(Self.container, signedInAs: alice).privateCloudDatabase
+        let moved = directory.url.appendingPathComponent("moved")
+        try FileManager.default.moveItem(at: directory.store, to: moved)
+        await #expect(throws: CKError.self) { try await database.save(note("lost")) }
+        try FileManager.default.moveItem(at: moved, to: directory.store)
+        let end = Date().addingTimeInterval(TestThreads.deadlineSeconds)
+        while opened.writeFailure != nil {
+            try #require(Date() < end, "the store was not recovered")
+            try await Task.sleep(nanoseconds: 5_000_000)
+        }
+        _ = try await database.save(note("after"))
+        store.withLock { $0 = nil }
+    }
+
+    @Test("[O-14] a long-lived operation that waits to be tried again goes on after recovery")
+    func longLivedOperation() async throws {
+        let clock = Stratus.ManualClock()
+        let host = try MovingStore { $0.clock = .manual(clock) }
+        defer { host.store.close() }
+        let fault = host.store.faults.fail(
+            .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
+        let operation = CKModifyRecordsOperation(recordsToSave: [note("waiting")])
+        operation.configuration.isLongLived = true
+        // Such operations are tried again after errors of the network.
+        operation.configuration.qualityOfService = .utility
+        let hasEnded = Latch("the operation to end")
+        operation.modifyRecordsResultBlock = { result in
+            if case .failure(let error) = result { Issue.record(error) }
+            hasEnded.open()
+        }
+        await withCheckedContinuation { continuation in
+            operation.longLivedOperationWasPersistedBlock = { continuation.resume() }
+            host.database.add(operation)
+        }
+        await host.store.settle()
+        fault.cancel()
+        try await host.failWrite()
+        try await TestThreads.offPool { try host.store.recover() }
+        clock.advance(by: 1_000)
+        try await TestThreads.offPool { try hasEnded.wait() }
+        #expect(try await host.database.record(for: CKRecord.ID(recordName: "waiting"))["text"] as? String == "text")
+    }
+
+    @Test(
+        "a store that comes back with other inodes, as on a volume that was mounted again, is recovered and serves the tool"
+    )
+    func otherInodes() async throws {
+        let host = try MovingStore { $0.servesTool = true }
+        defer { host.store.close() }
+        let path = host.directory.store.path
+        _ = try await host.database.save(note("first"))
+        try host.move()
+        await #expect(throws: CKError.self) { try await host.database.save(note("lost")) }
+        let copying = Process()
+        copying.executableURL = URL(fileURLWithPath: "/bin/cp")
+        copying.arguments = ["-a", host.moved.path, path]
+        try copying.run()
+        copying.waitUntilExit()
+        #expect(copying.terminationStatus == 0)
+        #expect(try ServedStore.writeFailure(ofStoreAt: path) == nil, "nobody listens at the copied socket")
+        try host.store.recover()
+        _ = try await host.database.save(note("second"))
+        #expect(try await host.database.record(for: CKRecord.ID(recordName: "first"))["text"] as? String == "text")
+        let served = try #require(try ServedStore(directory: path))
+        #expect(try served.account(externalID: "alice", createIfMissing: .init()).externalID == "alice")
+        served.close()
     }
 
     @Test("[E-07] sync engines and subscriptions go on after recovery: what comes then reaches other devices unasked")
