@@ -1,6 +1,7 @@
 // What `import CoreLocation` means where Apple's framework is not: the location types that records can hold, with their
-// names for numbers, and nothing else of Stratus.
+// names for numbers, nothing else of Stratus, and Foundation, which Apple's module brings along.
 
+@_exported public import Foundation
 @_exported public import class StratusKit.CLLocation
 @_exported public import typealias StratusKit.CLLocationAccuracy
 @_exported public import struct StratusKit.CLLocationCoordinate2D

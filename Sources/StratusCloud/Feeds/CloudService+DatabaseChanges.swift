@@ -10,8 +10,8 @@ extension CloudService {
     /// One page of the zones that changed for the caller since the request's token. The default zone is never among them
     /// (T-02, N-02).
     ///
-    /// Throws `badDatabase` for the public database (T-02), `invalidArguments` for a token that was not given for just
-    /// this, `changeTokenExpired` for one of another life of the store or of the database (T-09),
+    /// Throws `badDatabase` for the public database (T-02), `changeTokenExpired` for a token that was not given for just
+    /// this and for one of another life of the store or of the database (T-09),
     /// `notAuthenticated` and the like, a planned fault, and the store's failures.
     package func fetchDatabaseChanges(
         _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector

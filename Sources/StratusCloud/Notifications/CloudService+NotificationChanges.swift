@@ -15,8 +15,8 @@ extension CloudService {
     /// One page of what waits for the caller's device because of the container, the oldest first. The device is made
     /// known where it is not; then nothing waits yet.
     ///
-    /// Throws `invalidArguments` for a container that is of no device, and for a token that was not given for just this
-    /// `limitExceeded` where the account has too many devices, `notAuthenticated` and the like, a planned fault,
+    /// Throws `invalidArguments` for a container that is of no device, `changeTokenExpired` for a token that was not given for
+    /// just this, `limitExceeded` where the account has too many devices, `notAuthenticated` and the like, a planned fault,
     /// and the store's failures.
     package func fetchNotificationChanges(
         _ request: FetchNotificationChangesRequest, as caller: Caller

@@ -82,7 +82,7 @@ extension CloudService {
         case .cursor(let bytes):
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
             guard let content = seal.opened(bytes, .query, for: binding), let cursor = try? QueryCursor(content) else {
-                throw CloudError.foreignToken
+                throw CloudError.foreignCursor
             }
             return (cursor.query, cursor.zone, cursor)
         }

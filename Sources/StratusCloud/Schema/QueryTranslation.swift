@@ -39,6 +39,8 @@ struct QueryTranslation {
         case .greaterThanOrEquals: return positive(bound(operand, field) { .above(ValueBound($0, isInclusive: true)) })
         case .isIn: return positive(.isIn(values(operand, field)))
         case .isNotIn: return negative(.isIn(values(operand, field)))
+        case .isAnyOf: return positive(membership(operand, field))
+        case .isNoneOf: return negative(membership(operand, field))
         case .beginsWith: return positive(.beginsWith(operand.text))
         case .doesNotBeginWith: return negative(.beginsWith(operand.text))
         case .listContains: return positive(.listContainsAny(values(operand, field)))
@@ -70,6 +72,13 @@ struct QueryTranslation {
         let values = values(operand, field)
         guard case .list(let items) = operand, items.count == values.count else { return .isIn([]) }
         return .listContainsAll(values)
+    }
+
+    /// Whether a value, or a member of a list, is one of the operand's.
+    private func membership(_ operand: ClientValue, _ field: QueryField?) -> FilterTest {
+        let isList = field.flatMap { verdict.valueType(of: $0)?.isList } ?? false
+        let values = values(operand, field)
+        return isList ? .listContainsAny(values) : .isIn(values)
     }
 
     private func bound(_ operand: ClientValue, _ field: QueryField?, _ test: (FieldValue) -> FilterTest) -> FilterTest {

@@ -132,7 +132,7 @@ struct QueryVerdict {
     // MARK: Types
 
     /// The type of a field's values; nil where it is not known yet.
-    private func valueType(of field: QueryField) -> FieldType? {
+    func valueType(of field: QueryField) -> FieldType? {
         switch field {
         case .field(let key): type.fields[key]?.type
         case .created, .modified: FieldType(.timestamp)
@@ -160,8 +160,8 @@ struct QueryVerdict {
         case (false, let value): operands = [value]
         }
         let isWholeList = if case .list = filter.operand { !shape.takesList } else { false }
-        if let expected, expected.isList != (shape.isOfList || isWholeList) {
-            throw Self.mismatch(filter, "\(expected)", filter.operand.typeName)
+        if let expected, !shape.isOfEither, expected.isList != (shape.isOfList || isWholeList) {
+            throw Self.mismatch(filter, "\(expected)", filter.operand.typeName, Self.advice(filter, expected))
         }
         for operand in operands {
             guard let scalar = operand.scalar, shape.scalars.contains(scalar),
@@ -180,11 +180,31 @@ struct QueryVerdict {
         return operand == field || operand == .string && which == .recordName
     }
 
-    private static func mismatch(_ filter: QueryFilter, _ field: String, _ operand: String) -> CloudError {
+    /// What to write instead, where only one side of a comparison is a list.
+    private static func advice(_ filter: QueryFilter, _ field: FieldType) -> String {
+        switch (filter.comparator, field.isList) {
+        case (.listContains, false), (.listDoesNotContain, false):
+            field.scalar == .string
+                ? ": CONTAINS asks for a member of a list, so write BEGINSWITH for the beginning of a text, or "
+                    + "self CONTAINS 'words' for words in it"
+                : ": CONTAINS asks for a member of a list, so write == for the value itself"
+        case (.listContainsAny, false), (.listContainsNoneOf, false): ": the field is no list, so leave ANY out"
+        case (.isIn, true), (.isNotIn, true): ": the field is a list, so write ANY before it"
+        case (.listMemberBeginsWith, false), (.noListMemberBeginsWith, false):
+            ": the field is no list, so leave ANY out"
+        case (.beginsWith, true), (.doesNotBeginWith, true): ": the field is a list, so write ANY before it"
+        case (.equals, true), (.notEquals, true): ": the field is a list, so write CONTAINS for one of its members"
+        default: ""
+        }
+    }
+
+    private static func mismatch(
+        _ filter: QueryFilter, _ field: String, _ operand: String, _ advice: String = ""
+    ) -> CloudError {
         CloudError(
             .invalidArguments,
             text: "Field '\(filter.key)' has a value type of \(field) and cannot be queried using filter value type "
-                + operand, ["field": filter.key])
+                + operand + advice, ["field": filter.key])
     }
 }
 
@@ -196,6 +216,8 @@ extension QueryComparator {
         var takesList = false
         /// Whether the field is a list.
         var isOfList = false
+        /// Whether the field is a list or not.
+        var isOfEither = false
     }
 
     var isSearch: Bool { self == .containsAnyToken || self == .containsAllTokens }
@@ -208,6 +230,7 @@ extension QueryComparator {
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
             return Shape(scalars: [.string, .int64, .double, .timestamp])
         case .isIn, .isNotIn: return Shape(scalars: identities, takesList: true)
+        case .isAnyOf, .isNoneOf: return Shape(scalars: identities, takesList: true, isOfEither: true)
         case .beginsWith, .doesNotBeginWith: return Shape(scalars: [.string])
         case .listContains, .listDoesNotContain: return Shape(scalars: identities, isOfList: true)
         case .listContainsAny, .listContainsAll, .listContainsNoneOf, .listDoesNotContainAll:

@@ -100,10 +100,21 @@ package struct TokenSeal: Sendable {
 }
 
 extension CloudError {
-    /// Nothing is said of what is wrong with a token: a foreign one and a forged one are the same.
+    /// A change token of another zone, database, account or store, or one that is damaged or forged: which of them is not
+    /// said. Clients start over on the code, as they do with a token that is too old.
     static var foreignToken: CloudError {
         CloudError(
-            .invalidArguments, "The token is none that was given for this: begin without a token.", ["rule": "X-24"])
+            .changeTokenExpired, inner: InnerCode.tokenExpired,
+            "The change token was not given for this zone, database, account and store: fetch without a token.",
+            ["rule": "X-30"])
+    }
+
+    /// The same for the cursor of a query.
+    static var foreignCursor: CloudError {
+        CloudError(
+            .invalidArguments,
+            "The cursor was not given for this database, account and store: ask the query again without a cursor.",
+            ["rule": "X-30"])
     }
 
     /// Why a zone's token has expired where another zone has the name: by that a sync engine knows that all is gone.

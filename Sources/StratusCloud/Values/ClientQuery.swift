@@ -31,6 +31,9 @@ package enum QueryComparator: UInt8, Hashable, Sendable, CaseIterable {
     case containsAllTokens = 20
     /// The field is a location nearer to the operand than `radius`.
     case isNear = 21
+    /// The field's value is one of the operand's list; of a field that is a list, one of its members is.
+    case isAnyOf = 22
+    case isNoneOf = 23
 }
 
 /// One comparison. All comparisons of a query must hold.

@@ -29,7 +29,7 @@ extension CKDatabase {
     ///   - changeToken: How far the client has followed the database; nil to begin anew.
     ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
     /// - Returns: The changes, the token up to them, and whether there are more.
-    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old: begin anew (T-09).
+    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old or not of this database: fetch without a token (T-09, X-30).
     public func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
     ) async throws -> (
@@ -70,7 +70,7 @@ extension CKDatabase {
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
     /// - Returns: The changes, the token up to them, and whether there are more.
-    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old or the zone is another one: begin anew (T-09).
+    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old or not of this zone: fetch without a token (T-09, X-30).
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil

@@ -11,9 +11,12 @@ struct ComparisonLowering {
     private let comparison: PredicateComparison
     private let isNegated: Bool
     private let now: Date
+    /// Whether a value was on the left of a field.
+    private let beginsWithValue: Bool
 
     init(_ comparison: PredicateComparison, isNegated: Bool, now: Date) {
         self.comparison = comparison.withFieldOnTheLeft
+        beginsWithValue = comparison.left.isValue && !comparison.right.isValue
         self.isNegated = isNegated
         self.now = now
     }
@@ -36,6 +39,7 @@ struct ComparisonLowering {
 
     private func fieldFilter() throws(PredicateProblem) -> QueryFilter {
         if let filter = try membershipFilter() { return filter }
+        if let filter = try anyOfFilter() { return filter }
         let key = try self.key(comparison.left)
         let comparator: QueryComparator
         switch (comparison.relation, comparison.quantifier) {
@@ -59,9 +63,10 @@ struct ComparisonLowering {
                 ? (isNegated ? .doesNotBeginWith : .beginsWith)
                 : isNegated ? .noListMemberBeginsWith : .listMemberBeginsWith
             return QueryFilter(key: key, comparator: comparator, operand: text)
+        case (.contains, .any): comparator = isNegated ? .listDoesNotContain : .listContains
         case (let relation, .any):
             throw PredicateProblem(
-                "CloudKit takes ANY before ==, IN and BEGINSWITH, and not before \(relation.rawValue).")
+                "CloudKit takes ANY before ==, IN, CONTAINS and BEGINSWITH, and not before \(relation.rawValue).")
         case (.contains, nil): comparator = isNegated ? .listDoesNotContain : .listContains
         case (let relation, nil):
             guard let ordering = Self.ordering(relation, isNegated: isNegated) else { throw Self.refusal(of: relation) }
@@ -105,6 +110,14 @@ struct ComparisonLowering {
         return QueryFilter(
             key: try key(comparison.right), comparator: isNegated ? .listDoesNotContain : .listContains,
             operand: try value(comparison.left))
+    }
+
+    /// `ANY {…} = field`, which asks whether the field, or a member of it, is one of the values.
+    private func anyOfFilter() throws(PredicateProblem) -> QueryFilter? {
+        guard comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue else { return nil }
+        return QueryFilter(
+            key: try key(comparison.left), comparator: isNegated ? .isNoneOf : .isAnyOf,
+            operand: .list(try values(comparison.right, isOneTaken: true)))
     }
 
     private func rangeFilters() throws(PredicateProblem) -> [QueryFilter] {
@@ -174,14 +187,17 @@ struct ComparisonLowering {
         }
     }
 
-    private func values(_ side: PredicateSide) throws(PredicateProblem) -> [ClientValue] {
+    /// The values of a list; with `isOneTaken` a single value is a list of one.
+    private func values(
+        _ side: PredicateSide, isOneTaken: Bool = false
+    ) throws(PredicateProblem) -> [ClientValue] {
         switch side {
         case .aggregate(let parts):
             var values: [ClientValue] = []
             for part in parts { values.append(try value(part)) }
             return values
         case .constant(.value(.list(let values))): return values
-        case .constant(.value):
+        case .constant(.value) where !isOneTaken:
             throw PredicateProblem(
                 "\(comparison.relation.rawValue) takes a list on its right side: write {…} or give an array as %@.")
         default: return [try value(side)]

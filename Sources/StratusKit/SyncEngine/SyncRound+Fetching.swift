@@ -152,8 +152,8 @@ extension SyncRound {
 }
 
 extension CKError {
-    /// Whether a token is of no use any more, or was never given for this (T-09, X-24).
-    fileprivate var isOfToken: Bool { code == .changeTokenExpired || code == .invalidArguments }
+    /// Whether a token is of no use any more, or was never given for this (T-09, X-30).
+    fileprivate var isOfToken: Bool { code == .changeTokenExpired }
 
     /// Whether the token is of a zone that was deleted, and another one has its name.
     fileprivate var isOfZoneMadeAnew: Bool { userInfo["reason"] as? String == CloudError.reasonZoneMadeAnew }

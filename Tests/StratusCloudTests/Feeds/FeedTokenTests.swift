@@ -19,7 +19,7 @@ struct FeedTokenTests {
         return bench
     }
 
-    @Test("[T-01][X-24] a token is refused by every other account, zone, database and kind of feed, as a forged one is")
+    @Test("[T-01][X-24][X-30] a token is expired for every other account, zone, database and kind of feed, as a forged one is")
     func foreign() throws {
         let bench = try Self.bench()
         let carol = try bench.person("carol")
@@ -50,7 +50,7 @@ struct FeedTokenTests {
                 _ = try bench.service.fetchDatabaseChanges(request, as: elsewhere, in: .private)
             })
         for error in errors {
-            #expect(error.code == .invalidArguments)
+            #expect(error.code == .changeTokenExpired)
             #expect(error.description == errors[0].description, "which of them it is, is not said")
         }
     }

@@ -9,9 +9,9 @@ import Testing
 @Suite("Tokens of feeds")
 struct TokenTests {
     /// What a token is refused with that is none of this feed's.
-    private static let refusals: Answers = .refused(.invalidArguments, .changeTokenExpired)
+    private static let refusals: Answers = .refused(.changeTokenExpired)
 
-    @Test("[T-01][X-24] a token is refused by every feed but its own")
+    @Test("[T-01][X-30] a token is expired for every feed but its own")
     func otherFeeds() async throws {
         let tree = try await TreeTown()
         let (owner, ann, ben, place) = (tree.owner, tree.ann, tree.ben, tree.place)
@@ -48,7 +48,7 @@ struct TokenTests {
         #expect(await ann.pullingZones(isShared: true, since: sharedDatabase) == .done)
     }
 
-    @Test("[T-01][X-24] a token is refused in another container, and by another store")
+    @Test("[T-01][X-30] a token is expired in another container, and by another store")
     func otherStores() async throws {
         let tree = try await TreeTown()
         let zone = try await tree.owner.pull(tree.place).token

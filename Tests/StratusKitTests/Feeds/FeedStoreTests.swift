@@ -45,7 +45,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         #expect(told.value == [Data([7, 8])])
     }
 
-    @Test("[T-01][X-24] a token of the database is refused by a zone, and one of a zone by another")
+    @Test("[T-01][X-30] a token of the database is expired for a zone, and one of a zone for another, and the text says why")
     func foreignTokens() async throws {
         let (store, database, zoneID) = try await makeStore()
         defer { store.close() }
@@ -53,9 +53,11 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         let ofDatabase = try await database.databaseChanges(since: nil).changeToken
         let ofZone = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
         for (zoneID, token) in [(zoneID, ofDatabase), (other, ofZone)] {
-            await #expect(throws: CKError.self) {
+            let error = await #expect(throws: CKError.self) {
                 _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
             }
+            #expect(error?.code == .changeTokenExpired)
+            #expect(error?.localizedDescription.contains("was not given for this zone") == true)
         }
         await #expect(throws: CKError.self) { _ = try await database.databaseChanges(since: ofZone) }
         _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: ofZone)
@@ -110,9 +112,26 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         #expect(try await found("owner = %@", second.recordID) == ["a"])
         #expect(try await found("recordID = %@", first.recordID) == ["a"])
         #expect(try await found("tags CONTAINS 'x' AND ANY tags BEGINSWITH 'y'") == ["a"])
+        #expect(try await found("ANY {'bread', 'butter'} = text") == ["b"])
+        #expect(try await found("NOT (SOME %@ = text)", ["bread", "butter"]) == ["a"])
+        #expect(try await found("ANY %@ = tags", ["x", "no"]) == ["a"])
+        #expect(try await found("NOT ANY %@ = tags", ["x", "no"]) == ["b"])
+        #expect(try await found("ANY %@ = owner", [second.recordID, first.recordID]) == ["a"])
+        #expect(try await found("ANY %@ = owner", CKRecord.Reference(record: second, action: .none)) == ["a"])
+        #expect(try await found("SOME tags CONTAINS 'yz'") == ["a"])
+        #expect(try await found("NOT (ANY tags CONTAINS %@)", "yz") == ["b"])
         #expect(try await found("self CONTAINS 'milk'") == ["a"])
         #expect(try await found("modificationDate > %@", Date(timeIntervalSince1970: 0)) == ["b", "a"])
         #expect(try await found("FALSEPREDICATE").isEmpty)
+        for (format, advice) in [
+            ("text CONTAINS 'bread'", "write BEGINSWITH for the beginning of a text, or self CONTAINS 'words'"),
+            ("count CONTAINS 5", "write == for the value itself"), ("tags IN {'x'}", "write ANY before it"),
+            ("tags = 'x'", "write CONTAINS for one of its members"), ("ANY text IN {'x'}", "leave ANY out"),
+            ("ANY text BEGINSWITH 'x'", "leave ANY out"), ("tags BEGINSWITH 'x'", "write ANY before it"),
+        ] {
+            let error = await #expect(throws: CKError.self) { try await found(format) }
+            #expect(error?.localizedDescription.contains(advice) == true, "\(format): \(String(describing: error))")
+        }
         let nowhere = CKRecordZone.ID(zoneName: "nowhere")
         let nothing = CKQuery(recordType: "Note", predicate: NSPredicate(value: false))
         let error = await #expect(throws: CKError.self) {

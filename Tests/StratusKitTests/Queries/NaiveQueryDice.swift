@@ -196,6 +196,10 @@ struct NaiveQueryWriter {
             let left = key(clause)
             return "\(left) BETWEEN \(list([low, high]))"
         case .isIn(let operands):
+            if random.isOne(in: 4) {
+                let left = list(operands)
+                return "\(random.element(of: ["ANY", "SOME"])) \(left) = \(key(clause))"
+            }
             let left = key(clause)
             return "\(left) IN \(list(operands))"
         case .beginsWith(let beginning):
@@ -213,10 +217,14 @@ struct NaiveQueryWriter {
             let left = value(.text(wanted[0]))
             return "\(left) IN \(key(clause))"
         }
+        if random.isOne(in: 4) {
+            let left = list(wanted.map { .text($0) })
+            return "ANY \(left) = \(key(clause))"
+        }
         let left = key(clause)
         guard wanted.count == 1 else { return "ANY \(left) IN \(list(wanted.map { .text($0) }))" }
         let right = value(.text(wanted[0]))
-        return random.isOne(in: 2) ? "\(left) CONTAINS \(right)" : "ANY \(left) = \(right)"
+        return random.element(of: ["\(left) CONTAINS \(right)", "SOME \(left) CONTAINS \(right)", "ANY \(left) = \(right)"])
     }
 
     private mutating func key(_ clause: NaiveClause) -> String {
