@@ -85,9 +85,9 @@ struct ErrorTests {
 
     /// What is about a whole store, or none.
     private static let wholeVerbs = [
-        "init", "stats", "report", "verify", "repair-losing-damaged-data", "migrate", "reset", "compact", "keys",
-        "backup", "restore",
-        "export", "import", "accounts", "containers", "databases", "accept", "subscriptions", "watch", "bench", "demo",
+        "init", "recover", "stats", "report", "verify", "repair-losing-damaged-data", "migrate", "reset", "compact",
+        "keys", "backup", "restore", "export", "import", "accounts", "containers", "databases", "accept",
+        "subscriptions", "watch", "bench", "demo",
         "addresses",
     ]
 

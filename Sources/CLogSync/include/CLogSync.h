@@ -8,8 +8,8 @@
  * with `sync` come from one thread at a time, each followed by `finish_sync`. A compaction that is asked for meanwhile, which
  * exchanges the log, waits for the sync of the one it exchanges.
  *
- * It also reports the log that received the last write, and makes the name of CURRENT durable before LevelDB removes what the one before
- * named: a file system that promises no more than POSIX may do both in either order.
+ * It also reports the log that received the last write, and makes the name of CURRENT durable before LevelDB removes the files that
+ * the old CURRENT names: a file system that promises no more than POSIX may do both in either order.
  *
  * LevelDB's C API does not show the layout of `leveldb_env_t`, which this code repeats. It is pinned to LevelDB 1.23, and where
  * another version is loaded there is no such environment.

@@ -25,10 +25,10 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     case requestShareAccess
     /// Handing notifications on: nobody's request, for which no fault is planned. The host is told where it fails.
     case deliverNotifications
-    /// Opening the store: nobody's request. The host gets an event where a crash or the system has left something to say of it.
+    /// Opening the store; not a client's request. Sent if the store was opened with a notice.
     case openStore
-    /// Writing after a write has failed, and opening the store again: nobody's request. The host gets an event when the store
-    /// stops taking writes, when it takes them again, and with the reason why it does not yet.
+    /// Recovery after a failed write; not a client's request. Sent when the store stops taking writes, when it takes them again,
+    /// and with the reason when opening it again fails.
     case recoverStore
 }
 

@@ -41,7 +41,7 @@ extension CloudError {
                 retryAfterSeconds: Self.busyRetrySeconds)
         case "unavailable":
             self.init(
-                .serviceUnavailable, "A write of the store has failed: try again when the host has recovered it.",
+                .serviceUnavailable, "The store takes no requests now: try again when the host has recovered it.",
                 cause: cause, retryAfterSeconds: Self.recoveryRetrySeconds)
         case "diskFull":
             self.init(

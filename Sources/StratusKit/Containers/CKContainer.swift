@@ -25,7 +25,10 @@ public final class CKContainer: NSObject, Sendable {
         publicCloudDatabase = CKDatabase(scope, .public)
         sharedCloudDatabase = CKDatabase(scope, .shared)
         super.init()
+        AccountHolders.add(self)
     }
+
+    deinit { AccountHolders.remove(self) }
 
     /// A container of a session; `account` is nil to act for whoever is signed in. `device` is the account's that acts.
     package convenience init(
@@ -70,4 +73,8 @@ extension CKContainer {
             CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
         }
     }
+}
+
+extension CKContainer: AccountHolder {
+    func isOf(_ account: AccountID?, in session: CloudSession) -> Bool { scope.isOf(account, in: session) }
 }

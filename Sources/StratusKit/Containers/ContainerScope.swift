@@ -36,6 +36,16 @@ struct ContainerScope: Sendable {
     /// The session to use now. Opens the embedded store where nothing else was set when this was made.
     var session: CloudSession { captured.session }
 
+    /// Whether a change of an account's status is to be posted for the container: of this account, or with nil of the one that
+    /// is signed in. Opens no store.
+    func isOf(_ account: AccountID?, in session: CloudSession) -> Bool {
+        guard captured.openSession === session else { return false }
+        switch self.account {
+        case .signedIn: return account == nil || account == session.account
+        case .account(let own, _): return account == own
+        }
+    }
+
     /// Who asks, as the server is told.
     func caller(in session: CloudSession) -> Caller {
         let container = ContainerName(identifier ?? session.defaultContainerIdentifier)

@@ -135,7 +135,7 @@ extension CKDatabase {
         operation.recordZoneFetchResultBlock = { end.value = $1 }
         operation.fetchRecordZoneChangesResultBlock = { result in
             // The error of the zone is that of the call.
-            let fetched = result.flatMap { _ in end.value ?? .failure(CKError(.internalError)) }
+            let fetched = result.flatMap { _ in end.value ?? .failure(CKError.unanswered()) }
             completion(
                 fetched.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
         }

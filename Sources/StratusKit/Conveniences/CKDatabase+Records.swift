@@ -218,7 +218,7 @@ extension Result where Failure == any Error {
     func item<Key: Hashable, Item>(_ key: Key) -> Result<Item, any Error>
     where Success == [Key: Result<Item, any Error>] {
         flatMap { answers in
-            answers[key] ?? .failure(CKError(.internalError, userInfo: ["item": "\(key)"]))
+            answers[key] ?? .failure(CKError.unanswered(["item": "\(key)"]))
         }
     }
 }

@@ -26,6 +26,6 @@ extension CKError: _ObjectiveCBridgeable {
     /// The error itself, whatever its domain; `internalError` where there is none. The compiler does not call it for
     /// errors.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
-        source.map { CKError(_nsError: $0) } ?? CKError(.internalError)
+        source.map { CKError(_nsError: $0) } ?? CKError.unanswered()
     }
 }

@@ -41,18 +41,18 @@ public struct CKError: _BridgedStoredNSError {
     /// The same as an `NSDictionary`, where programs of Swift 3 look for the time to wait.
     public var _userInfo: AnyObject? { NSDictionary(dictionary: _nsError.userInfo) }
 
-    /// The user info, with a sentence for people added where there is none: what `any Error` has as
-    /// `localizedDescription`. The error is no `LocalizedError`, as it is none on Apple's systems, so that clients can make
-    /// it one with sentences of their own.
-    public var errorUserInfo: [String: Any] {
-        var info = _nsError.userInfo
-        if info[NSLocalizedDescriptionKey] == nil { info[NSLocalizedDescriptionKey] = code.explanation }
-        return info
-    }
+    /// The user info. The error is no `LocalizedError`, as it is none on Apple's systems, so that clients can make it one with
+    /// sentences of their own.
+    public var errorUserInfo: [String: Any] { _nsError.userInfo }
 
-    /// A sentence for people.
-    public var localizedDescription: String {
-        _nsError.userInfo[NSLocalizedDescriptionKey] as? String ?? code.explanation
+    /// A sentence for people: the server's, or of an error that a client has made Foundation's.
+    public var localizedDescription: String { _nsError.localizedDescription }
+
+    /// The error where something was asked and neither answered nor refused.
+    static func unanswered(_ fields: [String: String] = [:]) -> CKError {
+        CKError(
+            .internalError,
+            userInfo: fields.merging([NSLocalizedDescriptionKey: "The record store has given no answer."]) { $1 })
     }
 }
 

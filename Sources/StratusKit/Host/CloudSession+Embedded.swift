@@ -21,4 +21,8 @@ extension EmbeddedStore: SessionSource {
             return CloudSession(server: RefusingServer(refusal), clock: SystemClock())
         }
     }
+
+    var openSession: CloudSession? {
+        (try? directory()).flatMap { OpenStratus.shared.openStore(in: $0) }?.session
+    }
 }

@@ -28,19 +28,7 @@ final class EmbeddedStore: Sendable {
 
     /// The default store, with its account signed in. A store that was closed is opened again.
     func store() throws -> Stratus {
-        let directory: URL
-        switch choice {
-        case .off:
-            throw StratusError(
-                .noStore,
-                """
-                There is no store, and the default one is switched off: set Stratus.processWide, or use asCurrent, \
-                before containers and operations are made.
-                """)
-        case .at(let url): directory = url
-        case .inUserDataDirectory: directory = try Self.directory(environment: ProcessInfo.processInfo.environment)
-        }
-        return try OpenStratus.shared.open(directory) { directory in
+        try OpenStratus.shared.open(directory()) { directory in
             try FileManager.default.createDirectory(
                 at: directory.deletingLastPathComponent(), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
@@ -52,6 +40,21 @@ final class EmbeddedStore: Sendable {
                 throw error
             }
             return store
+        }
+    }
+
+    /// Where the store lies.
+    func directory() throws -> URL {
+        switch choice {
+        case .off:
+            throw StratusError(
+                .noStore,
+                """
+                There is no store, and the default one is switched off: set Stratus.processWide, or use asCurrent, \
+                before containers and operations are made.
+                """)
+        case .at(let url): return url
+        case .inUserDataDirectory: return try Self.directory(environment: ProcessInfo.processInfo.environment)
         }
     }
 

@@ -48,6 +48,8 @@ final class HostedServer: @unchecked Sendable {
     private let recovering = NSLock()
     private var state: State
     private var runningCount = 0
+    /// Whether the requests that run have had their time, because the store is opened again.
+    private var isAbandoningRequests = false
     private let backing: StoreBacking
     private let environment: CloudEnvironment
     private let options: CloudOptions
@@ -153,11 +155,12 @@ final class HostedServer: @unchecked Sendable {
             state = .recovering
             let end = TimedCondition.now + Self.requestSeconds
             while runningCount > 0, condition.wait(until: end) {}
-            // From here on the reads of those that still run are refused.
+            // From here on reads and writes of those that still run are refused. Nobody waits for their ends: one of them may
+            // wait for this.
+            isAbandoningRequests = true
             condition.unlock()
             let continuation = backing.closeToReopen(store, readerSeconds: 0)
             condition.lock()
-            while runningCount > 0 { condition.wait() }
             return Interruption(
                 continuation: continuation, incarnation: service.engine.openedIncarnation, assets: service.assets)
         }
@@ -173,12 +176,20 @@ final class HostedServer: @unchecked Sendable {
         return true
     }
 
+    /// Whether a request that runs on is to end, because the store is opened again and its time is over.
+    var isAbandoned: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return isAbandoningRequests
+    }
+
     /// Closes the store when the requests that run have ended.
     func close() {
-        guard let service = waitForEnd(isClosing: true) else { return }
-        backing.close(service.engine.store)
+        if let service = waitForEnd(isClosing: true) {
+            backing.close(service.engine.store)
+            finish(.closed)
+        }
         backing.close()
-        finish(.closed)
     }
 
     // MARK: Helpers
@@ -240,8 +251,9 @@ final class HostedServer: @unchecked Sendable {
                 throw Self.closedError
             case .failed(let error):
                 throw CloudError(
-                    .serviceUnavailable, "The store could not be made anew: mend the cause and open it again.",
-                    cause: "\(error)")
+                    .serviceUnavailable,
+                    "The store could not be created again: the host has to fix the cause, then recover or reopen it.",
+                    cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
             case .recovering:
                 throw CloudError(
                     .serviceUnavailable, "The store is being opened again after a failed write: try again.",
@@ -267,8 +279,11 @@ final class HostedServer: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         waitWhileChanging()
-        // One that could not be opened again has nothing open.
-        if isClosing, case .unrecovered = state { state = .closed }
+        // One that could not be opened or created again has nothing open.
+        switch state {
+        case .unrecovered where isClosing, .failed where isClosing: state = .closed
+        default: break
+        }
         guard case .open(let service) = state else { return nil }
         state = .changing
         while runningCount > 0 { condition.wait() }
@@ -288,13 +303,14 @@ final class HostedServer: @unchecked Sendable {
     private func finish(_ next: State) {
         condition.lock()
         state = next
+        isAbandoningRequests = false
         condition.broadcast()
         condition.unlock()
     }
 }
 
 extension CloudEvent {
-    /// What is to be known of how a store was opened.
+    /// The event for a notice from opening the store.
     fileprivate init(opening notice: StoreError) {
         // The client that had saved what is dropped never got an answer.
         let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError

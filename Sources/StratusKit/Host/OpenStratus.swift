@@ -36,6 +36,14 @@ final class OpenStratus: @unchecked Sendable {
         }
     }
 
+    /// The open store of that directory; nothing is opened or waited for.
+    func openStore(in directory: URL) -> Stratus? {
+        condition.lock()
+        defer { condition.unlock() }
+        guard case .open(let store)? = entries[Self.canonicalPath(directory)] else { return nil }
+        return store
+    }
+
     /// Closes a store by `body`, and forgets it. Who wants its directory meanwhile waits. `body` is called although the
     /// store is none of those that are open: one that could not be opened to the end.
     func close(_ store: Stratus, _ body: () -> Void) {

@@ -151,12 +151,14 @@ package final class ServedStore: Sendable {
 
     // MARK: The store
 
-    /// As `Stratus.writeFailure`, of the store in a directory. Nil, too, where no host serves it.
+    /// As `Stratus.writeFailure`, of the store in a directory. Not served where no host answers at its socket.
     ///
-    /// Throws `StratusError` where the host refuses.
-    package static func writeFailure(ofStoreAt directory: String) throws -> StratusError? {
-        let state: WriteState? = try ask(.writeFailure, ofStoreAt: directory)
-        return (state?.failure?.error).flatMap { StratusError.wrapped($0) }
+    /// Throws `StratusError` where the host refuses, and where it does not answer within seconds.
+    package static func writeFailure(
+        ofStoreAt directory: String
+    ) throws -> (isServed: Bool, failure: StratusError?) {
+        let state: WriteState? = try ask(.writeFailure, ofStoreAt: directory, greetingSeconds: 2)
+        return (state != nil, (state?.failure?.error).flatMap { StratusError.wrapped($0) })
     }
 
     /// As `Stratus.recover()`, of the store in a directory. Returns whether it had to be opened again; nil where no host
@@ -169,8 +171,12 @@ package final class ServedStore: Sendable {
     }
 
     /// Asks the host of a store of which nothing may be read now.
-    private static func ask<Answer: Decodable>(_ call: HostCall, ofStoreAt directory: String) throws -> Answer? {
-        try naming(directory) { try LocalClient(directory: directory)?.ask(.host(call)) }
+    private static func ask<Answer: Decodable>(
+        _ call: HostCall, ofStoreAt directory: String, greetingSeconds: Double = LocalPatience().frameSeconds
+    ) throws -> Answer? {
+        try naming(directory) {
+            try LocalClient(directory: directory, greetingSeconds: greetingSeconds)?.ask(.host(call))
+        }
     }
 
     /// As `Stratus.importSchema(_:intoContainer:)`.

@@ -26,11 +26,12 @@ extension Stratus {
     /// five seconds.
     ///
     /// Before anything is closed, a file as large as what opening the store writes is written, synced and removed. Where that
-    /// fails, the store goes on answering reads. It blocks its thread, and must not be called from a block of an operation. The
-    /// host's `onEvent` may call it.
+    /// fails, the store goes on answering reads. It blocks its thread, and must be called neither from a block of an operation
+    /// nor from the host's `onEvent`.
     ///
     /// - Throws: ``StratusError`` with `diskFull`, `inputOutput` or `notPermitted` where the cause is still there, and
     ///   `unavailable` where another store, or an older copy of this one, is at the path. Call it again once that is fixed.
+    ///   `notAllowed` where `onEvent` calls it when it is told of a failed write.
     public func recover() throws {
         try recovery.recover()
     }
@@ -40,36 +41,38 @@ extension Stratus {
     /// Says how the store is opened again.
     func startRecovery() {
         recovery.start(
-            reopen: { [server, upkeep, hub = session.hub, weak self] in
+            reopen: { [server, upkeep, hub = session.hub] in
                 let isReopened = try upkeep.pausing { try StratusError.wrapping { try server.recover() } }
                 guard isReopened else { return false }
-                // What commits before have left behind to be delivered.
+                // Deliver notifications of commits that were made before the failure.
                 hub.wake()
-                self?.serveToolAgain()
                 return true
-            }, takesWrites: { [server] in server.writeFailure == nil })
+            }, takesWrites: { [server] in server.writeFailure == nil },
+            afterwards: { [weak self] in self?.serveToolAgain() })
     }
 }
 
 /// Reports failed writes to the host, and opens the store again: when it is asked to, or by itself with growing pauses.
 ///
 /// Invariants:
-///   1. The host hears of every failed write, and not on the thread that has failed, which holds the store's lock.
-///   2. It hears of failures and recoveries in their order: what it heard last is how the store is.
+///   1. The host gets an event of every failed write, and not on the thread that has failed, which holds the store's lock.
+///   2. The host gets the events of failures and recoveries in order: the last one is the current state.
 ///   3. The thread starts with the first failed write and ends at `stop`; it keeps nothing of the store alive.
 final class StoreRecovery: @unchecked Sendable {
-    // Because every variable is touched only between `condition.lock` and `unlock`.
+    // Because every variable is touched only between `condition.lock` and `unlock`, and `isTelling` under `telling`.
 
     /// Pauses double from the first to this one, in seconds.
     private static let longestPauseSeconds = 60.0
 
-    /// Held while the host is told, and while the store is opened again. The host may recover the store when it is told.
+    /// Held while an event is sent, and while the store is opened again.
     private let telling = NSRecursiveLock()
+    private var isTelling = false
     private let condition = TimedCondition()
     private let output: EventOutput
     private let firstPauseSeconds: TimeInterval?
     private var reopen: (@Sendable () throws -> Bool)?
     private var takesWrites: @Sendable () -> Bool = { true }
+    private var afterwards: @Sendable () -> Void = {}
     /// What the host has not heard of yet.
     private var failure: StoreError?
     /// When the store is to be opened again by itself, and the pause after that.
@@ -83,10 +86,14 @@ final class StoreRecovery: @unchecked Sendable {
         self.firstPauseSeconds = firstPauseSeconds
     }
 
-    /// Sets how the store is opened again; the result of `reopen` says whether there was anything to do.
-    func start(reopen: @escaping @Sendable () throws -> Bool, takesWrites: @escaping @Sendable () -> Bool) {
+    /// Sets how the store is opened again; the result of `reopen` says whether there was anything to do. `afterwards` is
+    /// called when it was opened.
+    func start(
+        reopen: @escaping @Sendable () throws -> Bool, takesWrites: @escaping @Sendable () -> Bool,
+        afterwards: @escaping @Sendable () -> Void
+    ) {
         condition.lock()
-        (self.reopen, self.takesWrites) = (reopen, takesWrites)
+        (self.reopen, self.takesWrites, self.afterwards) = (reopen, takesWrites, afterwards)
         condition.unlock()
     }
 
@@ -117,26 +124,44 @@ final class StoreRecovery: @unchecked Sendable {
     /// Opens the store again, and reports how that went. Returns false where there was nothing to do.
     @discardableResult
     func recover() throws -> Bool {
+        condition.lock()
+        let (reopen, afterwards) = (reopen, afterwards)
+        condition.unlock()
+        guard let reopen else { throw StratusError(.closed, "The store was closed: open it again.") }
+        let isReopened = try reopenAndTell(reopen)
+        if isReopened { afterwards() }
+        return isReopened
+    }
+
+    private func reopenAndTell(_ reopen: () throws -> Bool) throws -> Bool {
+        telling.lock()
+        defer { telling.unlock() }
+        guard !isTelling else {
+            throw StratusError(.notAllowed, "The hook of an event must not recover the store: use another thread.")
+        }
+        tellFailure()
+        do {
+            guard try reopen() else { return false }
+        } catch {
+            tell(error)
+            throw error
+        }
+        tellRecovered()
+        return true
+    }
+
+    /// Reports that the store takes writes again. A write of the store that was opened may have failed already.
+    func tellRecovered() {
         telling.lock()
         defer { telling.unlock() }
         tellFailure()
         condition.lock()
-        let (reopen, takesWrites) = (reopen, takesWrites)
+        let takesWrites = takesWrites
         condition.unlock()
-        guard let reopen else { throw StratusError(.closed, "The store was closed: open it again.") }
-        do {
-            guard try reopen() else { return false }
-        } catch {
-            output.tellRecovery(error)
-            throw error
-        }
-        // A write of the store that was opened may have failed already.
-        tellFailure()
-        if takesWrites() { output.tellRecovery(nil) }
-        return true
+        if takesWrites() { tell(nil) }
     }
 
-    /// Tells the host of a failed write that it has not heard of.
+    /// Reports a failed write that the host has no event of yet.
     private func tellFailure() {
         telling.lock()
         defer { telling.unlock() }
@@ -144,7 +169,14 @@ final class StoreRecovery: @unchecked Sendable {
         let error = failure
         failure = nil
         condition.unlock()
-        if let error { output.tellRecovery(error) }
+        if let error { tell(error) }
+    }
+
+    /// The caller holds `telling`.
+    private func tell(_ error: (any Error)?) {
+        isTelling = true
+        output.tellRecovery(error)
+        isTelling = false
     }
 
     private func run() {

@@ -129,7 +129,8 @@ extension Stratus {
         try asking { Account(try $0.setName(PersonName(name), of: account.accountID)) }
     }
 
-    /// Suspends, restricts or restores an account. Clients are told by `CKAccountChanged`; their next request sees it.
+    /// Suspends, restricts or restores an account. Posts `CKAccountChanged` for each container of the account; the next
+    /// request of a client sees it.
     ///
     /// - Returns: The account as it is now.
     /// - Throws: ``StratusError`` with `unknownAccount`.
@@ -138,7 +139,7 @@ extension Stratus {
         let changed = try asking {
             Account(try $0.setStanding(AccountStanding(standing), of: account.accountID))
         }
-        session.postAccountChange()
+        session.postAccountChange(of: account.accountID)
         return changed
     }
 
@@ -174,7 +175,7 @@ extension Stratus {
         let id = account.accountID
         try asking { try $0.deleteAccount(id, progress: progress) }
         session.hub.forget { $0.account == id }
-        if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange() }
+        if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange(of: id) }
         upkeep.wake()
         try StratusError.wrapping { try session.longLived.forget(account.accountID) }
     }
@@ -188,7 +189,7 @@ extension Stratus {
 
 extension Stratus {
     /// Signs an account in for all containers that are not made for an account of their own, as a person signs in to
-    /// iCloud on a device. Posts `CKAccountChanged`.
+    /// iCloud on a device. Posts `CKAccountChanged` for each of these containers.
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`.
     public func signIn(_ account: Account) throws {
@@ -199,7 +200,7 @@ extension Stratus {
         session.signIn(account.accountID)
     }
 
-    /// Signs out whoever is signed in. Posts `CKAccountChanged`.
+    /// Signs out the account that is signed in. Posts `CKAccountChanged` as signing in does.
     public func signOut() { session.signIn(nil) }
 
     /// The account that is signed in, as it is now; nil when there is none.

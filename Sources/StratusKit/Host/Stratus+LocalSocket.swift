@@ -10,12 +10,20 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
+/// The socket of a host.
+struct ToolSocket {
+    var listener: LocalSocketListener?
+    /// Whether no socket is created any more.
+    var isOver = false
+}
+
 extension Stratus {
     /// Begins to serve where the host wants it. Throws `StratusError` where the directory takes no socket.
     func startServingTool(_ patience: LocalPatience = LocalPatience()) throws {
         guard let directory else { return }
         guard options.servesTool else {
-            // One that a host that was killed has left behind.
+            // One that a killed host has left behind. A host that answers is waiting to recover the store.
+            guard !LocalClient.isAnswered(in: directory.path) else { return }
             return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
         }
         let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call, tell in
@@ -23,14 +31,16 @@ extension Stratus {
             return try self.carryOut(call, tell)
         }
         do {
-            let listener = try LocalSocketListener(
-                LocalSocketName.name, in: directory.path, reached: { [server] in server.heldPath(of: $0) },
-                farewellSeconds: patience.farewellSeconds,
-                serve: { channel, isStopping in
-                    LocalConnection(channel: channel, host: requests, patience: patience, isStopping: isStopping)
-                        .serve()
-                }, wake: { requests.feed.wake() })
-            toolSocket.withLock { $0 = listener }
+            try toolSocket.withLock { [server] socket in
+                guard !socket.isOver else { return }
+                socket.listener = try LocalSocketListener(
+                    LocalSocketName.name, in: directory.path, reached: { server.heldPath(of: $0) },
+                    farewellSeconds: patience.farewellSeconds,
+                    serve: { channel, isStopping in
+                        LocalConnection(channel: channel, host: requests, patience: patience, isStopping: isStopping)
+                            .serve()
+                    }, wake: { requests.feed.wake() })
+            }
         } catch let error as LocalSocketError {
             throw StratusError(
                 .inputOutput, "The store's directory takes no socket: mend the cause, or do without servesTool.",
@@ -38,28 +48,26 @@ extension Stratus {
         }
     }
 
-    /// Ends it: requests under way are finished.
-    func stopServingTool() {
-        let listener = toolSocket.withLock { listener -> LocalSocketListener? in
-            defer { listener = nil }
-            return listener
+    /// Ends it: requests under way are finished. With `forGood` no socket is created any more.
+    func stopServingTool(forGood: Bool = false) { takeListener(forGood: forGood)?.stop() }
+
+    private func takeListener(forGood: Bool = false) -> LocalSocketListener? {
+        toolSocket.withLock { socket in
+            defer { socket.listener = nil }
+            if forGood { socket.isOver = true }
+            return socket.listener
         }
-        listener?.stop()
     }
 
     /// Serves at a new socket where nobody reaches the old one: the store's volume was mounted again, or the store was put back.
     func serveToolAgain() {
         guard let directory, options.servesTool else { return }
-        // A host that refuses the connection is reached.
-        do { if try LocalClient.connect(directory.path) != nil { return } } catch { return }
-        let old = toolSocket.withLock { listener -> LocalSocketListener? in
-            defer { listener = nil }
-            return listener
-        }
+        guard !LocalClient.isAnswered(in: directory.path) else { return }
+        let old = takeListener()
         do { try startServingTool() } catch {
             output.log(.error, "the tool is no longer served", ["error": "\(error)"])
         }
-        // One of its connections may have asked for the recovery, which waits for nobody.
+        // On another thread: one of its connections may be running this recovery.
         if let old { Thread.detachNewThread { old.stop(removingSocket: false) } }
     }
 
@@ -189,8 +197,10 @@ private struct HostedRequests: LocalHost {
         try carryOut(call, tell)
     }
 
-    func read(_ body: (any StoreReader) throws -> Void) throws {
-        try server.withService { try $0.engine.store.read(body) }
+    func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws {
+        try server.withService { service in
+            try service.engine.store.read { try body($0) { server.isAbandoned } }
+        }
     }
 }
 

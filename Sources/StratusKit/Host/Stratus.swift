@@ -30,7 +30,7 @@ public final class Stratus: Sendable {
     let upkeep: UpkeepThread
     let recovery: StoreRecovery
     /// The socket at which this host is asked by other processes, while it serves one.
-    let toolSocket = Locked<LocalSocketListener?>(nil)
+    let toolSocket = Locked(ToolSocket())
     private let forgetOperations: @Sendable () -> Void
 
     init(directory: URL?, options: Options) throws {
@@ -104,7 +104,7 @@ public final class Stratus: Sendable {
         // Containers may outlive this object: their requests go on, the upkeep does not.
         upkeep.stop()
         recovery.stop()
-        stopServingTool()
+        stopServingTool(forGood: true)
     }
 }
 
@@ -177,7 +177,7 @@ extension Stratus {
             session.hub.close()
             // The upkeep may have had something delivered meanwhile.
             session.activity.waitUntilOver()
-            stopServingTool()
+            stopServingTool(forGood: true)
             server.close()
             // What a store in memory has kept goes with it.
             if directory == nil { forgetOperations() }
@@ -214,7 +214,7 @@ extension Stratus {
             try? startServingTool()
             throw error
         }
-        if tookNoWrites { output.tellRecovery(nil) }
+        if tookNoWrites { recovery.tellRecovered() }
         try startServingTool()
         session.hub.forget { _ in true }
         session.signIn(nil)

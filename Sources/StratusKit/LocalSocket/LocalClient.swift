@@ -21,20 +21,27 @@ final class LocalClient: Sendable {
     /// A client of the host whose store lies in a directory; nil where it serves no socket.
     ///
     /// Throws `LocalSocketError` where the host refuses, and where nobody may connect.
-    init?(directory: String) throws {
+    init?(directory: String, greetingSeconds: Double = LocalPatience().frameSeconds) throws {
         self.directory = directory
-        guard let channel = try Self.connect(directory) else { return nil }
+        guard let channel = try Self.connect(directory, greetingSeconds) else { return nil }
         giveBack(channel)
     }
 
     /// A connection that the host has greeted; nil where there is no socket.
-    static func connect(_ directory: String) throws -> LocalChannel? {
+    static func connect(
+        _ directory: String, _ greetingSeconds: Double = LocalPatience().frameSeconds
+    ) throws -> LocalChannel? {
         guard let channel = try LocalChannel.connect(to: LocalSocketName.name, in: directory) else { return nil }
-        guard let frame = try receive(channel, seconds: LocalPatience().frameSeconds) else {
+        guard let frame = try receive(channel, seconds: greetingSeconds) else {
             throw LocalSocketError(message: "The host has ended the connection without a word.")
         }
         guard frame.kind == LocalFrame.Kind.greeting.rawValue else { throw unexpected(frame) }
         return channel
+    }
+
+    /// Whether somebody listens at the socket in a directory, also where they refuse. No greeting is waited for.
+    static func isAnswered(in directory: String) -> Bool {
+        do { return try LocalChannel.connect(to: LocalSocketName.name, in: directory) != nil } catch { return true }
     }
 
     /// The answer to a request.

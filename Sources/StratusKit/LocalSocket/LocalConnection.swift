@@ -10,8 +10,8 @@ protocol LocalHost: Sendable {
     func answer(_ call: CloudCall) throws -> any Encodable
     /// `tell` takes how much of long work is done, as often as is convenient, and says whether anybody still wants it.
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable
-    /// Lends a snapshot of the store.
-    func read(_ body: (any StoreReader) throws -> Void) throws
+    /// Lends a snapshot of the store. `isOver` says when it is to be given back, because the store is opened again.
+    func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws
     var feed: EventFeed { get }
 }
 
@@ -26,7 +26,7 @@ struct LocalPatience: Sendable {
 }
 
 struct LocalConnection {
-    /// How often a watcher of a host in which nothing happens is looked after.
+    /// How often a connection on which nothing happens is looked after.
     private static let watchSeconds = 0.25
 
     let channel: LocalChannel
@@ -57,10 +57,9 @@ struct LocalConnection {
 
     // MARK: Frames
 
-    private func nextRequest() throws -> LocalRequest? {
-        let frame = try channel.receive(
-            idleSeconds: patience.idleSeconds, frameSeconds: patience.frameSeconds, isStopping: isStopping)
-        guard let frame else { return nil }
+    /// The next request, nil at the end. Throws where `isOver` says that none is answered any more.
+    private func nextRequest(unless isOver: () -> Bool = { false }) throws -> LocalRequest? {
+        guard let frame = try nextFrame(unless: isOver) else { return nil }
         guard frame.version == LocalFrame.version else {
             throw LocalSocketError(
                 message: "The host speaks another version of the protocol: use the tool of the host's version.",
@@ -74,6 +73,23 @@ struct LocalConnection {
         } catch {
             throw LocalSocketError(
                 message: "The host does not know this request, or it is malformed: use the tool of the host's version.")
+        }
+    }
+
+    private func nextFrame(unless isOver: () -> Bool) throws -> LocalFrame? {
+        let end = LocalChannel.now + patience.idleSeconds
+        while true {
+            let rest = end - LocalChannel.now
+            do {
+                let frame = try channel.receive(
+                    idleSeconds: min(rest, Self.watchSeconds), frameSeconds: patience.frameSeconds,
+                    isStopping: isStopping)
+                guard !isOver() else { throw LocalSocketError.reopening }
+                return frame
+            } catch let error as LocalSocketError where error == .idle {
+                guard !isOver() else { throw LocalSocketError.reopening }
+                if rest <= Self.watchSeconds { throw error }
+            }
         }
     }
 
@@ -143,9 +159,9 @@ struct LocalConnection {
     /// Answers from one snapshot until the other side ends reading.
     private func read() throws {
         do {
-            try host.read { reader in
+            try host.read { reader, isOver in
                 try reply { ReadBegun(version: reader.version) }
-                while let request = try nextRequest() {
+                while let request = try nextRequest(unless: isOver) {
                     guard case .read(let call) = request else {
                         throw LocalSocketError(message: "Something else was asked before reading has ended.")
                     }

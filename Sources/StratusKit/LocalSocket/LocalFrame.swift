@@ -77,6 +77,7 @@ struct LocalSocketError: Error, Hashable, Codable, Sendable {
     }
 
     static let cutOff = LocalSocketError(message: "The other side has ended in the middle of a frame.")
+    static let reopening = LocalSocketError(message: "The host opens its store again: run the same again.")
     static let idle = LocalSocketError(message: "Nothing has come for so long that the connection is over.")
     static let tooSlow = LocalSocketError(message: "The other side is too slow, or has stopped.")
 

@@ -167,7 +167,7 @@ final class DatabaseChangesJob: OperationJob, @unchecked Sendable {
 
     func conclude(_ result: Result<Void, CKError>) {
         let end = result.flatMap { () -> Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), CKError> in
-            guard let token, let page else { return .failure(CKError(.internalError)) }
+            guard let token, let page else { return .failure(CKError.unanswered()) }
             return .success((token, page.isMoreComing))
         }
         blocks.result?(end.mapError { $0 })

@@ -105,7 +105,7 @@ final class NotificationChangesJob: OperationJob, @unchecked Sendable {
         if case .success = result, let response {
             blocks.result?(CKServerChangeToken(response.token), nil)
         } else {
-            blocks.result?(nil, result.error ?? CKError(.internalError))
+            blocks.result?(nil, result.error ?? CKError.unanswered())
         }
     }
 }

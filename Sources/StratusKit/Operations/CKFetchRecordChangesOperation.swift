@@ -124,7 +124,7 @@ final class RecordChangesJob: OperationJob, @unchecked Sendable {
             blocks.result?(
                 CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) }, nil)
         } else {
-            blocks.result?(nil, nil, result.error ?? CKError(.internalError))
+            blocks.result?(nil, nil, result.error ?? CKError.unanswered())
         }
     }
 }

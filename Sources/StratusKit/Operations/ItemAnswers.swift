@@ -162,7 +162,7 @@ extension ItemAnswers where ID: NSObject, Item: NSObject {
             if let item = value as? Item, !(value is NSDictionary) {
                 items.append((id, .success(item)))
             } else {
-                items.append((id, .failure(LongLivedArchive.error(value) ?? CKError(.internalError))))
+                items.append((id, .failure(LongLivedArchive.error(value) ?? CKError.unanswered())))
             }
         }
         let deletedIDs = (archive["deletedIDs"] as? NSArray).map(Array.init) ?? []

@@ -1,7 +1,7 @@
 // One open store as the client's side uses it: the server, who is signed in, the threads that wait for the server, the
 // timers, and what is still to be delivered.
 
-package import Foundation
+import Foundation
 package import StratusCloud
 package import StratusModel
 import StratusStore
@@ -62,20 +62,19 @@ package final class CloudSession: Sendable {
             defer { signedIn = account }
             return signedIn != account
         }
-        if hasChanged { postAccountChange() }
+        if hasChanged { postAccountChange(of: nil) }
     }
 
-    /// Tells observers that the status of an account may have changed: also when a host suspends or restores one.
-    package func postAccountChange() {
+    /// Posts that the status of an account has changed, also when a host suspends or restores one; nil where another account
+    /// has signed in, or nobody is signed in any more. It is posted once for each container of the account, from a
+    /// queue of the session and never from the caller's thread.
+    package func postAccountChange(of account: AccountID?) {
         hub.watchers.tellOfAccounts()
-        post(.CKAccountChanged)
-    }
-
-    /// Posts a notification from a queue of the session, never from the caller's thread.
-    package func post(_ name: Notification.Name) {
         activity.begin()
-        notifications.async { [activity] in
-            NotificationCenter.default.post(name: name, object: nil)
+        notifications.async { [self] in
+            for holder in AccountHolders.all where holder.isOf(account, in: self) {
+                NotificationCenter.default.post(name: .CKAccountChanged, object: holder)
+            }
             activity.end()
         }
     }
@@ -89,4 +88,30 @@ package final class CloudSession: Sendable {
 
 extension CloudSession: SessionSource {
     package var session: CloudSession { self }
+    package var openSession: CloudSession? { self }
+}
+
+/// What acts for an account, and is the object of notifications of its changes: a container.
+protocol AccountHolder: AnyObject, Sendable {
+    /// Whether it acts for the account, or with nil for the one that is signed in. Opens no store.
+    func isOf(_ account: AccountID?, in session: CloudSession) -> Bool
+}
+
+/// Those of this process. They are not kept alive.
+enum AccountHolders {
+    private static let objects = Locked<[ObjectIdentifier: WeakObject]>([:])
+
+    static func add(_ holder: any AccountHolder) {
+        objects.withLock { $0[ObjectIdentifier(holder)] = WeakObject(object: holder) }
+    }
+
+    static func remove(_ holder: any AccountHolder) {
+        objects.withLock { $0[ObjectIdentifier(holder)] = nil }
+    }
+
+    /// The caller lets go of them outside the lock, which the last reference to one takes.
+    static var all: [any AccountHolder] {
+        let objects = objects.withLock { Array($0.values) }
+        return objects.compactMap { $0.object as? any AccountHolder }
+    }
 }

@@ -8,6 +8,8 @@ import StratusStore
 package protocol SessionSource: AnyObject, Sendable {
     /// The session to use now. Opens what has to be opened, and never fails: what cannot be opened refuses requests.
     var session: CloudSession { get }
+    /// The session where it is open already; nothing is opened.
+    var openSession: CloudSession? { get }
     /// Objects that belong to the source.
     var sharedObjects: SharedObjects { get }
 }
@@ -30,6 +32,6 @@ package final class SharedObjects: Sendable {
     }
 }
 
-private struct WeakObject: Sendable {
+struct WeakObject: Sendable {
     weak let object: (any AnyObject & Sendable)?
 }

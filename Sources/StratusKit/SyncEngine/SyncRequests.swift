@@ -57,7 +57,7 @@ struct SyncRequests: Sendable {
             operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
             operation.recordZoneFetchResultBlock = { end.value = $1 }
             operation.fetchRecordZoneChangesResultBlock = { result in
-                let fetched = result.flatMap { _ in end.value ?? .failure(CKError(.internalError)) }
+                let fetched = result.flatMap { _ in end.value ?? .failure(CKError.unanswered()) }
                 completion(
                     fetched.map {
                         ZonePage(

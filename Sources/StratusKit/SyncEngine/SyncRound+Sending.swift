@@ -149,7 +149,7 @@ private struct SentItems<Item: Hashable & Sendable> {
             errors[item] = error
             return error
         case nil:
-            let error = failure ?? CKError(.internalError)
+            let error = failure ?? CKError.unanswered()
             errors[item] = error
             return error
         }

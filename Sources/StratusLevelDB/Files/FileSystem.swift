@@ -250,7 +250,7 @@ enum FileSystem {
         removed()
     }
 
-    /// So often a directory is emptied in which others make files meanwhile.
+    /// Attempts to empty a directory while other processes create files in it.
     private static let maximumRoundCount = 10
 
     private static func removeDirectoryTree(_ path: String, depth: Int, removed: () -> Void) throws(SystemError) {

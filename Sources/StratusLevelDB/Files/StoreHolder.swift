@@ -86,7 +86,7 @@ struct StoreHolder: Equatable {
             throw SystemError(number: SystemError.irregularNumber, call: "stat", path: lock)
         }
         if request == F_GETLK, hasOpen(status.identity) { return thisProcess }
-        // What has taken its place since does not make this wait.
+        // Open without blocking: a pipe may have replaced the file.
         let descriptor = unsafe open(lock, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: lock) }
         defer { close(descriptor) }

@@ -89,8 +89,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         }
     }
 
-    /// Gives everything back. The lock is ended in so many words: a child process that is just being started has the descriptor,
-    /// too, until it runs its program.
+    /// Gives everything back. Unlocks explicitly: a child process between fork and exec still holds the descriptor.
     func release() {
         yieldEngineLock()
         monitor.withLock {

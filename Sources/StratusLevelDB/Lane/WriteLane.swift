@@ -123,7 +123,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     /// The same under the lane's lock.
     private func checkTakesTransactions() throws {
-        if isClosed { throw ReadGate.closedError }
+        if isClosed { throw gate.closingError }
         if let failure { throw failure.refusal }
     }
 

@@ -174,6 +174,9 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         monitor.withLock { totals }
     }
 
+    /// What requests end with that come after closing.
+    var closingError: StoreError { monitor.withLock { refusal ?? Self.closedError } }
+
     static var reopeningError: StoreError {
         StoreError(.reopening, "The store is opened again after a failed write: try again.")
     }

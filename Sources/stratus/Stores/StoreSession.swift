@@ -60,13 +60,6 @@ final class StoreSession {
         opened.copy?.remove()
     }
 
-    /// Why the store takes no writes, where a host has it and serves it.
-    ///
-    /// Throws `StratusError` where the host refuses to be asked.
-    var hostsWriteFailure: StratusError? {
-        get throws { try copyDate == nil ? nil : ServedStore.writeFailure(ofStoreAt: path) }
-    }
-
     /// LevelDB's files.
     ///
     /// Throws `refused` where they are another process's.

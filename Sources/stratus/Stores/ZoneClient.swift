@@ -188,7 +188,9 @@ final class ZoneClient {
         }
         database.add(operation)
         try outcome.wait()
-        guard let record = fetched.withLock({ $0 }) else { throw CKError(.unknownItem) }
+        guard let record = fetched.withLock({ $0 }) else {
+            throw ToolError(.notFound, "The host has answered without the record.", ["record": name.text])
+        }
         return record
     }
 

@@ -1,4 +1,4 @@
-// stratus recover: a host opens its store again, of which a write has failed.
+// stratus recover: has a host reopen its store after a failed write.
 
 import ArgumentParser
 import StratusKit
@@ -11,8 +11,8 @@ struct Recover: ParsableCommand {
             until its store is opened again; 'stratus stats' says so. Fix the cause, then run this: the host opens the store \
             in place and goes on. Nothing that was acknowledged is lost. Where no write has failed nothing happens.
 
-            The store must be open in a process that serves it: Stratus.Options.servesTool. A store that no process has open \
-            needs none of this: any verb opens it.
+            The host must serve its store: Stratus.Options.servesTool. A store without a host needs none of this: any verb \
+            opens it.
 
             --json: {"recovered"}; false where no write had failed.
 

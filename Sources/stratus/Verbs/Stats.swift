@@ -15,10 +15,10 @@ struct Stats: ParsableCommand {
             whole store. Where a zone cannot be read nothing is shown, or the beginning of the output, with --json a part \
             of the line.
 
-            Where a host has the store and a write has failed, so that it takes no more, the cause is shown; 'stratus \
-            recover' has the host open it again.
+            If a host serves the store and takes no writes since one has failed, the cause is shown; 'stratus recover' has \
+            the host open the store again. takesWrites is null where no host was asked.
 
-            --json: {"path","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
+            --json: {"path","takesWrites","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
             "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
 
             Example: stratus stats --count --store ./store
@@ -33,9 +33,10 @@ struct Stats: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        // Before the store is opened: its host may have closed it, and wait to open it again.
+        let (takesWrites, failure) = Self.writeState(of: store.store)
         try StoreSession.with(store, .reading) { session in
             let figures = try session.figures()
-            let failure = try session.hostsWriteFailure
             try console.line("store \(VisibleText.of(session.path))")
             if let failure {
                 let text = "takes no writes since one has failed: fix the cause, then run 'stratus recover'"
@@ -47,7 +48,8 @@ struct Stats: ParsableCommand {
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
-                "path": .string(session.path), "writeFailure": failure.map { .object($0.told) } ?? .null,
+                "path": .string(session.path), "takesWrites": takesWrites.map { .boolean($0) } ?? .null,
+                "writeFailure": failure.map { .object($0.told) } ?? .null,
                 "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
                 "memoryBytes": JSONValue(figures.memoryByteCount),
             ]
@@ -66,6 +68,18 @@ struct Stats: ParsableCommand {
             counter?.finish()
         }
         try console.flush()
+    }
+
+    /// What the host of the store says; nil where there is none, or it does not answer.
+    private static func writeState(of path: String) -> (takesWrites: Bool?, failure: StratusError?) {
+        do {
+            let (isServed, failure) = try ServedStore.writeFailure(ofStoreAt: path)
+            return (isServed ? failure == nil : nil, failure)
+        } catch {
+            let reason = ErrorReport(error).message
+            Console.note("note: its host was not asked whether it takes writes: \(VisibleText.of(reason))")
+            return (nil, nil)
+        }
     }
 
     private func object(

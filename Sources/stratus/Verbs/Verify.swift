@@ -12,10 +12,9 @@ struct Verify: ParsableCommand {
             roots, who has accepted them, their URLs. Identities that occur twice, or that everybody can guess because \
             an earlier version had no random numbers, are reported too. Nothing is changed and no secret shown. Exit code 1 \
             means that something disagrees ('stratus rebuild' repairs indexes), 5 that bytes are damaged (restore a \
-            backup). Stray files are shown and are no fault: orphaned contents are removed by the next host. Where \
-            very much disagrees the first findings of each kind are shown, each damaged or missing content of an asset, and \
-            the numbers count all. A last \
-            commit that was never acknowledged, and of which a crash took part, is dropped and named, and is no fault.
+            backup). Stray files are shown and are no fault: orphaned contents are removed by the next host. Lists \
+            the first findings of each kind, but every damaged or missing content of an asset; the counts include all. A \
+            last commit that was never acknowledged, and of which a crash took part, is dropped and named, and is no fault.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
             "identityFaults","accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles",\

@@ -117,14 +117,23 @@ import Testing
         #expect(Set([CKError(.zoneBusy), CKError(.zoneBusy)]).count == 1)
     }
 
-    @Test("every code has a sentence for people, also behind any Error")
+    @Test(
+        "[X-34] an error that a client makes has Foundation's sentence, and equals an NSError of its code and user info"
+    )
     func descriptions() {
         for code in CKError.Code.allCases {
-            let error: any Error = CKError(code)
-            #expect(error.localizedDescription.hasSuffix("."))
-            #expect(!error.localizedDescription.contains("CKErrorDomain"))
-            #expect(CKError(code).localizedDescription == error.localizedDescription)
+            let foundations = NSError(domain: CKErrorDomain, code: code.rawValue)
+            let error = CKError(code)
+            #expect(error.localizedDescription == foundations.localizedDescription)
+            #expect((error as any Error).localizedDescription == foundations.localizedDescription)
+            #expect((error as NSError) == foundations)
+            #expect(foundations as? CKError == error)
         }
+        let info: [String: Any] = [CKErrorRetryAfterKey: NSNumber(value: 3), "reason": "busy"]
+        let foundations = NSError(domain: CKErrorDomain, code: 23, userInfo: info)
+        #expect(CKError(.zoneBusy, userInfo: info) as NSError == foundations)
+        #expect(CKError(.zoneBusy) as NSError != foundations)
+        #expect(CKError(.zoneNotFound, userInfo: info) as NSError != foundations)
         let own = CKError(.zoneBusy, userInfo: [NSLocalizedDescriptionKey: "Busy with Notes."])
         #expect(own.localizedDescription == "Busy with Notes.")
         #expect((own as any Error).localizedDescription == "Busy with Notes.")

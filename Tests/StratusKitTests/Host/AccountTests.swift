@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusStore
 import Testing
 
 @Suite("Host accounts")
@@ -149,6 +150,52 @@ struct HostAccountTests {
         await store.settle()
         // Other tests may sign in meanwhile: there is one centre for the process.
         #expect(posts.values.count >= 2)
+    }
+
+    @Test("[O-18][X-32] a change is posted once for each living container of the account, with the container as object")
+    func postedContainers() async throws {
+        let (store, account) = try Stratus.tested()
+        let other = try store.createAccount(.init(), externalID: "other")
+        let containers = [
+            store.container("iCloud.a"), store.container("iCloud.a"), store.container("iCloud.b"),
+            store.container("iCloud.a", signedInAs: account), store.container("iCloud.a", signedInAs: other),
+        ]
+        let stranger = try Stratus.tested().store.container("iCloud.a")
+        var gone: CKContainer? = store.container("iCloud.gone")
+        let wasMade = gone != nil
+        gone = nil
+        let posts = Locked<[ObjectIdentifier?]>([])
+        let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
+            let container = ($0.object as? CKContainer).map { ObjectIdentifier($0) }
+            posts.withLock { $0.append(container) }
+        }
+        let last = Locked(0)
+        let ofLast = NotificationCenter.default.addObserver(
+            forName: .CKAccountChanged, object: containers[2], queue: nil
+        ) { _ in last.withLock { $0 += 1 } }
+        defer {
+            NotificationCenter.default.removeObserver(observer)
+            NotificationCenter.default.removeObserver(ofLast)
+        }
+        /// How often each of the containers was posted for. Other tests post for containers of their own.
+        func take() async -> [Int] {
+            await store.settle()
+            let posted = posts.withLock { posts in
+                defer { posts = [] }
+                return posts
+            }
+            #expect(!posted.contains(ObjectIdentifier(stranger)) && posted.allSatisfy { $0 != nil })
+            return containers.map { container in posted.count { $0 == ObjectIdentifier(container) } }
+        }
+        try store.signIn(account)
+        #expect(await take() == [1, 1, 1, 0, 0])
+        try store.setStanding(.restricted, of: account)
+        #expect(await take() == [1, 1, 1, 1, 0])
+        try store.setStanding(.restricted, of: other)
+        #expect(await take() == [0, 0, 0, 0, 1])
+        store.signOut()
+        #expect(await take() == [1, 1, 1, 0, 0])
+        #expect(last.value == 3 && wasMade)
     }
 
     @Test("an account of another store cannot be signed in")

@@ -261,7 +261,7 @@ private final class WorkingHost: LocalHost {
         return progress
     }
 
-    func read(_ body: (any StoreReader) throws -> Void) throws {
+    func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws {
         throw CloudError(.serviceUnavailable, "It only works.")
     }
 }

@@ -181,8 +181,10 @@ struct RecoveryTests {
                 at: directory.store,
                 options: .tested {
                     change(&$0)
+                    let hook = $0.onEvent
                     $0.onEvent = { event in
                         if event.operation == .recoverStore { events.withLock { $0.append(event.errorCode) } }
+                        hook?(event)
                     }
                 })
             let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
@@ -263,42 +265,91 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a host may recover its store when it is told of a failed write")
+    @Test("the hook of an event that recovers the store is refused; another thread that it starts recovers it")
     func fromEvent() async throws {
-        let (store, hasBegun) = (Locked<Stratus?>(nil), Locked(false))
-        let directory = try HostDirectory()
-        let opened = try Stratus.open(
-            at: directory.store,
-            options: .tested {
-                $0.onEvent = { event in
-                    guard event.operation == .recoverStore, event.errorCode != nil else { return }
-                    // Each attempt that fails is an event, too.
-                    let isFirst = hasBegun.withLock { hasBegun in
-                        defer { hasBegun = true }
-                        return !hasBegun
-                    }
-                    guard isFirst, let store = store.withLock({ $0 }) else { return }
-                    for _ in 0..<2_000 where store.writeFailure != nil {
-                        Thread.sleep(forTimeInterval: 0.005)
-                        try? store.recover()
-                    }
+        let (store, refusals) = (Locked<Stratus?>(nil), Locked<[StratusError.Code]>([]))
+        let host = try MovingStore {
+            $0.onEvent = { event in
+                guard event.operation == .recoverStore, event.errorCode != nil else { return }
+                // Each attempt that fails is an event, too.
+                guard refusals.value.isEmpty, let store = store.withLock({ $0 }) else { return }
+                let refusal = #expect(throws: StratusError.self) { try store.recover() }
+                refusals.withLock { $0 += [refusal?.code].compactMap { $0 } }
+                Thread.detachNewThread {
+                    while (try? store.recover()) == nil { Thread.sleep(forTimeInterval: 0.01) }
                 }
-            })
-        defer { opened.close() }
-        store.withLock { $0 = opened }
-        let alice = try opened.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
-        let database = opened.container(Self.container, signedInAs: alice).privateCloudDatabase
-        let moved = directory.url.appendingPathComponent("moved")
-        try FileManager.default.moveItem(at: directory.store, to: moved)
-        await #expect(throws: CKError.self) { try await database.save(note("lost")) }
-        try FileManager.default.moveItem(at: moved, to: directory.store)
+            }
+        }
+        defer { host.store.close() }
+        store.withLock { $0 = host.store }
+        try await host.failWrite()
         let end = Date().addingTimeInterval(TestThreads.deadlineSeconds)
-        while opened.writeFailure != nil {
+        while host.store.writeFailure != nil {
             try #require(Date() < end, "the store was not recovered")
             try await Task.sleep(nanoseconds: 5_000_000)
         }
-        _ = try await database.save(note("after"))
+        #expect(refusals.value == [.notAllowed])
+        _ = try await host.database.save(note("after"))
         store.withLock { $0 = nil }
+    }
+
+    @Test("a request whose hook recovers the store does not wait for itself for good")
+    func fromRequest() async throws {
+        let (store, hasTried) = (Locked<Stratus?>(nil), Locked(false))
+        let host = try MovingStore {
+            $0.onEvent = { event in
+                guard event.operation == .modifyRecords, event.errorCode != nil else { return }
+                hasTried.withLock { $0 = true }
+                try? store.withLock { $0 }?.recover()
+            }
+        }
+        defer { host.store.close() }
+        store.withLock { $0 = host.store }
+        try host.move()
+        await #expect(throws: CKError.self) { try await host.database.save(note("lost")) }
+        #expect(hasTried.value)
+        try host.moveBack()
+        store.withLock { $0 = nil }
+        try host.store.recover()
+        _ = try await host.database.save(note("after"))
+    }
+
+    @Test("a tool that reads over the socket, or rests in the middle of it, is let go when the store is opened again")
+    func remoteReaders() async throws {
+        let host = try MovingStore { $0.servesTool = true }
+        defer { host.store.close() }
+        let path = host.directory.store.path
+        let (idle, busy) = (
+            try #require(try LocalClient(directory: path)), try #require(try LocalClient(directory: path))
+        )
+        let (areIn, mayEnd) = (Latch("both to read"), Latch("the store to be recovered"))
+        let readingCount = Locked(0)
+        async let reading: () = TestThreads.offPool {
+            try TestThreads.run(2) { thread in
+                #expect(throws: LocalSocketError.self) {
+                    try (thread == 0 ? idle : busy).reading { channel in
+                        let count = readingCount.withLock { count in
+                            count += 1
+                            return count
+                        }
+                        if count == 2 { areIn.open() }
+                        if thread == 0 { return try mayEnd.wait() }
+                        while true {
+                            let _: ReadValue = try LocalClient.ask(.read(.value(key: Data([1]))), over: channel)
+                            Thread.sleep(forTimeInterval: 0.01)
+                        }
+                    }
+                }
+            }
+        }
+        try await TestThreads.offPool { try areIn.wait() }
+        try await host.failWrite()
+        try await TestThreads.offPool { [store = host.store] in
+            defer { mayEnd.open() }
+            try store.recover()
+        }
+        try await reading
+        _ = try await host.database.save(note("after"))
     }
 
     @Test("[O-14] a long-lived operation that waits to be tried again goes on after recovery")
@@ -346,7 +397,7 @@ struct RecoveryTests {
         try copying.run()
         copying.waitUntilExit()
         #expect(copying.terminationStatus == 0)
-        #expect(try ServedStore.writeFailure(ofStoreAt: path) == nil, "nobody listens at the copied socket")
+        #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "nobody listens at the copied socket")
         try host.store.recover()
         _ = try await host.database.save(note("second"))
         #expect(try await host.database.record(for: CKRecord.ID(recordName: "first"))["text"] as? String == "text")
