@@ -231,6 +231,8 @@ private struct OperationFile: Codable {
     var id: String
     var container: String
     var account: String?
+    /// Nil in files of older versions.
+    var device: String?
     var kind: String
     var request: Data
     var kept: Date?
@@ -243,6 +245,7 @@ private struct OperationFile: Codable {
         id = entry.id
         container = entry.container
         account = entry.account
+        device = entry.device
         kind = entry.kind
         request = entry.request
         kept = entry.kept
@@ -252,8 +255,8 @@ private struct OperationFile: Codable {
 
     var entry: LongLivedEntry {
         LongLivedEntry(
-            id: id, container: container, account: account, kind: kind, request: request, kept: kept, answer: answer,
-            answered: answered)
+            id: id, container: container, account: account, device: device, kind: kind, request: request, kept: kept,
+            answer: answer, answered: answered)
     }
 
     /// The file with its digest.

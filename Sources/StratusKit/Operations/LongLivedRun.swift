@@ -62,7 +62,8 @@ final class LongLivedRun: @unchecked Sendable {
         var archive = archive
         archive["files"] = String(decoding: try JSONEncoder().encode(places), as: UTF8.self)
         return LongLivedEntry(
-            id: id, container: caller.container.text, account: caller.account?.text, kind: kind,
+            id: id, container: caller.container.text, account: caller.account?.text,
+            device: caller.keepingDevice, kind: kind,
             request: try LongLivedArchive.data(archive))
     }
 

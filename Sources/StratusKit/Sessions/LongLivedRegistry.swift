@@ -184,6 +184,7 @@ package final class LongLivedRegistry: Sendable {
             try collect(state)
             return try store.entries().filter {
                 $0.container == caller.container.text && $0.account == caller.account?.text
+                    && $0.device == caller.keepingDevice
             }
         }
     }
@@ -237,4 +238,10 @@ extension LongLivedRegistry {
             if try isGone(account) { try forget(account) }
         }
     }
+}
+
+extension Caller {
+    /// The device that long-lived operations are kept for. Containers without a device, and those of who is signed in,
+    /// share one, which has no name: so entries of older versions, which name none, are theirs.
+    package var keepingDevice: String? { device == CloudSession.localDeviceName ? nil : device }
 }

@@ -6,9 +6,11 @@ import StratusStore
 /// A long-lived operation as it is kept. Request and answer are archives whose form is the operations' business.
 package struct LongLivedEntry: Hashable, Sendable {
     package var id: String
-    /// Who may find it again: the container and the account it was made for.
+    /// Who may find it again: the container, the account and the device it was made for. The device is nil for the one
+    /// that all containers without a device share.
     package var container: String
     package var account: String?
+    package var device: String?
     /// The class of the operation.
     package var kind: String
     package var request: Data
@@ -19,12 +21,13 @@ package struct LongLivedEntry: Hashable, Sendable {
     package var answered: Date?
 
     package init(
-        id: String, container: String, account: String?, kind: String, request: Data, kept: Date? = nil,
-        answer: Data? = nil, answered: Date? = nil
+        id: String, container: String, account: String?, device: String? = nil, kind: String, request: Data,
+        kept: Date? = nil, answer: Data? = nil, answered: Date? = nil
     ) {
         self.id = id
         self.container = container
         self.account = account
+        self.device = device
         self.kind = kind
         self.request = request
         self.kept = kept

@@ -42,9 +42,11 @@ final class LiveCopy: Sendable {
         let progress = Progress("copying", total: nil, on: Console(usesJSON: false))
         defer { progress.finish() }
         var lost: Set<AssetKey> = []
+        // Folders without room for the copy.
+        var full: Set<String> = []
         for number in 0..<attemptLimit {
             Waiting.seconds(Double(number) * pauseSeconds)
-            let scratch = try makeScratch(for: source)
+            let scratch = try makeScratch(for: source, besides: full)
             do {
                 let date = Date()
                 var contents = withAssets ? AssetBackup(from: assets(in: source), to: assets(in: scratch.path)) : nil
@@ -59,7 +61,12 @@ final class LiveCopy: Sendable {
                 opened.close()
             } catch {
                 scratch.remove()
-                throw Self.namingFolder(of: scratch, error)
+                let named = Self.namingFolder(of: scratch, error)
+                // The folders on the store's own file system go first, and are as full as the store's.
+                guard let folder = (named as? ToolError)?.fields["folder"], full.insert(folder).inserted,
+                    folders.contains(where: { !full.contains($0) && !lies($0, in: source) })
+                else { throw named }
+                continue
             }
             scratch.remove()
         }
@@ -117,9 +124,9 @@ final class LiveCopy: Sendable {
         MemoryDirectories.sweep()
     }
 
-    private static func makeScratch(for source: String) throws -> StoreFiles.Scratch {
+    private static func makeScratch(for source: String, besides full: Set<String>) throws -> StoreFiles.Scratch {
         let device = device(of: source)
-        let outside = folders.filter { !lies($0, in: source) }
+        let outside = folders.filter { !full.contains($0) && !lies($0, in: source) }
         // Only one file system can share tables with the store: its folders go first.
         let near = outside.filter { self.device(of: $0) == device }
         let far = outside.filter { self.device(of: $0) != device }

@@ -35,8 +35,8 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            // Somebody came between; or the store may be read and not written.
-            guard ["held", "notPermitted"].contains(ErrorReport(error).code) else { throw error }
+            // Another process came between; or the store may be read and not written; or its disk is full.
+            guard ["held", "notPermitted", "diskFull"].contains(ErrorReport(error).code) else { throw error }
             return try copy(path, opening, try StoreFiles.holder(of: path))
         }
     }

@@ -3,15 +3,16 @@
 import Foundation
 
 enum TextFile {
-    /// The text of a file, or of standard input for "-".
+    /// The text of a file or a pipe, or of standard input for "-".
     ///
     /// Throws `notFound` where it cannot be read, `usage` where it is no UTF-8.
     static func contents(of path: String) throws -> String {
         let data: Data
         do {
-            data =
-                path == "-"
-                ? try FileHandle.standardInput.readToEnd() ?? Data() : try Data(contentsOf: URL(fileURLWithPath: path))
+            // A handle reads pipes, too, such as the shell's <(…).
+            let file =
+                path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            data = try file.readToEnd() ?? Data()
         } catch {
             throw ToolError(
                 .notFound, "The file cannot be read: check its path and permissions.",

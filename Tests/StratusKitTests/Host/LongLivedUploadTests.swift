@@ -1,9 +1,12 @@
 // Long-lived uploads: whose process ended before their request was sent, whose files went, which are too large.
 
 import Foundation
-import StratusKit
+import StratusCloud
+import StratusModel
 import StratusTestSupport
 import Testing
+
+@testable import StratusKit
 
 @Suite("Long-lived uploads")
 struct LongLivedUploadTests {
@@ -78,6 +81,65 @@ struct LongLivedUploadTests {
             next.close()
             store.close()
         }
+    }
+
+    @Test("[X-33] an operation is listed and resumed on its device alone; containers without a device count as one")
+    func devices() async throws {
+        let directory = try HostDirectory()
+        let (store, account) = try unreachable(directory.store)
+        func containers(of store: Stratus, _ account: Stratus.Account) throws -> [CKContainer] {
+            try store.signIn(account)
+            return [
+                try store.device("phone", signedInAs: account).container("iCloud.test"),
+                try store.device("desk", signedInAs: account).container("iCloud.test"),
+                store.container("iCloud.test", signedInAs: account), store.container("iCloud.test"),
+            ]
+        }
+        let first = try containers(of: store, account)
+        var operations: [CKModifyRecordsOperation] = []
+        for container in [first[0], first[2]] {
+            let operation = CKModifyRecordsOperation(recordsToSave: [note("waiting")])
+            operation.configuration.isLongLived = true
+            operation.configuration.qualityOfService = .utility
+            await withCheckedContinuation { continuation in
+                operation.longLivedOperationWasPersistedBlock = { continuation.resume() }
+                container.privateCloudDatabase.add(operation)
+            }
+            operations.append(operation)
+        }
+        let ids = operations.map(\.operationID)
+        let lists = [[ids[0]], [], [ids[1]], [ids[1]]]
+        func expectLists(_ containers: [CKContainer]) async throws {
+            for (container, list) in zip(containers, lists) {
+                #expect(try await container.allLongLivedOperationIDs() == list)
+                for id in ids {
+                    #expect(try await (container.longLivedOperation(for: id) != nil) == list.contains(id))
+                }
+            }
+        }
+        try await expectLists(first)
+        // What a crash leaves is what lies in the directory now.
+        let crashed = directory.url.appendingPathComponent("crashed")
+        try FileManager.default.copyItem(at: directory.store, to: crashed)
+        let next = try Stratus.open(at: crashed, options: .tested())
+        try await expectLists(containers(of: next, try #require(try next.account(externalID: "alice"))))
+        for operation in operations { operation.cancel() }
+        try await onThread {
+            next.close()
+            store.close()
+        }
+    }
+
+    @Test("[X-33] an operation that an earlier version has kept belongs to the containers without a device")
+    func ofEarlierVersion() throws {
+        let directory = try HostDirectory()
+        let file = #"{"container":"iCloud.test","id":"a","kind":"modifyRecords","request":""}"#
+        let path = directory.url.appendingPathComponent("operations").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try Data(file.utf8).write(to: URL(fileURLWithPath: "\(path)/61.operation"))
+        let entry = try #require(try OperationFiles(directory: path).entry("a"))
+        let local = Caller(container: ContainerName("iCloud.test"), account: nil, device: "local")
+        #expect(entry.device == local.keepingDevice)
     }
 
     @Test("[O-14] a kept file that the disk has damaged is not uploaded: its record fails, and nothing is saved")
