@@ -8,6 +8,7 @@
 // that begin with `Stratus` are our own: how Apple archives values and changes is not known, so that a full archive
 // from its systems decodes to its system fields.
 
+import CLoadHook
 import Foundation
 
 /// The keys of archives.
@@ -142,10 +143,14 @@ extension NSCoder {
     // Foundation on Linux calls an archive corrupt when a key is asked for that it does not have, and within a
     // dictionary that ends the process: so a key is looked for first.
 
+    // Every class that decodes calls one of these functions, so that whoever links a class out of a static library links
+    // this file and with it the registration of class names.
+
     /// The object of a class under a key; nil where there is none.
     func decodeValue<Object>(of type: Object.Type, forKey key: String) -> Object?
     where Object: NSObject, Object: NSCoding {
-        containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
+        stratus_keep_load_hook()
+        return containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
     }
 
     /// The object of one of some classes under a key; nil where there is none.
