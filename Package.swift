@@ -170,7 +170,7 @@ let package = Package(
                 "StratusLevelDB", "StratusStore", "StratusModel",
                 .product(name: "Logging", package: "swift-log"), .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ]),
+            ], exclude: ["Archiving/Apple"]),
         .testTarget(
             name: "StratusSharingTests",
             dependencies: [

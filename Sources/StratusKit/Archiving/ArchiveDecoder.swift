@@ -5,17 +5,23 @@
 // each time, from a budget. So time and memory are bounded by the archive's size. Circles end at the object that is
 // under way, and an object's height, the longest way down from it, is bounded: letting a taller one go would run out of
 // stack. The first thing wrong is kept in `problem`, because decoders cannot throw.
+//
+// Nothing is dropped. An object that is asked for and cannot be made is a problem, whether it is damaged, of an
+// unknown class or of another class than its place asks for. So is a key with a value that its object's decoder did
+// not ask for, unless `ArchivedKeys` names it.
 
 import Foundation
 
 /// A coder over a property list that was read without trust.
-final class ArchiveDecoder: NSCoder {
+final class ArchiveDecoder: NSCoder, ArchiveReader {
     private static let heightLimit = 32
     private static let keyLimit = 1_024
 
     private let objects: [PropertyValue]
     /// The object that is being decoded.
     private var current: [String: PropertyValue]
+    /// The keys of that object that were asked for.
+    private var asked: Set<String> = []
     private var made: [Int: MadeObject] = [:]
     private var underWay: Set<Int> = []
     /// The height of the tallest object that was handed out for the one that is being made.
@@ -45,11 +51,53 @@ final class ArchiveDecoder: NSCoder {
     /// The object that the archive is of; nil where it has keys of its own, as one of system fields has.
     func rootObject() -> (isPresent: Bool, object: NSObject?) {
         guard let root = top["root"] else { return (false, nil) }
-        return (true, root.reference.flatMap { object(at: $0) })
+        let made = root.reference.flatMap { object(at: $0) }
+        asked = ["root"]
+        noteUnaskedKeys(className: "$top")
+        return (true, made)
     }
 
     private func note(_ message: StaticString, _ index: Int) {
         problem = problem ?? StratusArchiveError(.damaged, message, ["object": "\(index)"])
+    }
+
+    func noteUnknown(_ message: StaticString, _ fields: [String: String]) {
+        problem = problem ?? StratusArchiveError(.notUnderstood, message, fields)
+    }
+
+    /// Notes the keys of the current object that have a value and were not asked for.
+    /// - Parameter className: The object's class, by Apple's name.
+    func noteUnaskedKeys(className: String) {
+        guard problem == nil else { return }
+        let unknown = current.keys.filter { key in
+            key != "$class" && !asked.contains(key) && !ArchivedKeys.isLeftOut(key, of: className)
+                && !isEmpty(current[key] ?? .null)
+        }
+        guard let key = unknown.min() else { return }
+        noteUnknown(
+            "The archive has a part that Stratus does not understand. Decode it on the system that wrote it.",
+            ["class": className, "key": key])
+    }
+
+    /// Whether a value says no more than its absence would.
+    private func isEmpty(_ value: PropertyValue) -> Bool {
+        switch value {
+        case .null: true
+        case .bool(let flag): !flag
+        case .integer(let number): number == 0
+        case .real(let number): number == 0
+        case .data(let data): data.isEmpty
+        case .string(let text): text.isEmpty
+        case .array(let values): values.isEmpty
+        case .date, .dictionary: false
+        case .reference(let index): objects.indices.contains(index) && isEmptyObject(objects[index])
+        }
+    }
+
+    private func isEmptyObject(_ object: PropertyValue) -> Bool {
+        if object.string == "$null" { return true }
+        guard let content = object.dictionary else { return isEmpty(object) }
+        return content["NS.objects"]?.array?.isEmpty ?? false
     }
 
     /// The object of a number; nil for none, for one of a class that is not known, and for a damaged one.
@@ -75,6 +123,7 @@ final class ArchiveDecoder: NSCoder {
             note("The archive nests too deep.", index)
             object = nil
         }
+        if object == nil, objects[index].string != "$null" { note("An object of the archive is damaged.", index) }
         made[index] = MadeObject(object: object, height: object == nil ? 0 : height)
         tallestPart = max(outerTallest, height)
         return object.flatMap { pay(for: $0, index) }
@@ -82,7 +131,8 @@ final class ArchiveDecoder: NSCoder {
 
     /// An object, unless it is a container and the budget is spent.
     private func pay(for object: NSObject, _ index: Int) -> NSObject? {
-        elementBudget -= (object as? NSArray)?.count ?? (object as? NSDictionary)?.count ?? 0
+        elementBudget -=
+            (object as? NSArray)?.count ?? (object as? NSDictionary)?.count ?? (object as? NSSet)?.count ?? 0
         if elementBudget >= 0 { return object }
         note("The archive has its containers in too many places.", index)
         return nil
@@ -116,43 +166,87 @@ final class ArchiveDecoder: NSCoder {
         case "NSData", "NSMutableData":
             if case .data(let data)? = content["NS.data"] { return NSData(data: data) }
             return nil
-        case "NSURL":
-            return content["NS.relative"]?.reference.flatMap { object(at: $0) as? NSString }.flatMap {
-                NSURL(string: String($0))
-            }
+        case "NSURL": return url(of: content)
+        case "NSNull": return NSNull()
         case "NSArray", "NSMutableArray":
-            return NSArray(array: members(of: content, "NS.objects").compactMap { $0 })
-        case "NSDictionary", "NSMutableDictionary":
-            return dictionary(of: content, at: index)
+            return members(of: content, "NS.objects", at: index).map { NSArray(array: $0) }
+        case "NSSet", "NSMutableSet": return set(of: content, at: index)
+        case "NSDictionary", "NSMutableDictionary": return dictionary(of: content, at: index)
         default:
-            guard let type = ArchivedClasses.type(named: name) else { return nil }
-            let outer = current
-            current = content
-            defer { current = outer }
-            let object = (type as any NSCoding.Type).init(coder: self) as? NSObject
-            return (object as? CKShare)?.isDamaged == true ? nil : object
+            guard let type = ArchivedClasses.type(named: name) else {
+                noteUnknown(
+                    "An object of the archive is of a class that is not known. Decode it on the system that wrote it.",
+                    ["class": name])
+                return nil
+            }
+            return makeObject(of: type, named: ArchivedClasses.appleName(name), content)
         }
     }
 
-    private func members(of content: [String: PropertyValue], _ key: String) -> [NSObject?] {
-        (content[key]?.array ?? []).map { $0.reference.flatMap { object(at: $0) } }
+    private func makeObject(
+        of type: any (NSObject & NSSecureCoding).Type, named name: String, _ content: [String: PropertyValue]
+    ) -> NSObject? {
+        let outer = (current, asked)
+        (current, asked) = (content, [])
+        defer { (current, asked) = outer }
+        let object = (type as any NSCoding.Type).init(coder: self) as? NSObject
+        guard let object, (object as? CKShare)?.isDamaged != true else { return nil }
+        noteUnaskedKeys(className: name)
+        return object
+    }
+
+    private func url(of content: [String: PropertyValue]) -> NSURL? {
+        let base = content["NS.base"]?.reference.flatMap { object(at: $0) }
+        guard let relative = content["NS.relative"]?.reference.flatMap({ object(at: $0) as? NSString }) else {
+            return nil
+        }
+        return NSURL(string: String(relative), relativeTo: (base as? NSURL).map { $0 as URL })
+    }
+
+    /// The members of a container; nil where one is missing.
+    private func members(of content: [String: PropertyValue], _ key: String, at index: Int) -> [NSObject]? {
+        var members: [NSObject] = []
+        for member in content[key]?.array ?? [] {
+            guard let object = member.reference.flatMap({ object(at: $0) }) else {
+                note("A container of the archive lacks a member.", index)
+                return nil
+            }
+            members.append(object)
+        }
+        return members
+    }
+
+    /// A set of texts: no other sets stand in these archives.
+    private func set(of content: [String: PropertyValue], at index: Int) -> NSSet? {
+        guard let members = members(of: content, "NS.objects", at: index), let texts = members as? [NSString],
+            hasFewKeys(texts.count, index)
+        else { return nil }
+        return NSSet(array: texts)
     }
 
     private func dictionary(of content: [String: PropertyValue], at index: Int) -> NSDictionary? {
-        let keys = members(of: content, "NS.keys")
-        let values = members(of: content, "NS.objects")
+        guard let keys = members(of: content, "NS.keys", at: index),
+            let values = members(of: content, "NS.objects", at: index), hasFewKeys(keys.count, index)
+        else { return nil }
         guard keys.count == values.count else {
             note("A dictionary of the archive has keys without values.", index)
             return nil
         }
-        // Foundation's dictionaries slow down when somebody chooses keys of one hash; a record has 256 fields (L-06).
-        guard keys.count <= Self.keyLimit else {
-            note("A dictionary of the archive has too many keys.", index)
-            return nil
-        }
         var pairs: [String: NSObject] = [:]
-        for case (let key as NSString, let value?) in zip(keys, values) { pairs[String(key)] = value }
+        for (key, value) in zip(keys, values) {
+            guard let key = (key as? NSString).map({ String($0) }), pairs.updateValue(value, forKey: key) == nil else {
+                note("A dictionary of the archive has keys that are no texts, or one key twice.", index)
+                return nil
+            }
+        }
         return NSDictionary(dictionary: pairs)
+    }
+
+    /// Foundation's dictionaries slow down when somebody chooses keys of one hash; a record has 256 fields (L-06).
+    private func hasFewKeys(_ count: Int, _ index: Int) -> Bool {
+        if count <= Self.keyLimit { return true }
+        note("A dictionary or a set of the archive has too many keys.", index)
+        return false
     }
 
     // MARK: NSCoder
@@ -160,37 +254,60 @@ final class ArchiveDecoder: NSCoder {
     override var allowsKeyedCoding: Bool { true }
     override var requiresSecureCoding: Bool { true }
 
-    override func containsValue(forKey key: String) -> Bool { current[key] != nil }
+    /// What stands under a key, which is asked for from now on.
+    private func value(forKey key: String) -> PropertyValue? {
+        asked.insert(key)
+        return current[key]
+    }
+
+    override func containsValue(forKey key: String) -> Bool { value(forKey: key) != nil }
 
     override func decodeObject(forKey key: String) -> Any? {
-        current[key]?.reference.flatMap { object(at: $0) }
+        guard let value = value(forKey: key) else { return nil }
+        guard let index = value.reference else {
+            note("A place of the archive holds a plain value instead of an object.", 0)
+            return nil
+        }
+        return object(at: index)
     }
 
     override func decodeObject<Object>(of type: Object.Type, forKey key: String) -> Object?
     where Object: NSObject, Object: NSCoding {
-        decodeObject(forKey: key) as? Object
+        decodeObject(of: [type], forKey: key) as? Object
     }
 
     override func decodeObject(of classes: [AnyClass]?, forKey key: String) -> Any? {
         guard let object = decodeObject(forKey: key) as? NSObject else { return nil }
-        return classes?.contains { object.isKind(of: $0) } == false ? nil : object
+        if classes?.contains(where: { object.isKind(of: $0) }) != false { return object }
+        note("An object of the archive is of another class than its place asks for.", current[key]?.reference ?? 0)
+        return nil
     }
 
     override func decodeBool(forKey key: String) -> Bool { decodeInt64(forKey: key) != 0 }
 
-    override func decodeInt64(forKey key: String) -> Int64 {
-        guard let index = current[key]?.reference else { return current[key]?.number ?? 0 }
-        return objects.indices.contains(index) ? objects[index].number ?? 0 : 0
-    }
+    override func decodeInt64(forKey key: String) -> Int64 { number(forKey: key, \.number) ?? 0 }
 
     override func decodeInt32(forKey key: String) -> Int32 { Int32(clamping: decodeInt64(forKey: key)) }
 
     override func decodeInteger(forKey key: String) -> Int { Int(clamping: decodeInt64(forKey: key)) }
 
-    override func decodeDouble(forKey key: String) -> Double {
-        guard let index = current[key]?.reference else { return current[key]?.double ?? 0 }
-        return objects.indices.contains(index) ? objects[index].double ?? 0 : 0
-    }
+    override func decodeDouble(forKey key: String) -> Double { number(forKey: key, \.double) ?? 0 }
 
     override func decodeFloat(forKey key: String) -> Float { Float(decodeDouble(forKey: key)) }
+
+    /// The number under a key, which may be an object of its own; nil where there is none.
+    private func number<Number>(forKey key: String, _ number: (PropertyValue) -> Number?) -> Number? {
+        guard var value = value(forKey: key) else { return nil }
+        if let index = value.reference {
+            guard objects.indices.contains(index) else {
+                note("The archive names an object that it does not have.", index)
+                return nil
+            }
+            value = objects[index]
+            if value.string == "$null" { return nil }
+        }
+        let result = number(value)
+        if result == nil { note("A place of the archive holds something else than a number.", 0) }
+        return result
+    }
 }

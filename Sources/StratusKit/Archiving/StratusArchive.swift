@@ -1,15 +1,19 @@
-// Archives from people one does not trust.
+// Archives from people one does not trust, and archives in Apple's format.
 
 public import Foundation
 
-/// Decodes archives that came from outside: from another user, over a network, out of a file.
+/// Decodes archives that came from outside: from another user, over a network, out of a file. Writes archives in the
+/// format of Apple's systems.
 ///
 /// `NSKeyedUnarchiver` on Linux ends the process on some damaged archives. A host that takes archives from its clients
 /// decodes them here: an archive decodes or is refused with an error, whatever its bytes are, in time and memory that
 /// its size bounds. Archives that `NSKeyedArchiver` wrote are understood, from here and from Apple's systems, in the
 /// binary format, which is what it writes unless told otherwise.
 ///
-/// What decodes is still a claim of whoever wrote it. Assets have no file, so that nobody can name a file of the
+/// Nothing is dropped in silence: an archive with a part that is not understood is refused with `notUnderstood`.
+/// Left out are security data and caches of Apple's servers and devices, and paths of files.
+///
+/// What decodes is still a claim of the archive's author. Assets have no file, so that nobody can name a file of the
 /// host's.
 public enum StratusArchive {
     /// The largest archive that is read unless another size is given, in bytes. A record has at most one megabyte, and
@@ -60,6 +64,29 @@ public enum StratusArchive {
         return objects
     }
 
+    /// Archives an object in the format of Apple's systems, so that it decodes there and here.
+    ///
+    /// Equal objects give equal bytes, in every process: clients may compare archives. `NSKeyedArchiver` does not promise
+    /// that on Linux. Classes and keys have Apple's names; what Apple's format has no place for stands under keys of our
+    /// own, which begin with `Stratus` and are passed over elsewhere. Queries, subscriptions and their parts are archived
+    /// under such keys alone.
+    /// - Parameter object: Whatever ``decode(_:from:byteCountLimit:)`` decodes. Assets are archived without their files.
+    /// - Returns: The archive, a binary property list.
+    /// - Throws: An error with the code `notArchivable` if something in the object is of another class.
+    public static func data<Object>(of object: Object) throws(StratusArchiveError) -> Data
+    where Object: NSObject, Object: NSSecureCoding {
+        try ArchiveEncoder.data(of: object)
+    }
+
+    /// Archives an array of objects in the format of Apple's systems; see ``data(of:)-(Object)``.
+    /// - Parameter objects: What ``decodeArray(of:from:byteCountLimit:)`` decodes.
+    /// - Returns: The archive, a binary property list.
+    /// - Throws: An error with the code `notArchivable` if something in the objects is of another class.
+    public static func data<Object>(of objects: [Object]) throws(StratusArchiveError) -> Data
+    where Object: NSObject, Object: NSSecureCoding {
+        try ArchiveEncoder.data(of: NSArray(array: objects))
+    }
+
     private static func decoder(of data: Data, byteCountLimit: Int) throws(StratusArchiveError) -> ArchiveDecoder {
         guard data.count <= byteCountLimit else {
             throw StratusArchiveError(
@@ -74,7 +101,9 @@ public enum StratusArchive {
     where Object: NSObject, Object: NSSecureCoding {
         guard ArchivedClasses.isKnown(type) else { return nil }
         let object = type.init(coder: decoder)
-        return (object as? CKShare)?.isDamaged == true ? nil : object
+        guard let object, (object as? CKShare)?.isDamaged != true else { return nil }
+        decoder.noteUnaskedKeys(className: ArchivedClasses.appleName(of: type) ?? "")
+        return object
     }
 
     private static func wrongClass(_ type: NSObject.Type, _ object: NSObject?) -> StratusArchiveError {

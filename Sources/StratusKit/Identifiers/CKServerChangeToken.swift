@@ -38,7 +38,8 @@ public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sen
 
     /// Archives the token.
     public func encode(with coder: NSCoder) {
-        coder.encode(NSData(data: Data(bytes)), forKey: CoderKey.changeToken)
+        let key = coder.isOfApple ? CoderKey.Apple.changeToken : CoderKey.changeToken
+        coder.encode(NSData(data: Data(bytes)), forKey: key)
     }
 
     /// Decodes a token; nil where there is none. One of Apple's systems is a token like any other of another server: it is

@@ -1,12 +1,9 @@
 // The keys under which values stand in archives, and how single values are taken out of one. Clients keep archives:
 // never change a key.
 //
-// Apple publishes no keys. Some are known from public tools that read archives written on its systems: `RecordType`,
-// `RecordName`, `CreatorUserRecordID`, `LastModifiedUserRecordID`, `ParentReference` with `recordID` in it, and those
-// of a user identity. `RecordID`, `ZoneID`, `ZoneName`, `ownerName`, `ETag`, `RecordCtime`, `RecordMtime` and
-// `ShareReference` are in general use among those who look into such archives, but not confirmed by a tool. The keys
-// that begin with `Stratus` are our own: how Apple archives values and changes is not known, so that a full archive
-// from its systems decodes to its system fields.
+// Apple publishes no keys. Those here are the keys of archives that its systems wrote, which the tests decode. Not among
+// these archives are a reference and a location as values: `recordID` and the keys of a location are known from public
+// tools, `referenceAction` is not confirmed. The keys that begin with `Stratus` are our own.
 
 import CLoadHook
 import Foundation
@@ -84,6 +81,11 @@ enum CoderKey {
     static let sharing = "StratusSharing"
     static let editedSharing = "StratusEditedSharing"
     static let participant = "StratusParticipant"
+    static let addedSeconds = "StratusAdded"
+    static let isApprovedRequester = "StratusApprovedRequester"
+    static let isOneTime = "StratusOneTime"
+    static let oneTimeURL = "StratusOneTimeURL"
+    static let url = "StratusURL"
     static let petitioner = "StratusPetitioner"
     static let metadata = "StratusShareMetadata"
     static let metadataShare = "StratusShareOfMetadata"
@@ -102,9 +104,53 @@ enum CoderKey {
     static let phoneNumber = "PhoneNumber"
     static let hasAccount = "StratusHasAccount"
     static let nameParts = "StratusNameParts"
+    static let phoneticParts = "StratusPhoneticParts"
 
-    /// What stands in archives of Apple's systems alone.
+    /// What stands in archives of Apple's systems, and in those that we write in their format.
     enum Apple {
+        // The values of a record.
+        static let valueStore = "ValueStore"
+        static let encryptedValueStore = "EncryptedValueStore"
+        static let recordValues = "RecordValues"
+        static let originalValues = "OriginalValues"
+        static let changedKeys = "ChangedKeys"
+        static let isParentChanged = "HasUpdatedParentReference"
+        static let isKnownToServer = "KnownToServer"
+
+        // Assets.
+        static let assetHasSize = "AssetHasSize"
+        static let assetSize = "AssetSize"
+        static let assetPaddedSize = "AssetPaddedSize"
+        static let assetSignature = "AssetSignature"
+        static let assetReferenceSignature = "ReferenceSignature"
+        static let assetUUID = "AssetUUID"
+
+        // Zones, containers and names.
+        static let capabilities = "Capabilities"
+        static let containerIdentifier = "ContainerIdentifier"
+        static let containerEnvironment = "Environment"
+        static let nameData = "NS.nameComponentsPrivate"
+        static let nameComponents = "NameComponents"
+
+        // Shares and their people.
+        static let lastFetchedParticipants = "LastFetchedParticipants"
+        static let addedParticipants = "AddedParticipantIDs"
+        static let removedParticipants = "RemovedParticipantIDs"
+        static let isCurrentUser = "IsCurrentUser"
+
+        // What is told of a share.
+        static let container = "ContainerID"
+        static let share = "Share"
+        static let rootRecord = "RootRecord"
+        static let rootRecordType = "RootRecordType"
+        static let hierarchy = "SharedItemHierarchyIDs"
+        static let ownerIdentity = "OwnerIdentity"
+        static let callingParticipant = "CallingParticipant"
+        static let callerRole = "ParticipantType"
+        static let callerStatus = "ParticipantStatus"
+        static let callerPermission = "ParticipantPermission"
+
+        // Tokens, people, and what shares had before.
         static let changeToken = "ChangeTokenData"
         static let cursor = "CursorData"
         static let hasAccount = "HasICloudAccount"
@@ -121,6 +167,18 @@ enum CoderKey {
     }
 }
 
+/// A coder that writes Apple's format.
+protocol AppleFormatWriter: NSCoder {}
+
+/// A coder that reads without trust and says what it does not understand.
+protocol ArchiveReader: NSCoder {
+    /// Notes a part that is not understood: the archive is refused then.
+    /// - Parameters:
+    ///   - message: What it is, and what to do.
+    ///   - fields: Names of classes and keys.
+    func noteUnknown(_ message: StaticString, _ fields: [String: String])
+}
+
 extension NSCoder {
     // Foundation on Linux archives objects that are equal as one, and finds them by hashes that some equal ones do not
     // share. So a number 1 comes back as 1.0 where both are archived, and two `NSNull`, or two texts that differ in
@@ -131,7 +189,7 @@ extension NSCoder {
     /// Archives a text, or nothing.
     func encodeText(_ text: String?, forKey key: String) {
         guard let text else { return }
-        if text.utf8.allSatisfy({ $0 < 0x80 }) {
+        if isOfApple || text.utf8.allSatisfy({ $0 < 0x80 }) {
             encode(text as NSString, forKey: key)
         } else {
             encode(Data(text.utf8) as NSData, forKey: Self.keyOfBytes(key))
@@ -139,6 +197,9 @@ extension NSCoder {
     }
 
     private static func keyOfBytes(_ key: String) -> String { "Stratus.UTF8.\(key)" }
+
+    /// Whether the archive is written in Apple's format, with Apple's keys.
+    var isOfApple: Bool { self is any AppleFormatWriter }
 
     // Foundation on Linux calls an archive corrupt when a key is asked for that it does not have, and within a
     // dictionary that ends the process: so a key is looked for first.
@@ -156,6 +217,26 @@ extension NSCoder {
     /// The object of one of some classes under a key; nil where there is none.
     func decodeValue(of classes: [AnyClass], forKey key: String) -> Any? {
         containsValue(forKey: key) ? decodeObject(of: classes, forKey: key) : nil
+    }
+
+    /// The members of the array or set under a key; nil where there is none, or one is of another class.
+    func decodeMembers<Object>(of type: Object.Type, forKey key: String) -> [Object]?
+    where Object: NSObject, Object: NSCoding {
+        let decoded = decodeValue(of: [NSArray.self, NSSet.self, type], forKey: key)
+        guard let members = (decoded as? NSArray).map(Array.init) ?? (decoded as? NSSet)?.allObjects else { return nil }
+        let objects = members.compactMap { $0 as? Object }
+        if objects.count == members.count { return objects }
+        (self as? any ArchiveReader)?.noteUnknown(
+            "A list of the archive has a member of another class than its place asks for. Archive the object again.",
+            ["key": key])
+        return nil
+    }
+
+    /// Whether something stands under a key that is no array or set of objects of a class.
+    func hasForeignMembers<Object>(_ type: Object.Type, forKey key: String) -> Bool
+    where Object: NSObject, Object: NSCoding {
+        decodeValue(of: [NSArray.self, NSSet.self, type], forKey: key) != nil
+            && decodeMembers(of: type, forKey: key) == nil
     }
 
     /// The text under a key; nil where there is none.

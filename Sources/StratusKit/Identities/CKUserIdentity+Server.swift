@@ -24,11 +24,13 @@ extension CKUserIdentity {
 
 extension CKUserIdentity {
     /// Somebody who takes part in a share or asks to, as the server tells of them.
-    convenience init(_ identity: ClientIdentity) {
+    convenience init(_ identity: ClientIdentity, phoneticName: PersonName? = nil) {
+        var name = identity.name.map { PersonNameComponents($0) }
+        name?.phoneticRepresentation = phoneticName.map { PersonNameComponents($0) }
         self.init(
             userRecordID: identity.userName.map { CKRecordID(recordName: $0) },
-            lookupInfo: identity.lookup.map(CKUserIdentity.LookupInfo.init),
-            nameComponents: identity.name.map { PersonNameComponents($0) }, hasiCloudAccount: identity.hasAccount)
+            lookupInfo: identity.lookup.map(CKUserIdentity.LookupInfo.init), nameComponents: name,
+            hasiCloudAccount: identity.hasAccount)
     }
 
     /// By what the person can be told from others: the user record where it is known, else how they were found (C-18).

@@ -53,22 +53,42 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
     public func encode(with coder: NSCoder) {
         coder.encode(userRecordID, forKey: CoderKey.userRecordID)
         coder.encode(lookupInfo, forKey: CoderKey.lookupInfo)
-        coder.encode(hasiCloudAccount, forKey: CoderKey.hasAccount)
+        coder.encode(hasiCloudAccount, forKey: coder.isOfApple ? CoderKey.Apple.hasAccount : CoderKey.hasAccount)
         guard let nameComponents else { return }
+        if coder.isOfApple {
+            return coder.encode(ArchivedPersonName(nameComponents), forKey: CoderKey.Apple.nameComponents)
+        }
         let parts = PersonName(nameComponents).parts.map { Data(($0 ?? "").utf8) as NSData }
         coder.encode(NSArray(array: parts), forKey: CoderKey.nameParts)
+        // How the name is said, which is seldom known.
+        let phonetic = nameComponents.phoneticRepresentation.map { PersonName($0).parts.map { $0 ?? "" } }
+        if let phonetic { coder.encodeBlock(phonetic, forKey: CoderKey.phoneticParts) }
     }
 
-    /// Decodes a person.
-    public convenience init?(coder: NSCoder) {
+    /// The name in an archive; nil where there is none.
+    private static func name(in coder: NSCoder) -> PersonNameComponents? {
+        if let name = coder.decodeValue(of: ArchivedPersonName.self, forKey: CoderKey.Apple.nameComponents) {
+            return name.components
+        }
         let classes: [AnyClass] = [NSArray.self, NSString.self, NSData.self]
         let parts = (coder.decodeValue(of: classes, forKey: CoderKey.nameParts) as? NSArray)?.compactMap { part in
             (part as? String) ?? (part as? Data).flatMap { String(validating: $0, as: UTF8.self) }
         }
+        var name = parts.flatMap(PersonName.init(parts:)).map(PersonNameComponents.init)
+        name?.phoneticRepresentation = coder.decodeBlock([String].self, forKey: CoderKey.phoneticParts)
+            .flatMap(PersonName.init(parts:)).map(PersonNameComponents.init)
+        return name
+    }
+
+    /// Decodes a person; nil where the name is damaged.
+    public convenience init?(coder: NSCoder) {
+        let name = Self.name(in: coder)
+        let isNameMissing = [CoderKey.nameParts, CoderKey.phoneticParts].contains { coder.containsValue(forKey: $0) }
+        if name == nil, isNameMissing { return nil }
         self.init(
             userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID),
             lookupInfo: coder.decodeValue(of: CKUserIdentityLookupInfo.self, forKey: CoderKey.lookupInfo),
-            nameComponents: parts.flatMap(PersonName.init(parts:)).map(PersonNameComponents.init),
+            nameComponents: name,
             hasiCloudAccount: coder.decodeFlag(forKey: CoderKey.hasAccount)
                 || coder.decodeFlag(forKey: CoderKey.Apple.hasAccount))
     }

@@ -85,7 +85,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
     public func encode(with coder: NSCoder) {
         coder.encodeText(emailAddress, forKey: CoderKey.emailAddress)
         coder.encodeText(phoneNumber, forKey: CoderKey.phoneNumber)
-        coder.encode(userRecordID, forKey: CoderKey.userRecordID)
+        coder.encode(userRecordID, forKey: coder.isOfApple ? CoderKey.Apple.lookupRecordID : CoderKey.userRecordID)
     }
 
     /// Decodes what is looked for.

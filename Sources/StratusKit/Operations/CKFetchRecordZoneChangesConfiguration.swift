@@ -89,5 +89,8 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
     public func encode(with coder: NSCoder) { current.encode(with: coder) }
 
     /// Decodes settings. An archive that holds none is of a fetch of everything.
-    public convenience init?(coder: NSCoder) { self.init(ZoneFetchSettings(coder: coder)) }
+    public convenience init?(coder: NSCoder) {
+        guard !coder.hasDamagedBlock([String].self, forKey: CoderKey.desiredKeys) else { return nil }
+        self.init(ZoneFetchSettings(coder: coder))
+    }
 }

@@ -116,10 +116,22 @@ enum ArchivedQuery {
         coder.encode(ArchivedFields.data(of: places) as NSData, forKey: CoderKey.sortPlaces)
     }
 
+    /// Whether an archive has an order that cannot be read, or lacks the place of a distance.
+    static func hasDamagedOrder(in coder: NSCoder) -> Bool {
+        guard coder.containsValue(forKey: CoderKey.sortOrder) else { return false }
+        let orders = coder.decodeBlock([Order].self, forKey: CoderKey.sortOrder)
+        let distanceCount = orders?.count { $0.isDistance }
+        return distanceCount != places(in: coder).count
+    }
+
+    private static func places(in coder: NSCoder) -> [String: HeldField] {
+        let block = coder.decodeValue(of: NSData.self, forKey: CoderKey.sortPlaces)
+        return block.flatMap { ArchivedFields.fields(in: Data(referencing: $0)) } ?? [:]
+    }
+
     static func sortDescriptors(in coder: NSCoder) -> [NSSortDescriptor]? {
         guard let orders = coder.decodeBlock([Order].self, forKey: CoderKey.sortOrder) else { return nil }
-        let block = coder.decodeValue(of: NSData.self, forKey: CoderKey.sortPlaces)
-        let places = block.flatMap { ArchivedFields.fields(in: Data(referencing: $0)) } ?? [:]
+        let places = places(in: coder)
         return orders.enumerated().map { number, order in
             if order.isDistance, case .location(let location)? = places["p\(number)"]?.value {
                 return CKLocationSortDescriptor(key: order.key, relativeLocation: location)

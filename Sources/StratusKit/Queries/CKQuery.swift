@@ -106,7 +106,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     /// Decodes a query; nil where type or predicate is missing, as in archives from Apple's systems.
     public convenience init?(coder: NSCoder) {
         guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
-            let captured = ArchivedQuery.predicate(in: coder)
+            let captured = ArchivedQuery.predicate(in: coder), !ArchivedQuery.hasDamagedOrder(in: coder)
         else { return nil }
         self.init(
             recordType: recordType, captured: captured, sortDescriptors: ArchivedQuery.sortDescriptors(in: coder))

@@ -37,7 +37,10 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKQueryCursor"] }
 
     /// Archives the cursor.
-    public func encode(with coder: NSCoder) { coder.encode(NSData(data: Data(bytes)), forKey: CoderKey.cursor) }
+    public func encode(with coder: NSCoder) {
+        let key = coder.isOfApple ? CoderKey.Apple.cursor : CoderKey.cursor
+        coder.encode(NSData(data: Data(bytes)), forKey: key)
+    }
 
     /// Decodes a cursor; nil where there is none. One of Apple's systems is a cursor like any other of another server: it is
     /// refused when a query goes on from it.

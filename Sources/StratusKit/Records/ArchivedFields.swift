@@ -8,6 +8,8 @@
 //           5 bytes: count (4 bytes), the bytes   6 location: 8 numbers   8 asset without content: nothing
 //           7 reference: record name, zone name, owner name (texts), action (1 byte)
 //           9 asset: digest (32 bytes), byte count (8 bytes)   10 list: count (4 bytes), values that are no lists
+//           11 asset of Apple's: byte count and padded byte count (8 bytes each, negative when not known), signature and
+//              reference signature (bytes), UUID (text); what is not known of the latter is empty
 //   text    count of bytes (4 bytes), UTF-8
 //
 // Numbers are big-endian. Clients keep archives: a kind never changes its meaning. Whatever the bytes are, reading them
@@ -32,6 +34,7 @@ enum ArchivedFields {
         case missingAsset = 8
         case asset = 9
         case list = 10
+        case appleAsset = 11
     }
 
     static func data(of fields: [String: HeldField]) -> Data {
@@ -93,8 +96,7 @@ private struct FieldWriter {
             number(date.timeIntervalSinceReferenceDate.bitPattern)
         case .bytes(let data):
             kind(.bytes)
-            count(data.count)
-            bytes.append(contentsOf: data)
+            self.data(data)
         case .location(let location):
             kind(.location)
             for part in location.archivedNumbers { number(part.bitPattern) }
@@ -104,7 +106,7 @@ private struct FieldWriter {
             text(reference.recordID.zoneID.zoneName)
             text(reference.recordID.zoneID.ownerName)
             bytes.append(reference.action == .deleteSelf ? 1 : 0)
-        case .asset(let asset): self.asset(asset.confirmedContent)
+        case .asset(let asset): self.asset(asset)
         case .list(let values):
             kind(.list)
             count(values.count)
@@ -112,10 +114,23 @@ private struct FieldWriter {
         }
     }
 
+    private mutating func data(_ data: Data) {
+        count(data.count)
+        bytes.append(contentsOf: data)
+    }
+
     private mutating func kind(_ kind: ArchivedFields.Kind) { bytes.append(kind.rawValue) }
 
-    private mutating func asset(_ content: AssetDescriptor?) {
-        guard let content, content.digest.count == 32 else { return kind(.missingAsset) }
+    private mutating func asset(_ asset: CKAsset) {
+        guard let content = asset.confirmedContent, content.digest.count == 32 else {
+            guard let content = asset.appleContent else { return kind(.missingAsset) }
+            kind(.appleAsset)
+            number(UInt64(bitPattern: content.byteCount ?? -1))
+            number(UInt64(bitPattern: content.paddedByteCount ?? -1))
+            data(content.signature ?? Data())
+            data(content.referenceSignature ?? Data())
+            return text(content.uuid ?? "")
+        }
         kind(.asset)
         bytes.append(contentsOf: content.digest)
         number(UInt64(bitPattern: content.byteCount))
@@ -151,6 +166,8 @@ private struct FieldReader {
         return String(validating: content, as: UTF8.self)
     }
 
+    private mutating func data() -> Data? { count().flatMap { take($0) }.map { Data($0) } }
+
     mutating func value(isInList: Bool = false) -> HeldValue? {
         guard let kind = byte().flatMap({ ArchivedFields.Kind(rawValue: $0) }) else { return nil }
         switch kind {
@@ -158,11 +175,12 @@ private struct FieldReader {
         case .integer: return number().map { .int64(Int64(bitPattern: $0)) }
         case .number: return double().map { .double($0) }
         case .date: return double().map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
-        case .bytes: return count().flatMap { take($0) }.map { .bytes(Data($0)) }
+        case .bytes: return data().map { .bytes($0) }
         case .location: return location()
         case .reference: return reference()
         case .missingAsset: return .asset(CKAsset.withoutContent)
         case .asset: return asset()
+        case .appleAsset: return appleAsset()
         case .list: return isInList ? nil : list()
         }
     }
@@ -187,6 +205,20 @@ private struct FieldReader {
     private mutating func asset() -> HeldValue? {
         guard let digest = take(32), let count = number(), let byteCount = Int64(exactly: count) else { return nil }
         return .asset(CKAsset(archived: AssetDescriptor(digest: Array(digest), byteCount: byteCount)))
+    }
+
+    private mutating func appleAsset() -> HeldValue? {
+        guard let byteCount = number(), let paddedByteCount = number(), let signature = data(),
+            let referenceSignature = data(), let uuid = text()
+        else { return nil }
+        func known(_ bits: UInt64) -> Int64? { Int64(exactly: bits) }
+        return .asset(
+            CKAsset(
+                apple: CKAsset.AppleContent(
+                    byteCount: known(byteCount), paddedByteCount: known(paddedByteCount),
+                    signature: signature.isEmpty ? nil : signature,
+                    referenceSignature: referenceSignature.isEmpty ? nil : referenceSignature,
+                    uuid: uuid.isEmpty ? nil : uuid)))
     }
 
     private mutating func list() -> HeldValue? {

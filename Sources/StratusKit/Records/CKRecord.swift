@@ -182,11 +182,12 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// A record with the same content; another object, and so not equal to this one (C-01).
     open func copy(with zone: NSZone? = nil) -> Any { makeRecord(state.value, isAncestor: false) }
 
-    /// Decodes a record, or the system fields of one; nil where type or identifier is missing, or values are damaged.
+    /// Decodes a record, or the system fields of one; nil where type or identifier is missing, and where a value is
+    /// damaged or not understood.
     public required init?(coder: NSCoder) {
         guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
             let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID),
-            let state = RecordState(coder: coder)
+            let state = RecordState(coder: coder), !ArchivedKeys.hasUnsupportedPart("CKRecord", in: coder)
         else { return nil }
         identity = (recordType, recordID)
         self.state = Locked(state)

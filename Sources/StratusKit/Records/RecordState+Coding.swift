@@ -17,7 +17,9 @@ extension RecordState {
         coder.encode(lastModifier, forKey: CoderKey.lastModifier)
         coder.encode(parent, forKey: CoderKey.parent)
         coder.encode(share, forKey: CoderKey.share)
-        coder.encode(parentEditNumber != nil, forKey: CoderKey.isParentChanged)
+        let isParentChanged = coder.isOfApple ? CoderKey.Apple.isParentChanged : CoderKey.isParentChanged
+        coder.encode(parentEditNumber != nil, forKey: isParentChanged)
+        if coder.isOfApple { coder.encode(changeTag != nil, forKey: CoderKey.Apple.isKnownToServer) }
         let mark = origin?.mark ?? originMark
         coder.encode(mark.map { Data($0) as NSData }, forKey: CoderKey.originMark)
     }
@@ -26,6 +28,7 @@ extension RecordState {
     /// those holds nothing that could be wrong.
     func encodeValues(with coder: NSCoder) {
         coder.encodeText(misuse, forKey: CoderKey.misuse)
+        if coder.isOfApple { return encodeValueStores(with: coder) }
         coder.encode(ArchivedFields.data(of: fields) as NSData, forKey: CoderKey.fields)
         coder.encode(ArchivedFields.data(of: baseFields) as NSData, forKey: CoderKey.baseFields)
         coder.encode(changedKeys(isEncrypted: false) as NSArray, forKey: CoderKey.changedKeys)
@@ -42,11 +45,16 @@ extension RecordState {
         parent = coder.decodeValue(of: CKReference.self, forKey: CoderKey.parent)
         share = coder.decodeValue(of: CKReference.self, forKey: CoderKey.share)
         misuse = coder.decodeText(forKey: CoderKey.misuse)
-        if coder.decodeFlag(forKey: CoderKey.isParentChanged) { parentEditNumber = nextEditNumber() }
+        let parentFlags = [CoderKey.isParentChanged, CoderKey.Apple.isParentChanged].map {
+            coder.decodeFlag(forKey: $0)
+        }
+        if parentFlags.contains(true) { parentEditNumber = nextEditNumber() }
         originMark = coder.decodeValue(of: NSData.self, forKey: CoderKey.originMark).map {
             [UInt8](Data(referencing: $0))
         }
 
+        guard let hasStores = decodeValueStores(in: coder) else { return nil }
+        if hasStores { return }
         guard
             let fields = Self.fields(
                 CoderKey.fields, plain: CoderKey.values, encrypted: CoderKey.encryptedValues, in: coder),
@@ -56,8 +64,8 @@ extension RecordState {
         self.fields = fields
         self.baseFields = baseFields
         for (name, isEncrypted) in [(CoderKey.changedKeys, false), (CoderKey.encryptedChangedKeys, true)] {
-            for case let key as String in Self.decodedArray(forKey: name, in: coder)
-            where FieldKeyRule.misuse(of: key) == nil {
+            for key in Self.decodedArray(forKey: name, in: coder) {
+                guard let key = key as? String, FieldKeyRule.misuse(of: key) == nil else { return nil }
                 edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
             }
         }
@@ -70,7 +78,7 @@ extension RecordState {
         ]
     }
 
-    /// Values of types that no record holds are passed over in the dictionaries of older versions.
+    /// The values of a block, or of the dictionaries of older versions; nil where one is of a type that no record holds.
     private static func fields(
         _ key: String, plain: String, encrypted: String, in coder: NSCoder
     ) -> [String: HeldField]? {
@@ -80,8 +88,10 @@ extension RecordState {
         var fields: [String: HeldField] = [:]
         for (name, isEncrypted) in [(plain, false), (encrypted, true)] {
             let decoded = coder.decodeValue(of: valueClasses, forKey: name) as? NSDictionary
-            for case (let key as String, let value) in decoded ?? [:] where FieldKeyRule.misuse(of: key) == nil {
-                guard let held = try? HeldValue(holding: value), !isEncrypted || !held.isUnencryptable else { continue }
+            for (key, value) in decoded ?? [:] {
+                guard let key = key as? String, FieldKeyRule.misuse(of: key) == nil,
+                    let held = try? HeldValue(holding: value), !isEncrypted || !held.isUnencryptable
+                else { return nil }
                 fields[key] = HeldField(value: held, isEncrypted: isEncrypted)
             }
         }

@@ -59,8 +59,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
         state.withLock { $0 = content }
     }
 
-    /// Decodes a share, or the system fields of one. What an archive says is a claim (X-22). One that holds no share gives
-    /// a share that cannot be saved.
+    /// Decodes a share, or the system fields of one. What an archive says is a claim (X-22). One that holds no share, or a
+    /// part that is not understood (X-29), gives a share that cannot be saved.
     public required init(coder: NSCoder) {
         let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID)
         let content = RecordState(coder: coder)
@@ -70,7 +70,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
         sharing = Locked(ShareState(coder: coder, in: zoneID, mark: mark))
         super.init(
             recordType: CKRecord.SystemType.share, recordID: recordID ?? CKRecordID(recordName: "", zoneID: zoneID))
-        if isShare, recordID != nil, let content {
+        if isShare, recordID != nil, let content, !ShareState.isDamaged(in: coder),
+            !ArchivedKeys.hasUnsupportedPart("CKShare", in: coder)
+        {
             state.withLock { $0 = content }
         } else {
             state.withLock { $0.misuse = Self.damage }
@@ -78,9 +80,11 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// What fails the save of a share that was decoded from something else.
-    private static let damage = "The archive that the share was decoded from holds no share."
+    private static let damage = """
+        The archive that the share was decoded from holds no share, or a part that is not understood: fetch the share.
+        """
 
-    /// Whether it was decoded from something else.
+    /// Whether it was decoded from something else, or not wholly.
     var isDamaged: Bool { state.withLock { $0.misuse == Self.damage } }
 
     // MARK: Who takes part

@@ -20,13 +20,21 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         var status: Int
         var permission: Int
         var owner: IdentityFacts
+        // What Apple's archives say besides; our server says the same by the share and the root.
+        /// The participant who asked, where the share does not list them.
+        var caller: ParticipantFacts?
+        var rootType: String?
+        /// The names of the records from the shared item up to the root.
+        var hierarchy: [String]?
+        /// Apple's number of the container's environment.
+        var environment: Int?
     }
 
     let facts: Facts
     private let toldShare: CKShare
     private let toldRoot: CKRecord?
 
-    private init(_ facts: Facts, share: CKShare, root: CKRecord?) {
+    init(_ facts: Facts, share: CKShare, root: CKRecord?) {
         self.facts = facts
         toldShare = share
         toldRoot = root
@@ -121,6 +129,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
     /// Archives everything, the URL too, by which the share can be accepted.
     public func encode(with coder: NSCoder) {
+        if coder.isOfApple { return encodeForApple(share: toldShare, root: toldRoot, with: coder) }
         coder.encodeBlock(facts, forKey: CoderKey.metadata)
         coder.encode(toldShare, forKey: CoderKey.metadataShare)
         coder.encode(toldRoot, forKey: CoderKey.metadataRoot)
@@ -128,9 +137,11 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
     /// Decodes what was told; nil where there is no share in it. What it says is a claim.
     public convenience init?(coder: NSCoder) {
-        guard let facts = coder.decodeBlock(Facts.self, forKey: CoderKey.metadata),
-            let share = coder.decodeValue(of: CKShare.self, forKey: CoderKey.metadataShare), !share.isDamaged
-        else { return nil }
+        guard let share = coder.decodeValue(of: CKShare.self, forKey: CoderKey.metadataShare) else {
+            self.init(ofApple: coder)
+            return
+        }
+        guard let facts = coder.decodeBlock(Facts.self, forKey: CoderKey.metadata), !share.isDamaged else { return nil }
         self.init(facts, share: share, root: coder.decodeValue(of: CKRecord.self, forKey: CoderKey.metadataRoot))
     }
 }

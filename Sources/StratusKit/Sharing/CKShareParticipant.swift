@@ -143,12 +143,17 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKShareParticipant"] }
 
     /// Archives the participant.
-    public func encode(with coder: NSCoder) { coder.encodeBlock(facts, forKey: CoderKey.participant) }
+    public func encode(with coder: NSCoder) {
+        if coder.isOfApple { return facts.encodeForApple(with: coder) }
+        coder.encodeBlock(facts, forKey: CoderKey.participant)
+    }
 
     /// Decodes a participant; nil where the archive holds none. What it says is a claim.
     public convenience init?(coder: NSCoder) {
         let facts = coder.decodeBlock(ParticipantFacts.self, forKey: CoderKey.participant)
-        guard let facts = facts ?? ParticipantFacts(ofApple: coder) else { return nil }
+        guard let facts = facts ?? ParticipantFacts(ofApple: coder),
+            !ArchivedKeys.hasUnsupportedPart("CKShareParticipant", in: coder)
+        else { return nil }
         self.init(facts)
     }
 }

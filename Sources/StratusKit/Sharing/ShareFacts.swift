@@ -18,6 +18,8 @@ struct IdentityFacts: Codable, Hashable, Sendable {
     var user: String?
     /// The parts of the name, in the order of `PersonName.parts`, empty where there is none.
     var name: [String]?
+    /// How the name is said, in the same order.
+    var phoneticName: [String]?
     var hasAccount: Bool?
 
     init(user: String? = nil, hasAccount: Bool) {
@@ -47,7 +49,8 @@ extension CKUserIdentity {
         self.init(
             ClientIdentity(
                 lookup: facts.lookup, userName: facts.user, name: facts.name.flatMap(PersonName.init(parts:)),
-                hasAccount: facts.hasAccount ?? false))
+                hasAccount: facts.hasAccount ?? false),
+            phoneticName: facts.phoneticName.flatMap(PersonName.init(parts:)))
     }
 }
 
@@ -63,6 +66,8 @@ struct ParticipantFacts: Codable, Hashable, Sendable {
     var isApprovedRequester: Bool
     var oneTimeURL: String?
     var isOneTime: Bool
+    /// Whether an archive of one participant says that it is of the current user. A share names that participant.
+    var isCurrentUser: Bool?
 
     /// Somebody who is not in a share yet (C-18).
     init(id: String, identity: IdentityFacts, isOneTime: Bool = false) {
@@ -167,8 +172,9 @@ struct ShareFacts: Codable, Hashable, Sendable {
 // MARK: Archiving
 
 extension NSCoder {
-    /// Archives plain values as one block.
-    func encodeBlock(_ block: some Encodable, forKey key: String) {
+    /// Archives plain values as one block, or nothing.
+    func encodeBlock(_ block: (some Encodable)?, forKey key: String) {
+        guard let block else { return }
         // Every value here can be written: numbers that JSON has no words for are written as such words.
         let encoder = JSONEncoder()
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -183,8 +189,17 @@ extension NSCoder {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        return decodeValue(of: NSData.self, forKey: key).flatMap {
-            try? decoder.decode(type, from: Data(referencing: $0))
+        guard let data = decodeValue(of: NSData.self, forKey: key) else { return nil }
+        let block = try? decoder.decode(type, from: Data(referencing: data))
+        if block == nil {
+            (self as? any ArchiveReader)?.noteUnknown(
+                "A block of values in the archive is damaged. Archive the object again.", ["key": key])
         }
+        return block
+    }
+
+    /// Whether there is a block that does not decode. An object that could do without it does not decode then.
+    func hasDamagedBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Bool {
+        containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
     }
 }

@@ -54,6 +54,8 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         /// Whether that file is the copy of an operation, which goes with it.
         var isKeptUpload = false
         var confirmed: Confirmed?
+        /// What Apple's system said of the content.
+        var apple: AppleContent?
         /// Nil where the content is not handed out.
         var download: (any AssetDownload)?
         /// From where it was fetched: a copy that is saved elsewhere is another upload.
@@ -97,6 +99,14 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     convenience init(archived content: AssetDescriptor) {
         self.init(State(confirmed: Confirmed(content: content, place: nil)))
     }
+
+    /// An asset of Apple's, whose content is not here.
+    convenience init(apple content: AppleContent) {
+        self.init(State(apple: content))
+    }
+
+    /// What Apple's system said of the content, where the asset is from there.
+    var appleContent: AppleContent? { state.withLock { $0.apple } }
 
     /// What the server is known to have for this asset.
     var confirmedContent: AssetDescriptor? { state.withLock { $0.confirmed?.content } }
@@ -192,7 +202,10 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     open override var description: String {
         let (file, size) = state.withLock { state in
-            (state.upload ?? (state.isShown ? state.copy : nil), state.confirmed?.content.byteCount)
+            (
+                state.upload ?? (state.isShown ? state.copy : nil),
+                state.confirmed?.content.byteCount ?? state.apple?.byteCount
+            )
         }
         return "<CKAsset: \(file?.path ?? "no file")\(size.map { ", \($0) bytes" } ?? "")>"
     }
@@ -206,25 +219,37 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     /// Archives what the server has confirmed, and no path.
     open func encode(with coder: NSCoder) {
-        guard let content = confirmedContent else { return }
+        let (confirmed, apple) = state.withLock { ($0.confirmed?.content, $0.apple) }
+        if coder.isOfApple || apple != nil {
+            (apple ?? confirmed.map { AppleContent(byteCount: $0.byteCount) })?.encode(with: coder)
+        }
+        guard let content = confirmed else { return }
         coder.encode(Data(content.digest) as NSData, forKey: CoderKey.assetDigest)
         coder.encode(content.byteCount, forKey: CoderKey.assetByteCount)
     }
 
     /// An asset without a file. What the archive says of its content counts only where the server's record says so too.
+    /// Nil where that is damaged.
     public required init?(coder: NSCoder) {
-        state = Locked(State(coder: coder))
+        guard let decoded = State(coder: coder) else { return nil }
+        state = Locked(decoded)
         super.init()
     }
 }
 
 extension CKAsset.State {
-    fileprivate init(coder: NSCoder) {
+    fileprivate init?(coder: NSCoder) {
         let digest = coder.decodeValue(of: NSData.self, forKey: CoderKey.assetDigest).map {
             [UInt8](Data(referencing: $0))
         }
         let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
-        guard let digest, digest.count == 32, byteCount >= 0 else { return }
+        // What is archived in Apple's format says the size twice.
+        let appleContent = CKAsset.AppleContent(coder: coder)
+        guard let digest else {
+            apple = appleContent
+            return
+        }
+        guard digest.count == 32, byteCount >= 0 else { return nil }
         let content = AssetDescriptor(digest: digest, byteCount: byteCount)
         confirmed = CKAsset.Confirmed(content: content, place: nil)
     }

@@ -108,17 +108,21 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// Archives the zone.
     public func encode(with coder: NSCoder) {
         coder.encode(zoneID, forKey: CoderKey.zoneID)
-        coder.encode(Int64(capabilities.rawValue), forKey: CoderKey.capabilities)
+        let capabilitiesKey = coder.isOfApple ? CoderKey.Apple.capabilities : CoderKey.capabilities
+        coder.encode(Int64(clamping: capabilities.rawValue), forKey: capabilitiesKey)
         coder.encode(share, forKey: CoderKey.share)
         coder.encode(Int64(encryptionScope.rawValue), forKey: CoderKey.encryptionScope)
     }
 
     /// Decodes a zone; nil where its identifier is missing.
     public convenience init?(coder: NSCoder) {
-        guard let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID) else { return nil }
+        guard let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID),
+            !ArchivedKeys.hasUnsupportedPart("CKRecordZone", in: coder)
+        else { return nil }
+        let bits = [CoderKey.capabilities, CoderKey.Apple.capabilities].map { coder.decodeNumber(forKey: $0) }
         self.init(
             zoneID: zoneID,
-            capabilities: Capabilities(rawValue: UInt(clamping: coder.decodeNumber(forKey: CoderKey.capabilities))),
+            capabilities: Capabilities(rawValue: UInt(clamping: bits[0] | bits[1])),
             share: coder.decodeValue(of: CKReference.self, forKey: CoderKey.share),
             encryptionScope: coder.decodeNumber(forKey: CoderKey.encryptionScope) == 1 ? .perZone : .perRecord)
     }

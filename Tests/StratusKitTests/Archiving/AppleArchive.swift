@@ -26,7 +26,7 @@ enum AppleArchive {
             .dictionary([("$class", .reference(9)), ("RecordName", .reference(5)), ("ZoneID", .reference(4))]),
             .dictionary([
                 ("$class", .reference(10)), ("ZoneName", .reference(6)), ("ownerName", .reference(7)),
-                ("UnknownObject", .reference(0)), ("UnknownNumber", .integer(0)),
+                ("UnknownObject", .reference(0)), ("UnknownNumber", .integer(0)), ("UnknownFlag", .flag(false)),
             ]),
             .text("n1"), .text("Notes"), .text("__defaultOwner__"),
             .dictionary([("$class", .reference(11)), ("NS.time", .real(100))]),
@@ -39,6 +39,7 @@ enum AppleArchive {
             .dictionary([("$class", .reference(18)), ("recordID", .reference(3)), ("referenceAction", .integer(0))]),
             .className("CKReference"),
             .dictionary([("$class", .reference(20)), ("Unknown", .integer(1))]), .className("CKSomethingUnknown"),
+            .bytes([1, 2, 3]),
         ]
     }
 
@@ -47,8 +48,8 @@ enum AppleArchive {
         [
             ("RecordType", .reference(1)), ("RecordID", .reference(3)), ("ETag", .reference(2)),
             ("RecordCtime", .reference(8)), ("RecordMtime", .reference(12)), ("CreatorUserRecordID", .reference(13)),
-            ("ParentReference", .reference(17)), ("ShareReference", .reference(0)), ("UnknownFlag", .flag(true)),
-            ("SomethingUnknown", .reference(19)),
+            ("ParentReference", .reference(17)), ("ShareReference", .reference(0)), ("KnownToServer", .flag(true)),
+            ("ZoneishKeyID", .reference(21)), ("MutableEncryptedPublicSharingKey", .reference(19)),
         ]
     }
 
@@ -59,10 +60,9 @@ enum AppleArchive {
             .dictionary([("$class", .reference(3)), ("RecordName", .reference(4)), ("ZoneID", .reference(2))]),
             .dictionary([
                 ("$class", .reference(5)), ("ZoneName", .reference(6)), ("ownerName", .reference(7)),
-                ("Unknown", .reference(8)),
             ]),
             .className("CKRecordID"), .text("n1"), .className("CKRecordZoneID"), .text("Notes"),
-            .text("__defaultOwner__"), .dictionary([("$class", .reference(9))]), .className("CKSomethingUnknown"),
+            .text("__defaultOwner__"),
         ]
         return archive(objects: objects, top: [("root", .reference(1))])
     }

@@ -20,7 +20,9 @@ import Testing
             try ArchiveSamples.archive(CKRecordZone(zoneName: "z")),
             try ArchiveSamples.archive(CKUserIdentity.LookupInfo(userRecordID: ArchiveSamples.recordID)),
             AppleArchive.systemFields, AppleArchive.recordID,
+            try StratusArchive.data(of: ArchiveSamples.record()),
         ]
+        archives += try RealArchive.allCases.map { try $0.data }
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "a = %@ AND b IN {1, %d}", "ä", 2))
         query.sortDescriptors = [
             NSSortDescriptor(key: "a", ascending: false),

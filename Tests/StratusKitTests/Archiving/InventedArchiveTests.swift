@@ -22,7 +22,10 @@ import Testing
         "StratusPredicateFormat", "StratusPredicateArguments", "StratusPredicateArgumentCount", "StratusSortOrder",
         "StratusSortPlaces", "StratusSortKey", "StratusSortLocation", "StratusCursor", "StratusSubscriptionID",
         "StratusSubscriptionInfo", "StratusSubscriptionOptions", "StratusNotificationInfo", "StratusNotificationID",
-        "StratusOrigin",
+        "StratusOrigin", "ValueStore", "EncryptedValueStore", "RecordValues", "OriginalValues", "ChangedKeys",
+        "AssetSize", "AssetHasSize", "NameComponents", "NS.nameComponentsPrivate", "NS.givenName",
+        "NS.phoneticRepresentation", "Participants", "LastFetchedParticipants", "AddedParticipantIDs", "UserIdentity",
+        "Share", "ContainerID", "ContainerIdentifier", "OwnerIdentity", "CallingParticipant", "Capabilities",
     ]
 
     /// A record with values, as objects: those of the system fields, and one value of each kind behind them.
@@ -47,7 +50,12 @@ import Testing
             .className("CKQuery"), .className("CKQueryCursor"), .className("CKLocationSortDescriptor"),
             .className("CKServerChangeToken"), .className("CKFetchRecordZoneChangesConfiguration"),
             .className("CKQuerySubscription"), .className("CKRecordZoneSubscription"),
-            .className("CKNotificationInfo"), .className("CKNotificationID"),
+            .className("CKNotificationInfo"), .className("CKNotificationID"), .className("CKRecordValueStore"),
+            .className("CKEncryptedRecordValueStore"), .className("CKContainerID"), .className("NSMutableSet"),
+            .className("NSPersonNameComponents"), .className("_NSPersonNameComponentsData"), .className("NSNull"),
+            .className("CKShareParticipant"), .className("CKUserIdentity"),
+            .dictionary([("$class", .reference(first + 27)), ("RecordValues", .reference(first))]),
+            .dictionary([("$class", .reference(first + 31)), ("NS.givenName", .reference(5))]),
             .text("a = %@ AND b = 1"), .text("a = "),
             .bytes([1, 0, 0, 0, 1, 0x61, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
         ]

@@ -118,7 +118,7 @@ import Testing
         objects.append(.className("CKShare"))
         objects.append(
             .dictionary(
-                AppleArchive.recordTop.filter { $0.0 != "UnknownFlag" } + [
+                AppleArchive.recordTop + [
                     ("$class", .reference(root)), (key, .reference(block)),
                 ]))
         return AppleArchive.archive(objects: objects, top: [("root", .reference(root + 1))])
@@ -165,13 +165,21 @@ import Testing
 
     @Test("[C-15] a share whose archive names no owner, or nobody at all, has one to show")
     func nobody() throws {
-        for json in [Self.people(""), Self.people(Self.participant("a"), owner: "b"), "[]", "{", ""] {
+        for json in [Self.people(""), Self.people(Self.participant("a"), owner: "b")] {
             let share = try StratusArchive.decode(CKShare.self, from: Self.edited(json))
             #expect(share.owner.role == .owner && share.participants.contains { $0 == share.owner })
         }
-        // As Apple's systems archive it: how they write participants is not known.
-        let share = try StratusArchive.decode(CKShare.self, from: Self.edited("{}", key: "SomethingUnknown"))
+        // The key is one of those that are left out.
+        let share = try StratusArchive.decode(CKShare.self, from: Self.edited("{}", key: "InvitedPCS"))
         #expect(share.owner.role == .owner && share.url == nil && share.claim?.participants.count == 1)
+    }
+
+    @Test("[X-29] a share whose people cannot be read is refused, or cannot be saved", arguments: ["[]", "{", ""])
+    func unreadable(json: String) throws {
+        let data = Self.edited(json)
+        #expect(throws: StratusArchiveError.self) { try StratusArchive.decode(CKShare.self, from: data) }
+        let share = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data)
+        #expect(share?.misuse?.contains("archive") == true)
     }
 
     @Test("an archive that says CKShare and holds another record is refused, and a share decoded from it is not saved")

@@ -1,0 +1,100 @@
+// Names of people in Apple's archives.
+//
+// Foundation on Linux archives the parts of a name in the name itself, Apple's in an object inside it. The class here
+// reads both and is what archives name `NSPersonNameComponents`, so that a client's archive of a name decodes too. What
+// it is to Foundation beside that stays as it is: it is a name like any other and is archived as one.
+
+import Foundation
+
+/// A name that decodes from Apple's archives.
+final class ArchivedPersonName: NSPersonNameComponents {
+    /// A name to be archived in Apple's form.
+    convenience init(_ components: PersonNameComponents) {
+        self.init()
+        adopt(components)
+    }
+
+    convenience required init?(coder: NSCoder) {
+        self.init()
+        if coder.containsValue(forKey: CoderKey.Apple.nameData) {
+            guard let parts = coder.decodeObject(of: ArchivedNameParts.self, forKey: CoderKey.Apple.nameData) else {
+                return nil
+            }
+            adopt(parts.components)
+        } else {
+            adopt(ArchivedNameParts.components(in: coder))
+        }
+    }
+
+    private func adopt(_ components: PersonNameComponents) {
+        namePrefix = components.namePrefix
+        givenName = components.givenName
+        middleName = components.middleName
+        familyName = components.familyName
+        nameSuffix = components.nameSuffix
+        nickname = components.nickname
+        phoneticRepresentation = components.phoneticRepresentation
+    }
+
+    /// The name as Swift has it.
+    var components: PersonNameComponents {
+        var components = PersonNameComponents()
+        components.namePrefix = namePrefix
+        components.givenName = givenName
+        components.middleName = middleName
+        components.familyName = familyName
+        components.nameSuffix = nameSuffix
+        components.nickname = nickname
+        components.phoneticRepresentation = phoneticRepresentation
+        return components
+    }
+
+    override func encode(with coder: NSCoder) {
+        guard coder.isOfApple else { return super.encode(with: coder) }
+        coder.encode(ArchivedNameParts(components), forKey: CoderKey.Apple.nameData)
+    }
+
+    override var classForKeyedArchiver: AnyClass? { NSPersonNameComponents.self }
+
+    override class func classFallbacksForKeyedArchiver() -> [String] { ["NSPersonNameComponents"] }
+}
+
+/// The parts of a name.
+final class ArchivedNameParts: NSObject, NSSecureCoding {
+    private static let phoneticKey = "NS.phoneticRepresentation"
+
+    let components: PersonNameComponents
+
+    init(_ components: PersonNameComponents) {
+        self.components = components
+        super.init()
+    }
+
+    convenience init?(coder: NSCoder) { self.init(Self.components(in: coder)) }
+
+    /// The parts that stand under the keys which Foundation has for them, on both systems.
+    static func components(in coder: NSCoder) -> PersonNameComponents {
+        var components = PersonNameComponents()
+        for (key, part) in parts { components[keyPath: part] = coder.decodeText(forKey: key) }
+        let phonetic = coder.decodeValue(of: [ArchivedPersonName.self, ArchivedNameParts.self], forKey: phoneticKey)
+        components.phoneticRepresentation =
+            (phonetic as? ArchivedPersonName)?.components ?? (phonetic as? ArchivedNameParts)?.components
+        return components
+    }
+
+    private static var parts: [(key: String, part: WritableKeyPath<PersonNameComponents, String?>)] {
+        [
+            ("NS.namePrefix", \.namePrefix), ("NS.givenName", \.givenName), ("NS.middleName", \.middleName),
+            ("NS.familyName", \.familyName), ("NS.nameSuffix", \.nameSuffix), ("NS.nickname", \.nickname),
+        ]
+    }
+
+    static var supportsSecureCoding: Bool { true }
+
+    override class func classFallbacksForKeyedArchiver() -> [String] { ["_NSPersonNameComponentsData"] }
+
+    func encode(with coder: NSCoder) {
+        for (key, part) in Self.parts { coder.encodeText(components[keyPath: part], forKey: key) }
+        coder.encode(components.phoneticRepresentation.map { ArchivedPersonName($0) }, forKey: Self.phoneticKey)
+    }
+}

@@ -1,0 +1,237 @@
+// What an archive says and Stratus does not understand: it is refused, and nothing of it is dropped.
+
+import Foundation
+import Testing
+
+@testable import StratusKit
+
+@Suite("parts of archives that are not understood") struct UnknownPartTests {
+    /// The archive of a record with one plain or encrypted value, which is the object 22.
+    private static func record(
+        _ value: [TestList], store: String = "ValueStore", className: String = "CKRecordValueStore",
+        extra: [(String, TestList)] = []
+    ) -> Data {
+        let base = AppleArchive.recordObjects
+        let first = base.count + value.count
+        let objects =
+            base + value + [
+                .dictionary([("$class", .reference(first + 1)), ("RecordValues", .reference(first + 2))]),
+                .className(className),
+                .dictionary([
+                    ("$class", .reference(first + 3)), ("NS.keys", .array([.reference(5)])),
+                    ("NS.objects", .array([.reference(base.count)])),
+                ]),
+                .className("NSMutableDictionary"), .className("CKRecord"),
+                .dictionary(
+                    [("$class", .reference(first + 4)), (store, .reference(first))] + AppleArchive.recordTop + extra),
+            ]
+        return AppleArchive.archive(objects: objects, top: [("root", .reference(first + 5))])
+    }
+
+    private func refusal<Object: NSObject & NSSecureCoding>(of data: Data, _ type: Object.Type) -> StratusArchiveError?
+    {
+        do throws(StratusArchiveError) {
+            _ = try StratusArchive.decode(type, from: data)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("a value of a class that records hold decodes", arguments: ArchivingTests.Way.allCases)
+    func known(way: ArchivingTests.Way) throws {
+        let record = try way.decode(CKRecord.self, from: Self.record([.text("a")]))
+        #expect(record["n1"] as? String == "a")
+    }
+
+    @Test("[X-29] a value of an unknown class makes decoding fail and names the class")
+    func unknownClass() throws {
+        let data = Self.record([.dictionary([("$class", .reference(23))]), .className("CKMergeableValue")])
+        let error = try #require(refusal(of: data, CKRecord.self))
+        #expect(error.code == .notUnderstood)
+        #expect(error.fields == ["class": "CKMergeableValue"])
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test("[X-29] an unknown class deep in a list, or beside other values, makes decoding fail")
+    func deepUnknownClass() throws {
+        let data = Self.record([
+            .dictionary([("$class", .reference(23)), ("NS.objects", .array([.reference(24), .reference(1)]))]),
+            .className("NSArray"), .dictionary([("$class", .reference(25))]), .className("CKMergeableValue"),
+        ])
+        #expect(refusal(of: data, CKRecord.self)?.fields["class"] == "CKMergeableValue")
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test("[X-29] an encrypted value that was archived as ciphertext makes decoding fail")
+    func ciphertext() throws {
+        let data = Self.record(
+            [
+                .dictionary([("$class", .reference(23)), ("EncryptedData", .reference(24))]),
+                .className("CKEncryptedString"), .bytes([1, 2, 3]),
+            ], store: "EncryptedValueStore", className: "CKEncryptedRecordValueStore")
+        #expect(refusal(of: data, CKRecord.self)?.fields["class"] == "CKEncryptedString")
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test("[X-29] a value that no record can hold makes decoding fail and names the key")
+    func unholdable() throws {
+        let data = Self.record([
+            .dictionary([("$class", .reference(23)), ("NS.objects", .array([]))]), .className("NSSet"),
+        ])
+        let error = try #require(refusal(of: data, CKRecord.self))
+        #expect(error.code == .notUnderstood && error.fields["key"] == "n1")
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test("[C-08] a reference among encrypted values makes decoding fail")
+    func encryptedReference() throws {
+        let data = Self.record(
+            [
+                .dictionary([
+                    ("$class", .reference(18)), ("recordID", .reference(3)), ("referenceAction", .integer(1)),
+                ])
+            ], store: "EncryptedValueStore", className: "CKEncryptedRecordValueStore")
+        #expect(refusal(of: data, CKRecord.self)?.fields["key"] == "n1")
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test(
+        "[X-29] a reference with its action, a list and a location are values", arguments: ArchivingTests.Way.allCases)
+    func richValues(way: ArchivingTests.Way) throws {
+        let reference = try way.decode(
+            CKRecord.self,
+            from: Self.record([
+                .dictionary([
+                    ("$class", .reference(18)), ("recordID", .reference(3)), ("referenceAction", .integer(1)),
+                ])
+            ]))
+        #expect((reference["n1"] as? CKRecord.Reference)?.action == .deleteSelf)
+        let list = try way.decode(
+            CKRecord.self,
+            from: Self.record([
+                .dictionary([("$class", .reference(23)), ("NS.objects", .array([.reference(8), .reference(12)]))]),
+                .className("NSArray"),
+            ]))
+        #expect((list["n1"] as? [Date])?.map(\.timeIntervalSinceReferenceDate) == [100, 200])
+        let place = try way.decode(
+            CKRecord.self,
+            from: Self.record([
+                .dictionary([
+                    ("$class", .reference(23)), ("kCLLocationCodingKeyCoordinateLatitude", .real(52.5)),
+                    ("kCLLocationCodingKeyCoordinateLongitude", .real(13)), ("kCLLocationCodingKeyType", .integer(1)),
+                ]), .className("CLLocation"),
+            ]))
+        #expect((place["n1"] as? CLLocation)?.coordinate.latitude == 52.5)
+    }
+
+    @Test("[X-29] an unknown key with a value makes StratusArchive refuse the archive, and names class and key")
+    func unknownKey() throws {
+        let data = Self.record([.text("a")], extra: [("SomethingNew", .flag(true))])
+        let error = try #require(refusal(of: data, CKRecord.self))
+        #expect(error.code == .notUnderstood)
+        #expect(error.fields == ["class": "CKRecord", "key": "SomethingNew"])
+        // Foundation's unarchiver cannot list keys.
+        let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        #expect(record?["n1"] as? String == "a")
+    }
+
+    @Test(
+        "[X-29] an unknown key without a value is passed over",
+        arguments: [TestList.reference(0), .integer(0), .flag(false), .real(0)])
+    func emptyKey(value: TestList) throws {
+        let data = Self.record([.text("a")], extra: [("SomethingNew", value)])
+        #expect(try StratusArchive.decode(CKRecord.self, from: data)["n1"] as? String == "a")
+    }
+
+    @Test("[X-29] an unknown key beside system fields makes StratusArchive refuse them")
+    func systemFields() throws {
+        let data = AppleArchive.archive(
+            objects: AppleArchive.recordObjects, top: AppleArchive.recordTop + [("SomethingNew", .integer(2))])
+        #expect(refusal(of: data, CKRecord.self)?.fields == ["class": "CKRecord", "key": "SomethingNew"])
+    }
+
+    @Test("[X-29] data of a plug-in, which Stratus has no place for, makes both decoders refuse a record")
+    func unsupported() throws {
+        let data = Self.record([.text("a")], extra: [("PluginFields", .reference(5))])
+        #expect(refusal(of: data, CKRecord.self)?.fields == ["class": "CKRecord", "key": "PluginFields"])
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test("[X-29] a share with an expiration is refused, or its save fails")
+    func expiringShare() throws {
+        var objects = AppleArchive.shareObjects
+        guard case .dictionary(let pairs) = objects[1] else { return }
+        objects[1] = .dictionary(pairs + [("ExpirationDate", .reference(objects.count))])
+        objects += [
+            .dictionary([("$class", .reference(objects.count + 1)), ("NS.time", .real(100))]), .className("NSDate"),
+        ]
+        let data = AppleArchive.archive(objects: objects, top: [("root", .reference(1))])
+        #expect(refusal(of: data, CKShare.self)?.fields == ["class": "CKShare", "key": "ExpirationDate"])
+        let share = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data)
+        #expect(share?.misuse?.contains("not understood") == true)
+    }
+
+    @Test("[X-29] a place that holds an object of another class makes StratusArchive refuse the archive")
+    func otherClass() throws {
+        let data = Self.record([.text("a")], extra: [("LastModifiedUserRecordID", .reference(8))])
+        #expect(refusal(of: data, CKRecord.self)?.code == .damaged)
+    }
+
+    @Test("[X-29] a list of participants with a member of another class makes decoding fail")
+    func foreignMember() throws {
+        var objects = AppleArchive.shareObjects
+        objects[4] = .dictionary([("$class", .reference(28)), ("NS.objects", .array([.reference(3), .reference(18)]))])
+        let data = AppleArchive.archive(objects: objects, top: [("root", .reference(1))])
+        #expect(refusal(of: data, CKShare.self)?.fields["key"] == "Participants")
+    }
+
+    @Test("[X-29] a key beside the root makes StratusArchive refuse the archive")
+    func besideRoot() throws {
+        let data = AppleArchive.archive(
+            objects: AppleArchive.recordObjects, top: [("root", .reference(3)), ("extra", .integer(1))])
+        #expect(refusal(of: data, CKRecord.ID.self)?.fields["key"] == "extra")
+    }
+
+    @Test("[X-29] a zone, a participant and metadata with unknown keys are refused", arguments: RealArchive.allCases)
+    func everywhere(archive: RealArchive) throws {
+        func changed(_ value: PropertyValue) -> PropertyValue {
+            guard var list = value.dictionary, var objects = list["$objects"]?.array else { return value }
+            let key = archive == .zones ? 2 : 1
+            var root = objects[key].dictionary ?? [:]
+            root["SomethingNew"] = .integer(1)
+            objects[key] = .dictionary(root)
+            list["$objects"] = .array(objects)
+            return .dictionary(list)
+        }
+        let data = BinaryPropertyListWriter.data(of: changed(try BinaryPropertyList.value(of: archive.data)))
+        #expect(refusal(of: data, CKRecord.self)?.fields["key"] == "SomethingNew")
+    }
+
+    @Test("what an asset says of its server and device is left out")
+    func leftOut() throws {
+        let data = Self.record([
+            .dictionary([
+                ("$class", .reference(23)), ("AssetHasSize", .flag(true)), ("AssetSize", .integer(7)),
+                ("WrappedAssetKey", .reference(21)), ("AssetFileURL", .reference(24)),
+            ]), .className("CKAsset"),
+            .dictionary([("$class", .reference(25)), ("NS.relative", .reference(26))]), .className("NSURL"),
+            .text("file:///etc/hostname"),
+        ])
+        let asset = try StratusArchive.decode(CKRecord.self, from: data)["n1"] as? CKAsset
+        #expect(asset?.appleContent == CKAsset.AppleContent(byteCount: 7))
+        #expect(asset?.fileURL == nil)
+    }
+}
