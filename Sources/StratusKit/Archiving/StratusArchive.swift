@@ -8,7 +8,7 @@ public import Foundation
 /// `NSKeyedUnarchiver` on Linux ends the process on some damaged archives. A host that takes archives from its clients
 /// decodes them here: an archive decodes or is refused with an error, whatever its bytes are, in time and memory that
 /// its size bounds. Archives that `NSKeyedArchiver` wrote are understood, from here and from Apple's systems, in the
-/// binary format, which is what it writes unless told otherwise.
+/// binary format and in XML.
 ///
 /// Nothing is dropped in silence: an archive with a part that is not understood is refused with `notUnderstood`.
 /// Left out are security data and caches of Apple's servers and devices, and paths of files.
@@ -93,7 +93,8 @@ public enum StratusArchive {
                 .tooLarge, "The archive is larger than is allowed.",
                 ["byteCount": "\(data.count)", "limit": "\(byteCountLimit)"])
         }
-        return try ArchiveDecoder(BinaryPropertyList.value(of: data))
+        let isXML = XMLPropertyList.isLikely(data)
+        return try ArchiveDecoder(isXML ? XMLPropertyList.value(of: data) : BinaryPropertyList.value(of: data))
     }
 
     /// An object whose fields stand in the archive directly.
