@@ -13,7 +13,9 @@ extension FuzzTarget {
             "root",
             "NS.objects", "NS.keys", "NS.time", "NSArray", "NSDate", "CKRecord", "CKRecordID", "CKReference",
             "RecordID",
-            "RecordType", "ZoneID", "ETag",
+            "RecordType", "ZoneID", "ETag", "ValueStore", "CKRecordValueStore", "NSMutableSet", "NSNull",
+            "Participants",
+            "CKAsset",
         ].map { Array($0.utf8) } + [
             [0x80, 0x00], [0x80, 0x01], [0xA1, 0x01], [0xAF, 0x10, 0xFF], [0xD1, 0x01, 0x02],
             [0x13] + Array(repeating: 0xFF, count: 8),
@@ -34,10 +36,22 @@ extension FuzzTarget {
     }
 
     private static func problem(in record: CKRecord) -> String? {
-        guard let archive = try? NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
-        else {
-            return "decoded, but not archived again"
+        let archives = [
+            try? NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true),
+            try? StratusArchive.data(of: record),
+        ]
+        for archive in archives {
+            guard let archive else { return "decoded, but not archived again" }
+            if let problem = problem(of: archive, of: record) { return problem }
         }
+        // In Apple's format the bytes say whether anything was lost.
+        guard let archive = archives[1], let again = try? StratusArchive.decode(CKRecord.self, from: archive) else {
+            return "decoded, but not decoded again"
+        }
+        return (try? StratusArchive.data(of: again)) == archive ? nil : "decoded, but archived in other bytes again"
+    }
+
+    private static func problem(of archive: Data, of record: CKRecord) -> String? {
         guard let again = try? StratusArchive.decode(CKRecord.self, from: archive) else {
             return "decoded, but not decoded again"
         }
@@ -55,6 +69,9 @@ private enum ArchivedObjects {
         let zoneID = CKRecordZone.ID(
             zoneName: name(&random), ownerName: random.isOne(in: 2) ? "_owner" : "__defaultOwner__")
         let recordID = CKRecord.ID(recordName: name(&random), zoneID: zoneID)
+        if random.isOne(in: 4), !applesArchives.isEmpty { return random.element(of: applesArchives) }
+        if random.isOne(in: 8) { return xml(record(recordID, &random)) }
+        if random.isOne(in: 4) { return (try? StratusArchive.data(of: record(recordID, &random))) ?? Data() }
         switch random.below(8) {
         case 0: return archive(recordID)
         case 1: return archive(CKRecordZone(zoneID: zoneID))
@@ -70,8 +87,25 @@ private enum ArchivedObjects {
         }
     }
 
+    /// Archives that Apple's systems wrote, which lie with the tests: none where the fuzzer was built elsewhere.
+    private static let applesArchives: [Data] = {
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let folder = package.appendingPathComponent("Tests/StratusKitTests/Archiving/Apple")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.sorted().compactMap { try? Data(contentsOf: folder.appendingPathComponent($0)) }
+    }()
+
     private static func archive(_ object: some NSObject & NSSecureCoding) -> Data {
         (try? NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)) ?? Data()
+    }
+
+    private static func xml(_ record: CKRecord) -> Data {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        archiver.outputFormat = .xml
+        archiver.encode(record, forKey: NSKeyedArchiveRootObjectKey)
+        archiver.finishEncoding()
+        return archiver.encodedData
     }
 
     private static func name(_ random: inout SplitMix64) -> String {

@@ -16,6 +16,7 @@
 //   stratus-test-child backup DIRECTORY    gives up root, makes a store in a folder there and a copy of it whose name cannot be
 //                                          made durable, prints how it went and what lies in the folder
 //   stratus-test-child draw DIRECTORY      creates a store, then draws identities without a free descriptor, prints each
+//   stratus-test-child archive NAME        archives objects with the name in Apple's format, prints each archive in base 64
 
 import Foundation
 import Glibc
@@ -149,7 +150,7 @@ func failBackup(in path: String) throws {
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
-    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask|memory|clock|backup|draw PATH")
+    say("usage: stratus-test-child hold|roam|write|private|nobody|serve|ask|memory|clock|backup|draw|archive PATH")
     exit(64)
 }
 switch arguments[1] {
@@ -204,6 +205,11 @@ case "backup":
     do { try failBackup(in: arguments[2]) } catch { say("\(error)") }
 case "draw":
     do { try drawIdentities(arguments[2]) } catch {
+        say("\(error)")
+        exit(1)
+    }
+case "archive":
+    do { for archive in try archives(of: arguments[2]) { say(archive.base64EncodedString()) } } catch {
         say("\(error)")
         exit(1)
     }

@@ -3,7 +3,7 @@
 /// Damages inputs in the ways files and attackers do, as its generator decides.
 package struct ByteMutator: Sendable {
     /// No input grows beyond this.
-    package static let maximumInputByteCount = 4_096
+    package static let maximumInputByteCount = 16_384
 
     private let corpus: [[UInt8]]
     private let dictionary: [[UInt8]]
