@@ -55,7 +55,9 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
             }
         case is NSNull: return add(className: "NSNull") { [:] }
         case let array as NSArray:
-            return add(className: "NSArray") { ["NS.objects": .array(array.map { reference(to: $0) })] }
+            return add(className: array is NSMutableArray ? "NSMutableArray" : "NSArray") {
+                ["NS.objects": .array(array.map { reference(to: $0) })]
+            }
         case let set as NSSet:
             let texts = set.allObjects.compactMap { $0 as? String }.sorted {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)

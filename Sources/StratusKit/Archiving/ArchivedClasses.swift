@@ -42,7 +42,7 @@ enum ArchivedClasses {
         "CKShare": ["CKRecord"], "CKEncryptedRecordValueStore": ["CKRecordValueStore"],
         "CKQuerySubscription": ["CKSubscription"], "CKDatabaseSubscription": ["CKSubscription"],
         "CKRecordZoneSubscription": ["CKSubscription"], "CKLocationSortDescriptor": ["NSSortDescriptor"],
-        "NSMutableDictionary": ["NSDictionary"], "NSMutableSet": ["NSSet"],
+        "NSMutableArray": ["NSArray"], "NSMutableDictionary": ["NSDictionary"], "NSMutableSet": ["NSSet"],
     ]
 
     /// The class that an archive names, on Apple's systems or here.

@@ -3,7 +3,7 @@
 // Every other key with a value is either read or makes `StratusArchive` refuse the archive. The names are those
 // of archives that Apple's systems wrote. A key may stand here when it says nothing of the user's data:
 //
-//   security    keys, protection data, and tokens of Apple's servers: of no use elsewhere, and nobody's to pass on
+//   security    keys, protection data, and tokens of Apple's servers: of no use elsewhere, and not to be passed on
 //   caches      what a server or a device knows for itself: tags of its own, quotas, host names, from where it came
 //   claims      what the server decides for itself, or what another key of the same object says too
 //   originals   what a value was before a change, where the change itself is read

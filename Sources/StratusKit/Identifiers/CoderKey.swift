@@ -138,7 +138,7 @@ enum CoderKey {
         static let removedParticipants = "RemovedParticipantIDs"
         static let isCurrentUser = "IsCurrentUser"
 
-        // What is told of a share.
+        // Metadata of shares.
         static let container = "ContainerID"
         static let share = "Share"
         static let rootRecord = "RootRecord"
@@ -204,8 +204,8 @@ extension NSCoder {
     // Foundation on Linux calls an archive corrupt when a key is asked for that it does not have, and within a
     // dictionary that ends the process: so a key is looked for first.
 
-    // Every class that decodes calls one of these functions, so that whoever links a class out of a static library links
-    // this file and with it the registration of class names.
+    // Every class that decodes calls one of these functions. A program that takes a class out of a static library takes this
+    // file too, and with it the registration of class names.
 
     /// The object of a class under a key; nil where there is none.
     func decodeValue<Object>(of type: Object.Type, forKey key: String) -> Object?

@@ -1,4 +1,4 @@
-// What is told of a share, in archives of Apple's systems.
+// Metadata of shares in archives of Apple's systems.
 //
 // Apple identifies the share to its servers by tokens, which are of no use here and are not read. Our server asks by the
 // URL, which stands under a key of our own, and in the share.

@@ -67,8 +67,8 @@ extension ShareFacts {
     }
 
     /// The participants as objects for an archive of Apple's.
-    var archivedParticipants: NSArray {
-        NSArray(
+    var archivedParticipants: NSMutableArray {
+        NSMutableArray(
             array: participants.map { participant in
                 var participant = participant
                 participant.isCurrentUser = participant.id == currentUserID

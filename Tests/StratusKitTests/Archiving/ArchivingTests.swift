@@ -125,6 +125,18 @@ import Testing
         #expect(decoded.nameComponents?.familyName?.unicodeScalars.count == 4)
     }
 
+    @Test("a name that a client archives on its own comes back, of Foundation's class")
+    func name() throws {
+        let name = NSPersonNameComponents()
+        (name.givenName, name.nickname) = ("Zo\u{EB}", "Zo")
+        let data = try ArchiveSamples.archive(name)
+        let decoded = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersonNameComponents.self, from: data)
+        #expect(decoded == name)
+        let again = try ArchiveSamples.archive(try #require(decoded))
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersonNameComponents.self, from: again) == name)
+        #expect(decoded.map { $0 as PersonNameComponents }?.nickname == "Zo")
+    }
+
     @Test("[O-12] a group of operations comes back with its settings", arguments: Way.allCases)
     func group(way: Way) throws {
         let group = CKOperationGroup()

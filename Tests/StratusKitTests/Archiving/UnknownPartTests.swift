@@ -44,6 +44,17 @@ import Testing
         #expect(record["n1"] as? String == "a")
     }
 
+    @Test("numbers, flags and nothing are values as they stand", arguments: ArchivingTests.Way.allCases)
+    func plainValues(way: ArchivingTests.Way) throws {
+        func value(_ objects: TestList...) throws -> NSNumber? {
+            try way.decode(CKRecord.self, from: Self.record(objects))["n1"] as? NSNumber
+        }
+        #expect(try value(.flag(true)) == 1)
+        #expect(try value(.integer(-7)) == -7)
+        #expect(try value(.real(2))?.stringValue == "2.0")
+        #expect(try value(.dictionary([("$class", .reference(23))]), .className("NSNull")) == nil)
+    }
+
     @Test("[X-29] a value of an unknown class makes decoding fail and names the class")
     func unknownClass() throws {
         let data = Self.record([.dictionary([("$class", .reference(23))]), .className("CKMergeableValue")])
@@ -170,16 +181,21 @@ import Testing
         }
     }
 
-    @Test("[X-29] a share with an expiration is refused, or its save fails")
-    func expiringShare() throws {
+    @Test(
+        "[X-29] a share that expires or is for everybody unnamed is refused, or its save fails",
+        arguments: ["ExpirationDate", "AllowsAnonymousAccess", "ParticipantVisibility"])
+    func unsupportedShare(key: String) throws {
         var objects = AppleArchive.shareObjects
         guard case .dictionary(let pairs) = objects[1] else { return }
-        objects[1] = .dictionary(pairs + [("ExpirationDate", .reference(objects.count))])
+        let values: [String: TestList] = [
+            "ExpirationDate": .reference(objects.count), "AllowsAnonymousAccess": .flag(true),
+        ]
+        objects[1] = .dictionary(pairs + [(key, values[key] ?? .integer(1))])
         objects += [
             .dictionary([("$class", .reference(objects.count + 1)), ("NS.time", .real(100))]), .className("NSDate"),
         ]
         let data = AppleArchive.archive(objects: objects, top: [("root", .reference(1))])
-        #expect(refusal(of: data, CKShare.self)?.fields == ["class": "CKShare", "key": "ExpirationDate"])
+        #expect(refusal(of: data, CKShare.self)?.fields == ["class": "CKShare", "key": key])
         let share = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data)
         #expect(share?.misuse?.contains("not understood") == true)
     }

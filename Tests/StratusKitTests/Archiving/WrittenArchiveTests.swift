@@ -228,6 +228,9 @@ import Testing
         #expect(names.contains("CKRecordValueStore") && names.contains("CKEncryptedRecordValueStore"))
         #expect(names.allSatisfy { $0.hasPrefix("CK") || $0.hasPrefix("CL") || $0.hasPrefix("NS") })
         #expect(try Self.root(of: data)["RecordType"] != nil)
+        let lists = try Self.objects(of: StratusArchive.data(of: ShareSamples.share(ShareSamples.sharing())))
+            .compactMap { $0.dictionary?["$classname"]?.string }
+        #expect(lists.contains("NSMutableArray") && !lists.contains("NSArray"))
     }
 
     @Test("equal objects give equal bytes, however they were made")
