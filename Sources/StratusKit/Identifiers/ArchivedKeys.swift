@@ -113,7 +113,7 @@ enum ArchivedKeys {
     static func hasUnsupportedPart(_ className: String, in coder: NSCoder) -> Bool {
         let keys =
             (unsupportedObjects[className] ?? []).filter {
-                coder.decodeValue(of: anyClasses, forKey: $0) != nil
+                coder.decodeWithStandIns(of: anyClasses, forKey: $0) != nil
             } + (unsupportedNumbers[className] ?? []).filter { coder.decodeNumber(forKey: $0) != 0 }
         guard let key = keys.first else { return false }
         (coder as? any ArchiveReader)?.noteUnknown(

@@ -69,10 +69,7 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
 
     private static func values(_ name: String, in coder: NSCoder) -> [String: HeldValue]? {
         var values: [String: HeldValue] = [:]
-        let decoded = UnknownClassStandIn.whileSet(on: coder as? NSKeyedUnarchiver) {
-            coder.decodeValue(of: classes, forKey: name)
-        }
-        guard let decoded else { return values }
+        guard let decoded = coder.decodeWithStandIns(of: classes, forKey: name) else { return values }
         guard let dictionary = decoded as? NSDictionary else { return nil }
         for (key, value) in dictionary {
             // The value of a key that was set to nil.
@@ -105,48 +102,6 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
     }
 }
 
-/// Has Foundation's unarchiver put an object of no meaning in the place of one whose class is not known. Without it the
-/// dictionary around that object has fewer values than keys, and on Linux reads beyond them.
-private final class UnknownClassStandIn: NSKeyedUnarchiverDelegate {
-    /// What no record holds.
-    private final class Unknown: NSObject, NSSecureCoding {
-        static var supportsSecureCoding: Bool { true }
-        init?(coder: NSCoder) { super.init() }
-        func encode(with coder: NSCoder) {}
-    }
-
-    /// The client's.
-    private let outer: (any NSKeyedUnarchiverDelegate)?
-
-    private init(outer: (any NSKeyedUnarchiverDelegate)?) { self.outer = outer }
-
-    static func whileSet(on unarchiver: NSKeyedUnarchiver?, _ decode: () -> Any?) -> Any? {
-        let outer = unarchiver?.delegate
-        let standIn = UnknownClassStandIn(outer: outer)
-        unarchiver?.delegate = standIn
-        defer { unarchiver?.delegate = outer }
-        return withExtendedLifetime(standIn) { decode() }
-    }
-
-    func unarchiver(
-        _ unarchiver: NSKeyedUnarchiver, cannotDecodeObjectOfClassName name: String,
-        originalClasses classNames: [String]
-    ) -> AnyClass? {
-        outer?.unarchiver(unarchiver, cannotDecodeObjectOfClassName: name, originalClasses: classNames) ?? Unknown.self
-    }
-
-    func unarchiver(_ unarchiver: NSKeyedUnarchiver, didDecode object: Any?) -> Any? {
-        outer?.unarchiver(unarchiver, didDecode: object)
-    }
-
-    func unarchiver(_ unarchiver: NSKeyedUnarchiver, willReplace object: Any, with newObject: Any) {
-        outer?.unarchiver(unarchiver, willReplace: object, with: newObject)
-    }
-
-    func unarchiverWillFinish(_ unarchiver: NSKeyedUnarchiver) { outer?.unarchiverWillFinish(unarchiver) }
-    func unarchiverDidFinish(_ unarchiver: NSKeyedUnarchiver) { outer?.unarchiverDidFinish(unarchiver) }
-}
-
 /// The encrypted values of a record, as Apple archives them.
 final class ArchivedEncryptedValueStore: ArchivedValueStore {
     override class var place: (key: String, isEncrypted: Bool) { (CoderKey.Apple.encryptedValueStore, true) }
@@ -170,19 +125,27 @@ extension RecordState {
         for type in Self.stores where coder.containsValue(forKey: type.place.key) {
             guard let store = coder.decodeObject(of: type, forKey: type.place.key) else { return nil }
             isThere = true
-            adopt(store, isEncrypted: type.place.isEncrypted)
+            guard adopt(store, isEncrypted: type.place.isEncrypted) else {
+                (coder as? any ArchiveReader)?.noteUnknown(
+                    "A record of the archive has one key in plain and in encrypted values. Remove it from one of them.",
+                    ["key": type.place.key])
+                return nil
+            }
         }
         return isThere
     }
 
-    private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool) {
+    /// Takes the values of a store; false where another store has one of its keys (C-08).
+    private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool) -> Bool {
         let changed = Set(store.changedKeys)
         for (key, value) in store.values {
+            guard fields[key] == nil else { return false }
             let field = HeldField(value: value, isEncrypted: isEncrypted)
             fields[key] = field
             if !changed.contains(key), baseFields[key] == nil { baseFields[key] = field }
         }
         for (key, value) in store.originals { baseFields[key] = HeldField(value: value, isEncrypted: isEncrypted) }
         for key in store.changedKeys { edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted) }
+        return true
     }
 }

@@ -66,6 +66,19 @@ import Testing
         }
     }
 
+    @Test("[C-08] a key that is among the plain and the encrypted values makes decoding fail")
+    func bothStores() throws {
+        let encrypted: [TestList] = [
+            .text("a"), .className("CKEncryptedRecordValueStore"),
+            .dictionary([("$class", .reference(23)), ("RecordValues", .reference(27))]),
+        ]
+        let data = Self.record(encrypted, extra: [("EncryptedValueStore", .reference(24))])
+        #expect(refusal(of: data, CKRecord.self)?.fields["key"] == "EncryptedValueStore")
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
     @Test("[X-29] an unknown class deep in a list, or beside other values, makes decoding fail")
     func deepUnknownClass() throws {
         let data = Self.record([
