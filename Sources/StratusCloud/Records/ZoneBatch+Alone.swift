@@ -5,12 +5,14 @@ import StratusModel
 import StratusRecords
 
 extension ZoneBatch {
-    /// Saves with parents first, then deletes with children first. What fails leaves the others as they are.
+    /// Saves with parents first, then deletes with children first. What fails leaves the others as they are. A save with an
+    /// empty list in a field of no type comes behind the others, and its children behind it: another may give the field one.
     mutating func carryOutAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
         let parents = saves.map { ($0.name, $0.record.parent) }
         let newShares = newShares
         var late: [JudgedSave] = []
+        var (awaitsType, awaiting): (Set<RecordName>, [RecordName]) = ([], [])
         for name in Self.parentsFirst(parents) {
             guard let save = saveByName[name] else { continue }
             if let root = save.share?.newRoot {
@@ -18,14 +20,35 @@ extension ZoneBatch {
                 if newShares[root] != name || saveByName[root] == nil { late.append(save) }
                 continue
             }
-            let share = newShares[name].flatMap { saveByName[$0] }
-            try carryOut(unit: [save] + (share.map { [$0] } ?? []))
+            let awaitsParent = save.record.parent.map { awaitsType.contains($0) } ?? false
+            if try awaitsParent || hasEmptyListOfNoType(save) {
+                awaitsType.insert(name)
+                awaiting.append(name)
+                continue
+            }
+            try carryOut(unitOf: save, newShares, saveByName)
+        }
+        for name in awaiting {
+            if let save = saveByName[name] { try carryOut(unitOf: save, newShares, saveByName) }
         }
         for save in late { try carryOut(unit: [save]) }
         let places = try deletes.map { ($0, try zone.node($0)?.parent) }
         for name in Self.parentsFirst(places).reversed() {
             errors[name] = try carryOut(saves: [], deletes: [name])[name]
         }
+    }
+
+    private func hasEmptyListOfNoType(_ save: JudgedSave) throws -> Bool {
+        try service.schemaKeeper.hasEmptyListOfNoType(
+            save.record, replacing: save.old?.record, container: outset.container, in: transaction)
+    }
+
+    /// A save, with the new share whose root it is.
+    private mutating func carryOut(
+        unitOf save: JudgedSave, _ newShares: [RecordName: RecordName], _ saveByName: [RecordName: JudgedSave]
+    ) throws {
+        let share = newShares[save.name].flatMap { saveByName[$0] }
+        try carryOut(unit: [save] + (share.map { [$0] } ?? []))
     }
 
     private mutating func carryOut(unit: [JudgedSave]) throws {

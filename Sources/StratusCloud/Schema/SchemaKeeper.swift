@@ -39,10 +39,32 @@ package final class SchemaKeeper: Sendable {
     /// Checks records against their types, in their order: the first one decides the type of a new field.
     ///
     /// Nothing is written: what is learnt in development is in the judgement, for `learn`. A record that does not fit has
-    /// an error there, and nothing is learnt from it. An empty list teaches nothing, and fits every field that is a list.
-    /// In the public database encrypted values are refused (C-08).
+    /// an error there, and nothing is learnt from it. An empty list teaches nothing, and fits every field that is a list: as
+    /// the first value of a field it is refused, unless another of the records gives the field its type, in any order, or the
+    /// record held it before, as those of earlier versions may. `stored` has the records as they were, by name. In the public
+    /// database encrypted values are refused (C-08).
     package func judge(
-        _ records: [Record], container: ContainerName, mode: SchemaMode, isPublic: Bool = false,
+        _ records: [Record], replacing stored: [RecordName: Record] = [:], container: ContainerName,
+        mode: SchemaMode, isPublic: Bool = false, in reader: RecordReader
+    ) throws -> SchemaJudgement {
+        var refused: [RecordName: CloudError] = [:]
+        while true {
+            let left = refused.isEmpty ? records : records.filter { refused[$0.name] == nil }
+            var judgement = try judgement(of: left, container, mode, isPublic, in: reader)
+            var found: [RecordName: CloudError] = [:]
+            for record in left where judgement.errors[record.name] == nil {
+                let known = judgement.types[record.type]
+                found[record.name] = SchemaVerdict.emptyListError(record, known, replacing: stored[record.name])
+            }
+            judgement.errors.merge(refused) { own, _ in own }
+            if found.isEmpty { return judgement }
+            // What a refused record has taught is forgotten.
+            refused.merge(found) { own, _ in own }
+        }
+    }
+
+    private func judgement(
+        of records: [Record], _ container: ContainerName, _ mode: SchemaMode, _ isPublic: Bool,
         in reader: RecordReader
     ) throws -> SchemaJudgement {
         var judgement = SchemaJudgement(container: container)
@@ -59,6 +81,15 @@ package final class SchemaKeeper: Sendable {
         }
         judgement.types = types
         return judgement
+    }
+
+    /// Whether a record sets a field to an empty list whose type is not known: another record of its batch may give it one.
+    func hasEmptyListOfNoType(
+        _ record: Record, replacing stored: Record?, container: ContainerName, in reader: RecordReader
+    ) throws -> Bool {
+        guard record.fields.values.contains(where: { $0.value == .list([]) }) else { return false }
+        let known = try schema(of: record.type, container: container, in: reader)
+        return SchemaVerdict.emptyListError(record, known, replacing: stored) != nil
     }
 
     /// Writes what the judgement of this transaction's records has learnt. Called when all of them are written, so that a

@@ -121,6 +121,24 @@ enum SchemaVerdict: Sendable {
         }
     }
 
+    /// Why an empty list cannot stay: its field has no type, or none that is a list. Nil where there is no such field.
+    static func emptyListError(
+        _ record: Record, _ known: RecordTypeSchema?, replacing stored: Record?
+    ) -> CloudError? {
+        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) where field.value == .list([]) {
+            if stored?.fields[key]?.value == .list([]) { continue }
+            guard let type = known?.fields[key]?.type else {
+                return CloudError(
+                    .invalidArguments, inner: CloudError.InnerCode.schema,
+                    "cannot use an empty list to initialize a new field",
+                    ["field": key.text, "recordType": record.type.text])
+            }
+            let value = ValueType(field)
+            if !type.takes(value) { return mismatch(value, type, key, record.type) }
+        }
+        return nil
+    }
+
     private static func mismatch(
         _ value: ValueType, _ defined: FieldType, _ key: FieldKey, _ type: RecordType
     ) -> CloudError {

@@ -92,12 +92,16 @@ struct SchemaKeeperTests {
         }
     }
 
-    @Test("[S-14] a list and a single value are two types; an empty list is of every list type and teaches none")
+    @Test("[S-14] a list and a single value are two types; an empty list is of every list type, and of none is refused")
     func lists() throws {
         try fixture.admit(note("tags", .list([.string("a")])), note("one", .string("a")))
         #expect(try fixture.admit(note("tags", .list([]))).isEmpty)
-        #expect(try fixture.admit(note("new", .list([]))).isEmpty)
+        let new = try fixture.admit(note("new", .list([])))["new"]
+        #expect(
+            new?.description
+                == "12/2006: cannot use an empty list to initialize a new field (field=new, recordType=Note)")
         #expect(try fixture.fieldType("new") == nil)
+        #expect(try fixture.admit(note("hidden", .list([]), isEncrypted: true))["hidden"]?.innerCode == 2006)
         #expect(try fixture.admit(note("new", .list([])), mode: .production)["new"]?.code == .invalidArguments)
         let errors = try fixture.admit(
             note("one", .list([])), note("tags", .string("a")), note("mixed", .list([.string("a"), .int64(1)])),
@@ -107,6 +111,26 @@ struct SchemaKeeperTests {
             errors["tags"]?.message.hasSuffix(
                 "value type STRING for field 'tags' for type 'Note', defined to be: STRING_LIST") == true)
         #expect(Set(errors.keys) == ["one", "tags", "mixed", "deep"])
+    }
+
+    @Test(
+        "[S-14] an empty list begins a field that another record of the request types, in any order, if that one fits")
+    func emptyLists() throws {
+        func record(_ name: RecordName, _ fields: [FieldKey: FieldValue]) -> Record {
+            Record(name: name, type: "Note", fields: fields.mapValues { Field($0) })
+        }
+        let (empty, full) = (record("empty", ["a": .list([])]), record("full", ["a": .list([.int64(1)])]))
+        #expect(try fixture.admit(empty, full).isEmpty)
+        #expect(try fixture.fieldType("a") == FieldType(.int64, isList: true))
+        let single = try fixture.admit(record("e", ["b": .list([])]), record("f", ["b": .int64(1)]))
+        #expect(single["e"]?.message.contains("value type EMPTY_LIST for field 'b'") == true && single.count == 1)
+        // What is refused teaches nothing, so that the next has no type either.
+        let errors = try fixture.admit(
+            record("1", ["c": .list([]), "d": .list([.int64(1)])]), record("2", ["d": .list([])]),
+            record("3", ["e": .list([.string("x")])]))
+        #expect(Set(errors.keys) == ["1", "2"])
+        #expect(try fixture.fieldType("d") == nil)
+        #expect(try fixture.fieldType("e") == FieldType(.string, isList: true))
     }
 
     @Test(

@@ -1,0 +1,75 @@
+// Empty lists in fields that no record has given a type.
+
+import Foundation
+import StratusTestSupport
+import Testing
+
+@testable import StratusKit
+
+@Suite("empty lists")
+struct EmptyListTests {
+    private let database: CKDatabase
+    private let zoneID = CKRecordZone.ID(zoneName: "Lists")
+
+    init() async throws {
+        let (store, account) = try Stratus.tested()
+        database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        _ = try await database.save(CKRecordZone(zoneID: zoneID))
+    }
+
+    private func record(_ name: String, _ tags: [String]?, in zoneID: CKRecordZone.ID? = nil) -> CKRecord {
+        let id = CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID)
+        let record = CKRecord(recordType: "Note", recordID: id)
+        record["tags"] = tags
+        return record
+    }
+
+    private func code(_ results: [CKRecord.ID: Result<CKRecord, any Error>], _ name: String) -> CKError.Code? {
+        let result = results.first { $0.key.recordName == name }?.value
+        guard case .failure(let error)? = result else { return nil }
+        return (error as? CKError)?.code
+    }
+
+    @Test("[S-14][A-02] an empty list cannot begin a field; in an atomic batch its neighbours fail with it")
+    func refused() async throws {
+        let error = await #expect(throws: CKError.self) { try await database.save(record("a", [])) }
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.localizedDescription == "cannot use an empty list to initialize a new field")
+        #expect((error?.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 2006)
+        let hidden = record("b", nil)
+        hidden.encryptedValues["tags"] = [String]()
+        let ofHidden = await #expect(throws: CKError.self) { try await database.save(hidden) }
+        #expect(ofHidden?.code == .invalidArguments)
+        let batch = [record("a", []), record("c", nil)]
+        let results = try await database.modifyRecords(saving: batch, deleting: []).saveResults
+        #expect(code(results, "a") == .invalidArguments && code(results, "c") == .batchRequestFailed)
+        let alone = try await database.modifyRecords(saving: batch, deleting: [], atomically: false).saveResults
+        #expect(code(alone, "a") == .invalidArguments && code(alone, "c") == nil)
+    }
+
+    @Test(
+        "[S-14] it may where another record of the batch gives the type, in any order, together or each alone",
+        arguments: [true, false], [true, false])
+    func typedByAnother(isFirst: Bool, isAtomic: Bool) async throws {
+        var batch = [record("empty", []), record("full", ["x"])]
+        if isFirst { batch.reverse() }
+        // Alone each is saved where one of the batch fails.
+        if !isAtomic { batch.append(record("wrong", nil)) }
+        if !isAtomic {
+            batch[2].parent = CKRecord.Reference(recordID: .init(recordName: "none", zoneID: zoneID), action: .none)
+        }
+        let results = try await database.modifyRecords(saving: batch, deleting: [], atomically: isAtomic).saveResults
+        #expect(code(results, "empty") == nil && code(results, "full") == nil)
+        #expect((code(results, "wrong") != nil) == !isAtomic)
+        _ = try await database.save(record("later", []))
+    }
+
+    @Test("[S-14] an empty list that a field already held may be saved again")
+    func heldBefore() async throws {
+        _ = try await database.save(record("full", ["x"]))
+        let empty = try await database.save(record("empty", []))
+        empty["title"] = "new"
+        _ = try await database.save(empty)
+        #expect(try await database.record(for: empty.recordID)["tags"] as? [String] == [])
+    }
+}
