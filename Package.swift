@@ -195,7 +195,7 @@ let package = Package(
             dependencies: [
                 "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
                 "StratusStore", "StratusModel",
-            ]),
+            ], exclude: ["Frozen"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCrashTests",

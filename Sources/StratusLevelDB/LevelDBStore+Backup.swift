@@ -87,13 +87,13 @@ extension LevelDBStore {
 
     /// The marker of a store that can be copied.
     ///
-    /// Throws `.notAStore`, `.newerFormat`, and `.unavailable` for an older format and for a store that is being emptied.
+    /// Throws `.notAStore`, `.newerFormat`, and `.unavailable` for a store that is being emptied.
     static func sourceMarker(of source: String, formatVersion: Int) throws -> StoreMarker {
         guard let marker = try StoreMarker.read(in: source), !marker.isCreating else {
             throw StoreError(
                 .notAStore, "There is no store to copy: name the directory of a store.", ["path": source])
         }
-        try marker.check(supported: formatVersion, path: source)
+        try marker.check(supported: formatVersion, takesOlder: true, path: source)
         if marker.isEmptying { throw Emptying.error(source) }
         return marker
     }

@@ -107,6 +107,19 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         }
     }
 
+    /// Gives the store the format of the options, where it was opened with a lower one. To be called when the layer above has
+    /// migrated what is in it, durably.
+    ///
+    /// Throws `.inputOutput`, `.diskFull` and `.notPermitted`; the store keeps its format, or has the new one.
+    package func adoptFormat() throws { try directory.adoptFormat() }
+
+    /// The format of the store in a directory; nil where there is none.
+    ///
+    /// Throws `.corruption` where the marker cannot be read.
+    package static func formatVersion(ofStoreAt path: String) throws -> Int? {
+        try StoreMarker.read(in: path)?.formatVersion
+    }
+
     package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
         let reader = try gate.enter()
         defer { gate.leave(reader) }

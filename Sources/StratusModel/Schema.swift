@@ -108,13 +108,17 @@ package struct RecordTypeSchema: Hashable, Sendable {
     /// System fields (`___createTime` and the like) are here only where they have indexes.
     package var fields: [FieldKey: FieldSchema]
     package var grants: [RoleName: RecordPermissions]
+    /// Whether the type came with a schema that was imported, and was not only learnt from records.
+    package var isImported: Bool
 
     package init(
-        name: RecordType, fields: [FieldKey: FieldSchema] = [:], grants: [RoleName: RecordPermissions] = [:]
+        name: RecordType, fields: [FieldKey: FieldSchema] = [:], grants: [RoleName: RecordPermissions] = [:],
+        isImported: Bool = false
     ) {
         self.name = name
         self.fields = fields
         self.grants = grants
+        self.isImported = isImported
     }
 
     /// The world reads, every user creates, the creator writes (S-18).

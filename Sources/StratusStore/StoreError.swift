@@ -23,6 +23,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         package static let notAStore = Code(description: "notAStore")
         /// The store was written by a newer version of this software.
         package static let newerFormat = Code(description: "newerFormat")
+        /// The store is of an older format, which this software reads and does not write.
+        package static let olderFormat = Code(description: "olderFormat")
         /// The store is there, but may not be read or written.
         package static let notPermitted = Code(description: "notPermitted")
         /// There is no room left on the disk.

@@ -184,7 +184,15 @@ enum LayoutSamples {
             GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
             AssetEntry(count: 300, byteCount: 1 << 40)
         ),
-        (GlobalKeys.schema("iCloud.com.example", "Empty"), SchemaEntry.type(fields: [:], grants: [:])),
+        (
+            GlobalKeys.schema("iCloud.com.example", "Empty"),
+            SchemaEntry.type(fields: [:], grants: [:], isImported: false)
+        ),
+        (
+            GlobalKeys.schema("iCloud.com.example", "Imported"),
+            SchemaEntry.type(
+                fields: ["name": FieldSchema(FieldType(.string), indexes: .queryable)], grants: [:], isImported: true)
+        ),
         (
             GlobalKeys.schema("iCloud.com.example", "File"),
             SchemaEntry.type(
@@ -192,7 +200,7 @@ enum LayoutSamples {
                     "name": FieldSchema(FieldType(.string), indexes: .all),
                     "secret": FieldSchema(FieldType(.double, isList: true, isEncrypted: true)),
                     "___createTime": FieldSchema(FieldType(.timestamp), indexes: .sortable),
-                ], grants: RecordTypeSchema.defaultGrants
+                ], grants: RecordTypeSchema.defaultGrants, isImported: false
             )
         ),
         (GlobalKeys.schemaRoles("iCloud.com.example"), SchemaEntry.roles(["Editors", "Admins"])),

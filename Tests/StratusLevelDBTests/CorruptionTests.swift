@@ -346,11 +346,14 @@ import Testing
         let directory = try StoreDirectory.claim(path, LevelDBOptions())
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: path) }.code == .held)
         directory.release()
-        var newer = LevelDBOptions()
-        newer.formatVersion = 2
+        func mark(_ format: Int) throws {
+            try Data("stratus store\nformat \(format)\n".utf8).write(to: URL(fileURLWithPath: "\(path)/STRATUS"))
+        }
         for _ in 0..<2 {
-            let refused = try storeError { try LevelDBStore.repairLosingDamagedData(at: path, options: newer) }
-            #expect(refused.code == .unavailable)
+            try mark(7)
+            let refused = try storeError { try LevelDBStore.repairLosingDamagedData(at: path) }
+            #expect(refused.code == .newerFormat)
+            try mark(1)
             let opened = try StoreDirectory.withDamaged(path, formatVersion: 1) {
                 try storeError { try LevelDBStore.open(at: path).close() }
             }

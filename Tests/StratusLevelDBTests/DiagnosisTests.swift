@@ -85,7 +85,7 @@ import Testing
         try create()
         #expect(try String(contentsOfFile: "\(path)/STRATUS", encoding: .utf8) == "stratus store\nformat 1\n")
         let older = try failure { $0.formatVersion = 2 }
-        #expect(older.code == .unavailable && older.fields["found"] == "1" && older.fields["supported"] == "2")
+        #expect(older.code == .olderFormat && older.fields["found"] == "1" && older.fields["supported"] == "2")
         try write("stratus store\nformat 7\nsomething new\n", to: "STRATUS")
         let newer = try failure()
         #expect(newer.code == .newerFormat && newer.fields["found"] == "7" && newer.fields["supported"] == "1")

@@ -16,8 +16,8 @@ struct StoreFormatTests {
         try store.transact { try $0.set(GlobalKeys.format(), to: entry.encoded()) }
         let error = #expect(throws: RecordsError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
         #expect(error?.code == .newerFormat)
-        #expect(error?.fields["found"] == "2")
-        #expect(error?.fields["supported"] == "1")
+        #expect(error?.fields["found"] == "3")
+        #expect(error?.fields["supported"] == "2")
     }
 
     @Test("a store of an older format asks to be migrated, naming both formats, and is left as it is")
@@ -28,10 +28,25 @@ struct StoreFormatTests {
         let error = #expect(throws: RecordsError.self) {
             try StoreFormat.check(store, incarnation: UUID(), supported: FormatEntry.currentVersion + 1)
         }
-        #expect(error?.code == .unavailable)
-        #expect(error?.fields["found"] == "1")
-        #expect(error?.fields["supported"] == "2")
+        #expect(error?.code == .olderFormat)
+        #expect(error?.fields["found"] == "2")
+        #expect(error?.fields["supported"] == "3")
         #expect(store.entryCount == before)
+    }
+
+    @Test("a store of an older format is migrated where that is asked for, and keeps its incarnation and all else")
+    func migration() throws {
+        let (store, incarnation) = (MemoryStore(), UUID())
+        let older = FormatEntry(version: 1, incarnation: incarnation)
+        try store.transact { try $0.set(GlobalKeys.format(), to: older.encoded()) }
+        func version() throws -> UInt64? {
+            try store.read { try $0.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0).version } }
+        }
+        #expect(try StoreFormat.check(store, incarnation: UUID(), olderFormat: .kept) == incarnation)
+        #expect(try version() == 1)
+        #expect(try StoreFormat.check(store, incarnation: UUID(), olderFormat: .migrated) == incarnation)
+        #expect(try version() == 2)
+        #expect(try StoreFormat.check(store, incarnation: UUID()) == incarnation)
     }
 
     @Test("the marker of a store on disk has the layout's number")

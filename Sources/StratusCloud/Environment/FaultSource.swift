@@ -30,6 +30,8 @@ package enum RequestKind: String, Hashable, Sendable, CaseIterable {
     /// Recovery after a failed write; not a client's request. Sent when the store stops taking writes, when it takes them again,
     /// and with the reason when opening it again fails.
     case recoverStore
+    /// A field that no record has had, in a query or a subscription; not a client's request. Sent once a type and field.
+    case queryUnknownField
 }
 
 /// A moment of a request at which a planned error may come up.

@@ -46,7 +46,7 @@ extension CloudError {
         case "diskFull":
             self.init(
                 .serviceUnavailable, "The disk of the store is full: the host has to make room.", cause: cause)
-        case "held", "closed", "notPermitted", "inputOutput":
+        case "held", "closed", "notPermitted", "inputOutput", "olderFormat":
             self.init(
                 .serviceUnavailable, "The store takes no requests now: the host has to look into the cause.",
                 cause: cause)

@@ -121,6 +121,7 @@ extension CloudService {
             throw QueryVerdict.unknownType(query.recordType)
         }
         let verdict = try QueryVerdict(query, type: type, mode: options.schemaMode)
+        unknownFields.note(verdict.unknownFields, of: name, in: caller.container)
         if isPublic {
             let permissions = GrantVerdict.permissions(type, hasAccount: account != nil, isCreator: true)
             guard permissions.contains(.read) else {

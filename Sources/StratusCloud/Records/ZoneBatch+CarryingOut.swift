@@ -163,10 +163,9 @@ extension ZoneBatch {
     }
 
     private func judgeSchema(of saves: [JudgedSave]) throws -> SchemaJudgement {
-        let stored = saves.compactMap { save in save.old.map { (save.name, $0.record) } }
-        return try service.schemaKeeper.judge(
+        try service.schemaKeeper.judge(
             saves.map { $0.share == nil ? $0.record : $0.record.withoutShareContent },
-            replacing: Dictionary(stored) { first, _ in first }, container: outset.container,
+            replacing: { name in saves.first { $0.name == name }?.old?.record }, container: outset.container,
             mode: service.options.schemaMode, isPublic: request.zone.isPublic, in: transaction)
     }
 

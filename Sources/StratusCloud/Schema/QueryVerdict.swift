@@ -19,6 +19,8 @@ struct QueryVerdict {
     private(set) var filterFields: [QueryField?] = []
     private(set) var sortFields: [QueryField] = []
     private(set) var searchedFields: Set<FieldKey> = []
+    /// Fields that no record has had so far, of a type whose schema was only learnt: a misspelling, or a field to come.
+    private(set) var unknownFields: [FieldKey] = []
 
     private let type: RecordTypeSchema
     private let mode: SchemaMode
@@ -56,7 +58,7 @@ struct QueryVerdict {
 
     // MARK: Fields
 
-    private func field(of filter: QueryFilter) throws(CloudError) -> QueryField? {
+    private mutating func field(of filter: QueryFilter) throws(CloudError) -> QueryField? {
         if case .list(let items) = filter.operand, items.count > Self.maximumListCount {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit, "The list of a comparison has too many values.",
@@ -73,7 +75,7 @@ struct QueryVerdict {
     }
 
     /// A field by its name, that of a system field in either spelling.
-    private func resolved(_ key: String) throws(CloudError) -> QueryField {
+    private mutating func resolved(_ key: String) throws(CloudError) -> QueryField {
         switch key {
         case "___recordID", "recordID", "recordName": return .recordName
         case "___createTime", "creationDate": return .created
@@ -84,8 +86,13 @@ struct QueryVerdict {
         case "___share", "share": return .share
         default:
             let field = FieldKey(key)
-            guard SchemaNames.isValid(field), type.fields[field] != nil || mode == .development else {
-                throw CloudError(.invalidArguments, text: "Unknown field '\(key)'", ["field": key])
+            if type.fields[field] == nil {
+                guard SchemaNames.isValid(field), mode == .development, !type.isImported else {
+                    throw CloudError(
+                        .invalidArguments, text: "Unknown field '\(key)'",
+                        ["field": key, "recordType": type.name.text])
+                }
+                unknownFields.append(field)
             }
             return .field(field)
         }

@@ -12,8 +12,9 @@ extension SchemaKeeper {
         try reader.store.scan(GlobalKeys.schema(of: container).keyRange) { key, value in
             let type = try GlobalKeys.readSchemaKey(key).type
             switch (type, try SchemaEntry(decoding: value)) {
-            case (let type?, .type(let fields, let grants)):
-                schema.types[type] = RecordTypeSchema(name: type, fields: fields, grants: grants)
+            case (let type?, .type(let fields, let grants, let isImported)):
+                schema.types[type] = RecordTypeSchema(
+                    name: type, fields: fields, grants: grants, isImported: isImported)
             case (nil, .roles(let roles)): schema.roles = roles
             default:
                 throw RecordsError(

@@ -24,8 +24,7 @@ package struct SchemaJudgement: Sendable {
     /// The most bytes that `learn` writes.
     var byteCount: Int {
         learnt.reduce(0) { sum, entry in
-            let value = SchemaEntry.type(fields: entry.value.fields, grants: entry.value.grants)
-            return sum + value.encoded().count + GlobalKeys.schema(container, entry.key).count
+            return sum + entry.value.entry.encoded().count + GlobalKeys.schema(container, entry.key).count
         }
     }
 }
@@ -41,10 +40,10 @@ package final class SchemaKeeper: Sendable {
     /// Nothing is written: what is learnt in development is in the judgement, for `learn`. A record that does not fit has
     /// an error there, and nothing is learnt from it. An empty list teaches nothing, and fits every field that is a list: as
     /// the first value of a field it is refused, unless another of the records gives the field its type, in any order, or the
-    /// record held it before, as those of earlier versions may. `stored` has the records as they were, by name. In the public
+    /// record held it before, as those of earlier versions may. `stored` gives the records as they were. In the public
     /// database encrypted values are refused (C-08).
     package func judge(
-        _ records: [Record], replacing stored: [RecordName: Record] = [:], container: ContainerName,
+        _ records: [Record], replacing stored: (RecordName) -> Record? = { _ in nil }, container: ContainerName,
         mode: SchemaMode, isPublic: Bool = false, in reader: RecordReader
     ) throws -> SchemaJudgement {
         var refused: [RecordName: CloudError] = [:]
@@ -54,7 +53,7 @@ package final class SchemaKeeper: Sendable {
             var found: [RecordName: CloudError] = [:]
             for record in left where judgement.errors[record.name] == nil {
                 let known = judgement.types[record.type]
-                found[record.name] = SchemaVerdict.emptyListError(record, known, replacing: stored[record.name])
+                found[record.name] = SchemaVerdict.emptyListError(record, known, replacing: stored)
             }
             judgement.errors.merge(refused) { own, _ in own }
             if found.isEmpty { return judgement }
@@ -87,9 +86,8 @@ package final class SchemaKeeper: Sendable {
     func hasEmptyListOfNoType(
         _ record: Record, replacing stored: Record?, container: ContainerName, in reader: RecordReader
     ) throws -> Bool {
-        guard record.fields.values.contains(where: { $0.value == .list([]) }) else { return false }
         let known = try schema(of: record.type, container: container, in: reader)
-        return SchemaVerdict.emptyListError(record, known, replacing: stored) != nil
+        return SchemaVerdict.emptyListError(record, known, replacing: { _ in stored }) != nil
     }
 
     /// Writes what the judgement of this transaction's records has learnt. Called when all of them are written, so that a
@@ -119,17 +117,16 @@ package final class SchemaKeeper: Sendable {
     ) throws -> RecordTypeSchema? {
         let entry = try reader.store.withValue(forKey: key) { try SchemaEntry(decoding: $0) }
         guard let entry else { return nil }
-        guard case .type(let fields, let grants) = entry else {
+        guard case .type(let fields, let grants, let isImported) = entry else {
             throw RecordsError(
                 .corruption, "A record type's entry holds something else: restore the store from a backup.",
                 ["key": "\(KeyDescription(key))"])
         }
-        return RecordTypeSchema(name: type, fields: fields, grants: grants)
+        return RecordTypeSchema(name: type, fields: fields, grants: grants, isImported: isImported)
     }
 
     func write(_ schema: RecordTypeSchema, container: ContainerName, in transaction: RecordTransaction) throws {
-        let entry = SchemaEntry.type(fields: schema.fields, grants: schema.grants)
-        try transaction.set(GlobalKeys.schema(container, schema.name), to: entry.encoded())
+        try transaction.set(GlobalKeys.schema(container, schema.name), to: schema.entry.encoded())
         let cacheKey = SchemaCacheKey(container: container, type: schema.name)
         transaction.onPublish { [cache] version in cache.publish(cacheKey, schema, version: version) }
     }
@@ -139,4 +136,9 @@ package final class SchemaKeeper: Sendable {
         let cacheKey = SchemaCacheKey(container: container, type: type)
         transaction.onPublish { [cache] version in cache.publish(cacheKey, nil, version: version) }
     }
+}
+
+extension RecordTypeSchema {
+    /// The type as it is stored under its name.
+    fileprivate var entry: SchemaEntry { .type(fields: fields, grants: grants, isImported: isImported) }
 }

@@ -123,10 +123,11 @@ enum SchemaVerdict: Sendable {
 
     /// Why an empty list cannot stay: its field has no type, or none that is a list. Nil where there is no such field.
     static func emptyListError(
-        _ record: Record, _ known: RecordTypeSchema?, replacing stored: Record?
+        _ record: Record, _ known: RecordTypeSchema?, replacing stored: (RecordName) -> Record?
     ) -> CloudError? {
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) where field.value == .list([]) {
-            if stored?.fields[key]?.value == .list([]) { continue }
+        guard record.fields.contains(where: { $0.value.value.isEmptyList }) else { return nil }
+        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) where field.value.isEmptyList {
+            if stored(record.name)?.fields[key]?.value.isEmptyList == true { continue }
             guard let type = known?.fields[key]?.type else {
                 return CloudError(
                     .invalidArguments, inner: CloudError.InnerCode.schema,
@@ -155,4 +156,8 @@ enum SchemaVerdict: Sendable {
             "Encrypted values are not available in the public database.",
             ["field": key.text])
     }
+}
+
+extension FieldValue {
+    fileprivate var isEmptyList: Bool { if case .list(let items) = self { items.isEmpty } else { false } }
 }

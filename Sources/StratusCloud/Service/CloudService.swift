@@ -44,6 +44,7 @@ package final class CloudService: Sendable {
     package let tokenKeeper = TokenKeeper()
     package let subscriptionDirectory: SubscriptionDirectory
     package let deliveryBell = DeliveryBell()
+    let unknownFields: UnknownFields
 
     package init(
         engine: RecordEngine, environment: CloudEnvironment, options: CloudOptions = .init(), assets: AssetStore? = nil
@@ -53,6 +54,7 @@ package final class CloudService: Sendable {
         self.options = options
         self.assets = assets
         assetLedger = AssetLedger(store: assets)
+        unknownFields = UnknownFields(incarnation: engine.openedIncarnation)
         subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount)
     }
 
@@ -63,8 +65,10 @@ package final class CloudService: Sendable {
             metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
     }
 
-    /// Tells the host of what commits have left behind to be delivered. To be called when nothing of the store is held.
+    /// Tells the host of what commits have left behind to be delivered, and of fields that queries misspell. To be called when
+    /// nothing of the store is held.
     func tellOfDeliveries() {
+        for warning in unknownFields.takeWarnings() { environment.onEvent?(warning) }
         if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
     }
 }

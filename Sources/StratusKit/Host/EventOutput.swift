@@ -65,7 +65,7 @@ final class EventOutput: Sendable {
 
     private func log(_ event: CloudEvent, _ logger: Logger) {
         // What only the host can mend is an error; what the client must deal with is not.
-        if event.kind == .openStore, let error = event.error {
+        if [.openStore, .queryUnknownField].contains(event.kind), let error = event.error {
             return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
         }
         let isDelivery = event.kind == .deliverNotifications

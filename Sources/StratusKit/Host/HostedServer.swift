@@ -202,6 +202,7 @@ final class HostedServer: @unchecked Sendable {
         do {
             let engine = try RecordEngine(
                 store: store, options: backing.memory.engineOptions, incarnation: environment.identifiers.makeUUID())
+            try backing.adoptFormat(store)
             if let incarnation = interruption?.incarnation, engine.openedIncarnation != incarnation {
                 throw StoreError(.unavailable, "Another store is at the path: put the one back that was open.")
             }

@@ -11,15 +11,18 @@ struct StoreMemory: Sendable {
     var cacheByteCount: Int
     var hierarchyCacheByteCount: Int
     var writeBufferByteCount: Int
+    var olderFormat = OlderFormat.migrated
 
     var engineOptions: RecordEngineOptions {
         var options = RecordEngineOptions()
+        options.olderFormat = olderFormat
         options.ancestorCacheByteCount = max(0, hierarchyCacheByteCount)
         return options
     }
 
     var storeOptions: LevelDBOptions {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        options.opensOlderFormats = olderFormat != .refused
         // A quarter for records that are asked for again and again, decoded; the rest for what lies around them.
         options.keptByteCount = max(0, cacheByteCount / 4)
         options.blockCacheByteCount = max(0, cacheByteCount) - options.keptByteCount
@@ -122,6 +125,11 @@ final class StoreBacking: Sendable {
         return (store, store.notices)
     }
 
+    /// Gives a store that `open` returned, and that the engine has migrated, the format of this software.
+    func adoptFormat(_ store: any OrderedStore) throws {
+        if memory.olderFormat == .migrated { try (store as? LevelDBStore)?.adoptFormat() }
+    }
+
     /// Why a store that `open` returned takes no more writes; nil while it does.
     func failure(of store: any OrderedStore) -> StoreError? { (store as? LevelDBStore)?.failure }
 
@@ -185,7 +193,9 @@ final class StoreBacking: Sendable {
     /// there.
     static func finishEmptying(ofStoreAt path: String) throws {
         guard try LevelDBStore.isBeingEmptied(path) else { return }
-        try LevelDBStore.open(at: path, options: LevelDBOptions(formatVersion: StoreFormat.number)).close()
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        options.opensOlderFormats = true
+        try LevelDBStore.open(at: path, options: options).close()
     }
 
     /// For the blocks of a copy while it is checked.
@@ -209,6 +219,7 @@ final class StoreBacking: Sendable {
         making: (_ make: () throws -> Void) throws -> Void
     ) throws -> EngineFigures {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
+        options.opensOlderFormats = true
         // The copy is read from its beginning to its end, and most of it once.
         options.keptByteCount = 0
         options.blockCacheByteCount = verifyingCacheByteCount

@@ -129,6 +129,7 @@ struct StoreBackup: Sendable {
     ) throws -> [String] {
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = 0
+        options.olderFormat = .kept
         let engine = try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
         let lost = try contents?.takeNamed(in: engine, progress: Self.listener(progress, .namedContents)) ?? []
         guard lost.isEmpty else { throw Overtaken(contents: lost) }

@@ -116,7 +116,8 @@ final class StoreRecovery: @unchecked Sendable {
     func stop() {
         condition.lock()
         isStopped = true
-        reopen = nil
+        // They keep the server.
+        (reopen, takesWrites, afterwards) = (nil, { true }, {})
         condition.broadcast()
         condition.unlock()
     }

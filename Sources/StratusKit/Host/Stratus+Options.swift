@@ -5,6 +5,7 @@ public import Logging
 public import Metrics
 import StratusCloud
 import StratusModel
+import StratusRecords
 
 extension Stratus {
     /// Whether record types and fields are learnt from what is saved, or must be known.
@@ -21,6 +22,10 @@ extension Stratus {
     public struct Options: Sendable {
         /// The container that `CKContainer.default()` means. Default: `iCloud.default`.
         public var defaultContainerIdentifier = "iCloud.default"
+
+        /// Whether a store of an older format gets that of this software, which older software cannot open any more. The
+        /// tool asks first.
+        package var migratesOlderFormat = true
 
         // MARK: The server's rules
 
@@ -144,7 +149,8 @@ extension Stratus {
         var memory: StoreMemory {
             StoreMemory(
                 cacheByteCount: cacheByteCount, hierarchyCacheByteCount: hierarchyCacheByteCount,
-                writeBufferByteCount: writeBufferByteCount)
+                writeBufferByteCount: writeBufferByteCount,
+                olderFormat: migratesOlderFormat ? .migrated : .refused)
         }
 
         var cloudOptions: CloudOptions {

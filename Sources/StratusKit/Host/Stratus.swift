@@ -116,6 +116,9 @@ extension Stratus {
     /// A directory that is open in this process already is not opened twice: the same instance is returned, and its
     /// options stay as they are. A store stays open until ``close()``, whoever refers to it.
     ///
+    /// A store that an older version wrote is migrated to the format of this one, in one transaction; older versions cannot
+    /// open it any more. Make a backup first if you may have to go back.
+    ///
     /// - Parameters:
     ///   - directory: Where the store lies. It is made where it does not exist; its folder must exist.
     ///   - options: How the store is to be.

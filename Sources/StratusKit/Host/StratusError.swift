@@ -24,6 +24,8 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let notAStore = Code("notAStore")
         /// A newer version of Stratus wrote the store.
         public static let newerFormat = Code("newerFormat")
+        /// An older version of Stratus wrote the store: `Stratus.open` migrates it, other processes do not.
+        public static let olderFormat = Code("olderFormat")
         /// The process may not read or write the store's files.
         public static let notPermitted = Code("notPermitted")
         /// There is no room left on the disk.

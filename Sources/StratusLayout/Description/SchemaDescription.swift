@@ -5,14 +5,14 @@ import StratusModel
 extension ValueDescription {
     static func text(_ entry: SchemaEntry) -> String {
         switch entry {
-        case .type(let fields, let grants):
+        case .type(let fields, let grants, let isImported):
             let fieldTexts = fields.sorted { $0.key < $1.key }.map { key, field in
                 ([ReadableText.quoted(key.text), "\(field.type)"] + names(field.indexes)).joined(separator: " ")
             }
             let grantTexts = grants.sorted { $0.key < $1.key }.map { role, permissions in
                 "grant \(names(permissions).joined(separator: " ")) to \(ReadableText.quoted(role.text))"
             }
-            return (["type"] + fieldTexts + grantTexts).joined(separator: ", ")
+            return ([isImported ? "imported type" : "type"] + fieldTexts + grantTexts).joined(separator: ", ")
         case .roles(let roles):
             return (["roles"] + roles.sorted().map { ReadableText.quoted($0.text) }).joined(separator: ", ")
         }

@@ -2,29 +2,32 @@
 //
 // Invariants: everything is in the byte order of its names, each name once, so a schema has one encoding.
 //
-// Bytes: version 1 · kind, then
+// Bytes: version · kind, then
 //   kind 1, a record type: number: fields · for each: text: key · byte: scalar type · byte: 1 list + 2 encrypted ·
 //     byte: indexes · number: grants · for each: text: role · byte: permissions
 //   kind 2, roles: number: roles · for each: text: role
+// Version 2 is that of a record type that was imported, version 1 of everything else.
 
 package import StratusModel
 
 /// What lies under a key of the schema keyspace.
 package enum SchemaEntry: LayoutValue {
     /// A record type; its name is in the key.
-    case type(fields: [FieldKey: FieldSchema], grants: [RoleName: RecordPermissions])
+    case type(fields: [FieldKey: FieldSchema], grants: [RoleName: RecordPermissions], isImported: Bool)
     /// The roles a container has beyond those the server knows.
     case roles(Set<RoleName>)
 
+    private static let version: UInt8 = 1
+    private static let importedVersion: UInt8 = 2
     private static let typeKind: UInt8 = 1
     private static let rolesKind: UInt8 = 2
     private static let listFlag: UInt8 = 1
     private static let encryptedFlag: UInt8 = 2
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
         switch self {
-        case .type(let fields, let grants):
+        case .type(let fields, let grants, let isImported):
+            bytes.append(isImported ? Self.importedVersion : Self.version)
             bytes.append(Self.typeKind)
             ValueWriter.append(number: UInt64(fields.count), to: &bytes)
             for (key, field) in fields.sorted(by: { $0.key < $1.key }) {
@@ -40,6 +43,7 @@ package enum SchemaEntry: LayoutValue {
                 bytes.append(permissions.rawValue)
             }
         case .roles(let roles):
+            bytes.append(Self.version)
             bytes.append(Self.rolesKind)
             ValueWriter.append(number: UInt64(roles.count), to: &bytes)
             for role in roles.sorted() { ValueWriter.append(role.text, to: &bytes) }
@@ -48,11 +52,16 @@ package enum SchemaEntry: LayoutValue {
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
         var reader = ValueReader(bytes, "SchemaEntry")
-        try reader.expectVersion(1)
-        switch try reader.readByte() {
-        case Self.typeKind:
-            self = .type(fields: try Self.readFields(&reader), grants: try Self.readGrants(&reader))
-        case Self.rolesKind:
+        let version = try reader.readByte()
+        guard version == Self.version || version == Self.importedVersion else {
+            throw reader.corrupt("The version of a schema's entry is unknown.")
+        }
+        switch (try reader.readByte(), version) {
+        case (Self.typeKind, _):
+            self = .type(
+                fields: try Self.readFields(&reader), grants: try Self.readGrants(&reader),
+                isImported: version == Self.importedVersion)
+        case (Self.rolesKind, Self.version):
             var roles: [RoleName] = []
             for _ in 0..<(try reader.readCount()) {
                 roles.append(try Self.readName(&reader, after: roles.last))

@@ -7,8 +7,11 @@ package import StratusModel
 ///
 /// Bytes: version 1 · number: format · UUID: incarnation.
 package struct FormatEntry: LayoutValue {
-    /// The format this software writes and reads.
-    package static let currentVersion: UInt64 = 1
+    /// The format this software writes. It reads every one from 1 on.
+    ///
+    ///   1  the first
+    ///   2  entries of record types say which were imported (`SchemaEntry`)
+    package static let currentVersion: UInt64 = 2
 
     package var version: UInt64
     /// Changes when the store is restored, copied, moved or repaired; change tokens of another one expire.

@@ -45,9 +45,11 @@ package struct LevelDBOptions: Sendable {
     package var backgroundSyncByteCount = 64 << 10
     /// Whether a directory that does not exist, or is empty, becomes a new store. Default: true.
     package var createIfMissing = true
-    /// The format number of the layer above, kept in the store's marker file: a store of another number is refused before
+    /// The format number of the layer above, kept in the store's marker file: a store of a higher number is refused before
     /// anything of it is touched. Default: 1, for a layer that has only ever had one.
     package var formatVersion: Int
+    /// Whether a store of a lower number is opened, and keeps it until `adoptFormat`. Default: false.
+    package var opensOlderFormats = false
     /// How many bytes of keys and values one group of transactions may gather before further ones wait. Default: 4 MiB.
     package var groupByteCount = 4 << 20
     /// Called when a write has failed, with what later transactions end with. It runs under the lane's lock: it must be short and

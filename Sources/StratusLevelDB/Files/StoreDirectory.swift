@@ -54,8 +54,7 @@ final class StoreDirectory: Sendable {
             if try StoreMarker.read(in: path) == nil { try checkIsEmpty(path, createIfMissing: createIfMissing) }
             let lock = try StoreLock.take(path, identity, options.testHooks)
             do {
-                let isNew = try inspect(
-                    lock.place, createIfMissing: createIfMissing, formatVersion: formatVersion, emptying: emptying)
+                let isNew = try inspect(lock.place, options, emptying: emptying)
                 var logs = StoreLogs(lock.place)
                 if !isNew {
                     try logs.inspect(syncsCommits: options.syncsCommits)
@@ -70,17 +69,27 @@ final class StoreDirectory: Sendable {
         }
     }
 
+    /// Writes the number of this software's format into the marker of a store that had a lower one.
+    ///
+    /// Throws `SystemError`; then the store has the one or the other.
+    func adoptFormat() throws {
+        do {
+            guard try StoreMarker.read(in: place.directory)?.formatVersion != formatVersion else { return }
+            try StoreMarker(formatVersion: formatVersion).write(in: place.directory)
+        } catch { throw place.asGiven(error) }
+    }
+
     /// Runs `body` while a store that does not open is in this process's registry, to be repaired. Nothing is created or
     /// locked.
     ///
-    /// Throws `.notAStore`, `.held`, `.newerFormat`, `.unavailable` for an older one, and what `body` does.
+    /// Throws `.notAStore`, `.held`, `.newerFormat`, and what `body` does.
     static func withDamaged<Result>(_ path: String, formatVersion: Int, _ body: () throws -> Result) throws -> Result {
         let (identity, result) = try registered(path, createIfMissing: false) { identity in
             guard let marker = try StoreMarker.read(in: path) else {
                 throw StoreError(
                     .notAStore, "The directory is not a store: name the directory of a store.", ["path": path])
             }
-            try marker.check(supported: formatVersion, path: path)
+            try marker.check(supported: formatVersion, takesOlder: true, path: path)
             try checkKinds(path)
             try checkIsFree(path)
             if marker.isEmptying { throw Emptying.error(path) }
@@ -179,15 +188,15 @@ final class StoreDirectory: Sendable {
 
     /// Step 5. Returns whether LevelDB has yet to create the database.
     private static func inspect(
-        _ place: EnginePlace, createIfMissing: Bool, formatVersion: Int, emptying: Emptying.Listener
+        _ place: EnginePlace, _ options: LevelDBOptions, emptying: Emptying.Listener
     ) throws -> Bool {
-        let path = place.directory
+        let (path, createIfMissing, formatVersion) = (place.directory, options.createIfMissing, options.formatVersion)
         guard let marker = try StoreMarker.read(in: path) else {
             try checkIsEmpty(path, createIfMissing: createIfMissing)
             try StoreMarker(formatVersion: formatVersion, isCreating: true).write(in: path)
             return true
         }
-        try marker.check(supported: formatVersion, path: path)
+        try marker.check(supported: formatVersion, takesOlder: options.opensOlderFormats, path: path)
         if try FileSystem.names(in: path).contains(StoreMarker.temporaryFileName) {
             try StoreMarker.removeTemporaryFile(in: path)
         }

@@ -73,15 +73,17 @@ struct StoreMarker: Equatable {
         try FileSystem.syncDirectory(directory)
     }
 
-    /// Throws when this software, which knows formats up to `supported`, must not touch the store.
-    func check(supported: Int, path: String) throws {
+    /// Throws when this software, which knows formats up to `supported`, must not touch the store: `.newerFormat`, and
+    /// `.olderFormat` unless `takesOlder`.
+    func check(supported: Int, takesOlder: Bool, path: String) throws {
         let fields = ["path": path, "found": "\(formatVersion)", "supported": "\(supported)"]
         if formatVersion > supported {
             throw StoreError(
                 .newerFormat, "The store was written by a newer version of this software: use that one.", fields)
         }
-        if formatVersion < supported {
-            throw StoreError(.unavailable, "The store is of an older format: migrate it first.", fields)
+        if formatVersion < supported, !takesOlder {
+            throw StoreError(
+                .olderFormat, "The store is of an older format: migrate it first, with 'stratus migrate'.", fields)
         }
     }
 }

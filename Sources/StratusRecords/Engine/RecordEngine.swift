@@ -25,14 +25,14 @@ package final class RecordEngine: Sendable {
     ///
     /// `incarnation` is drawn by the caller and used only for an empty store.
     ///
-    /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with
-    /// `notAStore` when it holds something else, and the store's own errors as `RecordsError` of the same code.
+    /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with `olderFormat`
+    /// when an older one did and the options refuse that, with `notAStore` when it holds something else, and the store's own errors as `RecordsError` of the same code.
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options
         self.ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount)
         let (opened, rebuilding) = try Self.wrappingErrors {
-            let opened = try StoreFormat.check(store, incarnation: incarnation)
+            let opened = try StoreFormat.check(store, incarnation: incarnation, olderFormat: options.olderFormat)
             return (opened, try store.read { try RebuildMark.zones(in: $0) })
         }
         openedIncarnation = opened

@@ -19,7 +19,9 @@ package struct RecordsError: Error, Sendable, CustomStringConvertible {
         package static let corruption = Code(description: "corruption")
         /// The store was written in a format this version does not know.
         package static let newerFormat = Code(description: "newerFormat")
-        /// The store was written in a format that must be migrated first, or takes no requests now.
+        /// The store was written in an older format: migrate it first.
+        package static let olderFormat = Code(description: "olderFormat")
+        /// The store takes no requests now.
         package static let unavailable = Code(description: "unavailable")
         /// The store holds something, but not records of ours.
         package static let notAStore = Code(description: "notAStore")

@@ -32,6 +32,18 @@ package struct RecordEngineOptions: Sendable {
     /// The memory the ancestor cache may take. 0 switches it off: every answer is the same, hot walks are slower.
     /// It must be off where other processes write to the same store.
     package var ancestorCacheByteCount = 128 << 20
+    /// What becomes of a store of an older format.
+    package var olderFormat = OlderFormat.refused
 
     package init() {}
+}
+
+/// What becomes of a store of an older format.
+package enum OlderFormat: Sendable {
+    /// Opening it fails with `olderFormat`.
+    case refused
+    /// It is read as it is, and not written, or is a copy that keeps its format.
+    case kept
+    /// It gets the format of this software.
+    case migrated
 }

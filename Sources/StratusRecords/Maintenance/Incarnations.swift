@@ -37,8 +37,12 @@ extension RecordEngine {
 
     /// Gives the store alone a new incarnation: for whoever gives each zone one.
     package func renewOwnIncarnation(to incarnation: UUID) throws {
-        let format = FormatEntry(version: FormatEntry.currentVersion, incarnation: incarnation)
-        try transact { try $0.set(GlobalKeys.format(), to: format.encoded()) }
+        try transact { transaction in
+            let found = try transaction.store.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
+            var format = found ?? FormatEntry(incarnation: incarnation)
+            format.incarnation = incarnation
+            try transaction.set(GlobalKeys.format(), to: format.encoded())
+        }
     }
 
     /// Zones in a commit.

@@ -37,7 +37,7 @@ extension FuzzTarget {
             guard let type = schema.types.values.min(by: { $0.name < $1.name }) else {
                 return SchemaEntry.roles(schema.roles).encoded()
             }
-            return SchemaEntry.type(fields: type.fields, grants: type.grants).encoded()
+            return SchemaEntry.type(fields: type.fields, grants: type.grants, isImported: random.isOne(in: 2)).encoded()
         },
         check: { input in
             let keys = [GlobalKeys.schema("c", "T"), GlobalKeys.asset(owner: "o", digest: [1])]

@@ -99,7 +99,7 @@ struct ErrorReport {
     private static func exit(_ code: String) -> ExitStatus {
         switch code {
         case "unknownZone", "unknownRecord", "zoneNotFound", "unknownItem", "unknownShare", "unknownAccount": .notFound
-        case "held", "notAStore", "newerFormat", "notPermitted": .notOpened
+        case "held", "notAStore", "newerFormat", "olderFormat", "notPermitted": .notOpened
         case "corruption": .corruption
         // A predicate, say, that is none.
         case "invalidArguments": .usage

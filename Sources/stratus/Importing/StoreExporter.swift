@@ -141,8 +141,13 @@ struct StoreExporter {
 
     private mutating func exportSchemas(of containers: [ContainerName]) throws {
         for container in containers {
-            let text = try service.exportSchema(of: container)
-            try add(["schema": .object(["container": .string(container.text), "text": .string(text)])])
+            let (text, imported) = try service.markedSchema(of: container)
+            try add([
+                "schema": .object([
+                    "container": .string(container.text), "text": .string(text),
+                    "imported": .array(imported.sorted().map { .string($0.text) }),
+                ])
+            ])
         }
     }
 

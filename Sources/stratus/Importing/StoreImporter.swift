@@ -137,7 +137,10 @@ struct StoreImporter {
             try service.registerDevice(
                 DeviceAddress(account: AccountID(object.string("account")), name: object.string("name")))
         case "schema":
-            try service.importSchema(object.string("text"), into: ContainerName(object.string("container")))
+            // Exports of before do not say: then all count as learnt.
+            try service.importSchema(
+                object.string("text"), into: ContainerName(object.string("container")),
+                marking: Set(object.optionalStrings("imported").map { RecordType($0) }))
         case "subscription":
             try flush()
             let parts = SubscriptionKeyParts(

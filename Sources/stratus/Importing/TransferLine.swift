@@ -2,7 +2,8 @@
 //
 //   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" says how many there are to come,
 //    "holds":{"accounts","zones","records"}}                              for whoever waits; exports of before have none
-//   {"account":{…}}  {"device":{…}}  {"schema":{"container","text"}}      people, then containers
+//   {"account":{…}}  {"device":{…}}  {"schema":{"container","text","imported"}}
+//                                                                        people, then containers; "imported" lists types
 //   {"zone":{…}}                                                          then what lies in it, parents before children:
 //     {"asset":{"owner","digest","byteCount","part","data"}}                a content, in parts, before the first record
 //     {"record":{…}}                                                        that holds it
@@ -145,6 +146,8 @@ struct TransferObject {
         guard let text = members[key] as? String else { throw wrong(key) }
         return text
     }
+
+    func optionalStrings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
 
     func optionalString(_ key: String) -> String? { members[key] as? String }
 

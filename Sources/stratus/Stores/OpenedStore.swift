@@ -35,8 +35,11 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            // Another process came between; or the store may be read and not written; or its disk is full.
-            guard ["held", "notPermitted", "diskFull"].contains(ErrorReport(error).code) else { throw error }
+            // Another process came between; or the store may be read and not written: for its permissions, for lack of room, or
+            // to keep its older format.
+            guard ["held", "notPermitted", "diskFull", "olderFormat"].contains(ErrorReport(error).code) else {
+                throw error
+            }
             return try copy(path, opening, try StoreFiles.holder(of: path))
         }
     }
@@ -70,13 +73,17 @@ struct OpenedStore {
         return try direct(path, opening)
     }
 
-    private static func direct(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+    /// With `isCopy` the store is a copy to be read, whose format is of no matter to anybody.
+    private static func direct(
+        _ path: String, _ opening: StoreSession.Opening, isCopy: Bool = false
+    ) throws -> OpenedStore {
         if opening.mayCreate, !holdsStore(path) { try StorePath.requireOutside(path) }
         guard opening.mayCreate || (opening.wantsFace && holdsStore(path)) else {
-            let files = try StoreFiles.open(path, isReading: opening.isReading)
+            let files = try StoreFiles.open(
+                path, isReading: opening.isReading, olderFormat: isCopy ? .kept : .refused)
             return OpenedStore(engine: files.engine, files: files, host: nil)
         }
-        let stratus = try openStratus(path)
+        let stratus = try openStratus(path, migrating: isCopy || opening == .migrating)
         do {
             let engine = try stratus.service.engine
             return OpenedStore(engine: engine, files: try StoreFiles(ofOpen: engine, path: path), host: stratus)
@@ -90,7 +97,7 @@ struct OpenedStore {
         _ path: String, _ opening: StoreSession.Opening, _ holder: StoreFiles.Holder?
     ) throws -> OpenedStore {
         var (copy, opened) = try LiveCopy.make(of: path, withAssets: opening.wantsAssets) {
-            try direct($0, opening)
+            try direct($0, opening, isCopy: true)
         }
         opened.copy = copy
         opened.holder = holder
@@ -132,8 +139,9 @@ struct OpenedStore {
     }
 
     /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.
-    static func openStratus(_ path: String) throws -> Stratus {
+    static func openStratus(_ path: String, migrating: Bool = false) throws -> Stratus {
         var options = Stratus.Options()
+        options.migratesOlderFormat = migrating
         options.upkeepIntervalSeconds = nil
         options.cacheByteCount = StoreFiles.cacheByteCount
         options.writeBufferByteCount = StoreFiles.writeBufferByteCount

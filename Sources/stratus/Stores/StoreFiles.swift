@@ -43,16 +43,18 @@ final class StoreFiles {
         self.engine = engine
     }
 
-    /// Opens the store at `path`, with the engine alone. One that is opened for reading takes no transactions.
+    /// Opens the store at `path`, with the engine alone. One that is opened for reading takes no transactions. `olderFormat`
+    /// says what becomes of one of an older format.
     ///
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
-    static func open(_ path: String, isReading: Bool) throws -> StoreFiles {
+    static func open(_ path: String, isReading: Bool, olderFormat: OlderFormat) throws -> StoreFiles {
         var options = options
         options.createIfMissing = false
+        options.opensOlderFormats = olderFormat != .refused
         let store = try LevelDBStore.open(at: path, options: options)
         do {
             let reading = ReadingStore(store)
-            let engine = try engine(on: isReading ? reading : store)
+            let engine = try engine(on: isReading ? reading : store, olderFormat)
             reading.seal()
             return StoreFiles(store, engine)
         } catch {
@@ -61,8 +63,9 @@ final class StoreFiles {
         }
     }
 
-    private static func engine(on store: any OrderedStore) throws -> RecordEngine {
+    private static func engine(on store: any OrderedStore, _ olderFormat: OlderFormat) throws -> RecordEngine {
         var options = RecordEngineOptions()
+        options.olderFormat = olderFormat
         options.ancestorCacheByteCount = ancestorCacheByteCount
         return try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
     }
@@ -87,6 +90,9 @@ final class StoreFiles {
         try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
     }
 
+    /// The format of the store at `path`; nil where there is none.
+    static func format(of path: String) throws -> Int? { try LevelDBStore.formatVersion(ofStoreAt: path) }
+
     /// Why no host can be asked; `message` is for where no process has the store open.
     static func notServed(_ path: String, _ message: String) throws -> ToolError {
         guard let holder = try holder(of: path) else { return ToolError(.refused, message, ["path": path]) }
@@ -99,6 +105,8 @@ final class StoreFiles {
     static func finishEmptying(_ path: String) throws -> Bool {
         // Opening says what is wrong with a marker that cannot be read.
         guard (try? LevelDBStore.isBeingEmptied(path)) == true else { return false }
+        var options = options
+        options.opensOlderFormats = true
         try LevelDBStore.open(at: path, options: options).close()
         return true
     }
@@ -258,7 +266,7 @@ final class StoreFiles {
 
     /// Makes the indexes of a salvaged store anew. Returns where that failed.
     private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
-        let engine = try engine(on: store)
+        let engine = try engine(on: store, .migrated)
         // Each zone gets one as it is rebuilt. One whose header is lost must not keep the others from being saved.
         try engine.renewOwnIncarnation(to: UUID.drawn())
         let counts = try engine.read { try $0.placeAndRecordCount() }

@@ -20,6 +20,8 @@ extension StoreSession {
         case existingAsClient
         /// The same for what no host does for others.
         case owningAsClient
+        /// The same, and a store of an older format gets that of this software.
+        case migrating
         /// With the face above the engine; store and account are made where there are none.
         case creatingAsClient
         /// The same for what no host does for others.
@@ -28,7 +30,7 @@ extension StoreSession {
         var isReading: Bool { [.reading, .readingAssets, .readingAsClient, .readingAssetsAsClient].contains(self) }
         var wantsAssets: Bool { [.readingAssets, .readingAssetsAsClient].contains(self) }
         var wantsFace: Bool {
-            [.existingAsClient, .owningAsClient, .readingAsClient, .readingAssetsAsClient].contains(self)
+            [.existingAsClient, .owningAsClient, .migrating, .readingAsClient, .readingAssetsAsClient].contains(self)
         }
         var mayCreate: Bool { [.creatingAsClient, .creatingForItself].contains(self) }
         var mayBeServed: Bool { [.existing, .existingAsClient, .creatingAsClient].contains(self) }

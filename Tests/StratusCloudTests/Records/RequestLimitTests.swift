@@ -199,14 +199,16 @@ struct RequestLimitTests {
         #expect(try !bench.exists(.note("b")))
     }
 
-    @Test("lists of mixed kinds and lists of lists are refused")
+    @Test("[S-14] lists of mixed kinds, lists of lists and empty ones of no type are refused")
     func lists() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
         for list in [ClientValue.list([.int64(1), .string("a")]), .list([.list([.int64(1)])])] {
             #expect(try bench.modify([.new("a", ["list": list])]).saves[0].code == .invalidArguments)
         }
-        #expect(try bench.modify([.new("a", ["list": .list([])])]).saves[0].error == nil)
+        #expect(try bench.modify([.new("a", ["list": .list([])])]).saves[0].code == .invalidArguments)
+        let typed = try bench.modify([.new("a", ["list": .list([])]), .new("b", ["list": .list([.int64(1)])])])
+        #expect(typed.saves.map(\.code) == [nil, nil])
     }
 
     @Test("a request without items succeeds without a commit")

@@ -116,8 +116,10 @@ struct SchemaKeeperTests {
     @Test(
         "[S-14] an empty list begins a field that another record of the request types, in any order, if that one fits")
     func emptyLists() throws {
-        func record(_ name: RecordName, _ fields: [FieldKey: FieldValue]) -> Record {
-            Record(name: name, type: "Note", fields: fields.mapValues { Field($0) })
+        func record(_ name: RecordName, _ values: [FieldKey: FieldValue]) -> Record {
+            var record = Record(name: name, type: "Note")
+            for (key, value) in values { record.fields[key] = Field(value) }
+            return record
         }
         let (empty, full) = (record("empty", ["a": .list([])]), record("full", ["a": .list([.int64(1)])]))
         #expect(try fixture.admit(empty, full).isEmpty)

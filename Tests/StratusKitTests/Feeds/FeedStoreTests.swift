@@ -45,7 +45,9 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         #expect(told.value == [Data([7, 8])])
     }
 
-    @Test("[T-01][X-30] a token of the database is expired for a zone, and one of a zone for another, and the text says why")
+    @Test(
+        "[T-01][X-30] a token of the database is expired for a zone, and one of a zone for another, and the text says why"
+    )
     func foreignTokens() async throws {
         let (store, database, zoneID) = try await makeStore()
         defer { store.close() }
@@ -61,6 +63,64 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         }
         await #expect(throws: CKError.self) { _ = try await database.databaseChanges(since: ofZone) }
         _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: ofZone)
+    }
+
+    @Test(
+        "[X-31] an unknown field is refused where the type's schema was imported, else warned of once and finds nothing"
+    )
+    func unknownFields() async throws {
+        let warnings = Locked<[String]>([])
+        let (store, account) = try Stratus.tested {
+            $0.onEvent = { event in
+                guard event.operation == .queryUnknownField else { return }
+                warnings.withLock { $0.append(event.errorDescription ?? "") }
+            }
+        }
+        defer { store.close() }
+        let container = store.container("iCloud.test", signedInAs: account)
+        let (database, everybodys) = (container.privateCloudDatabase, container.publicCloudDatabase)
+        let record = CKRecord(recordType: "Note")
+        record["title"] = "x"
+        _ = try await database.save(record)
+        _ = try await everybodys.save(CKRecord(recordType: "Note"))
+        func ask(_ format: String, sort: String? = nil, in database: CKDatabase) async -> CKError.Code? {
+            let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: format))
+            query.sortDescriptors = sort.map { [NSSortDescriptor(key: $0, ascending: true)] }
+            do {
+                let found = try await database.records(matching: query, desiredKeys: ["neverThere"])
+                #expect(found.matchResults.isEmpty || format == "TRUEPREDICATE")
+                return nil
+            } catch { return (error as? CKError)?.code }
+        }
+        for _ in 0..<2 {
+            #expect(await ask("titel = 'x'", in: database) == nil)
+            #expect(await ask("TRUEPREDICATE", sort: "ordre", in: database) == nil)
+            let misspelt = CKQuerySubscription(
+                recordType: "Note", predicate: NSPredicate(format: "subject = 'x'"), subscriptionID: "s",
+                options: .firesOnRecordCreation)
+            _ = try await everybodys.save(misspelt)
+        }
+        let told = warnings.value.map { warning in
+            ["titel", "ordre", "subject"].filter { warning.contains("field=\($0)") }
+        }
+        #expect(told == [["titel"], ["ordre"], ["subject"]], "\(warnings.value)")
+
+        try store.importSchema(
+            "DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE, GRANT READ TO \"_world\", GRANT CREATE TO \"_icloud\");",
+            intoContainer: "iCloud.test")
+        #expect(await ask("titel = 'x'", in: database) == .invalidArguments)
+        #expect(await ask("TRUEPREDICATE", sort: "ordre", in: database) == .invalidArguments)
+        #expect(await ask("title = 'y'", in: database) == nil)
+        let misspelt = CKQuerySubscription(
+            recordType: "Note", predicate: NSPredicate(format: "subject = 'x'"), subscriptionID: "t",
+            options: .firesOnRecordCreation)
+        let error = await #expect(throws: CKError.self) { try await everybodys.save(misspelt) }
+        #expect(error?.code == .invalidArguments)
+        // A field that a record brings is known from then on.
+        record["subject"] = "new"
+        _ = try await database.save(record)
+        #expect(await ask("subject = 'y'", in: database) == nil)
+        #expect(warnings.value.count == 3)
     }
 
     @Test("faults can be planned for feeds and queries")

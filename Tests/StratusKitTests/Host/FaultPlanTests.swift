@@ -125,6 +125,7 @@ struct FaultPlanTests {
         case .deliverNotifications: .deliverNotifications
         case .openStore: .openStore
         case .recoverStore: .recoverStore
+        case .queryUnknownField: .queryUnknownField
         }
     }
 
