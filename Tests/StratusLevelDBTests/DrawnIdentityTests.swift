@@ -32,7 +32,7 @@ struct DrawnIdentityTests {
         let lines = output.split(separator: "\n").filter { !$0.hasPrefix("/dev") && !$0.hasPrefix("Foundation") }
         #expect(lines.count == 16, "\(output)")
         var drawn = lines.map { String($0.split(separator: " ").last ?? "") }
-        let store = try LevelDBStore.open(at: path)
+        let store = try LevelDBStore.open(at: path, options: LevelDBOptions(formatVersion: StoreFormat.number))
         defer { store.close() }
         let engine = try RecordEngine(store: store, incarnation: UUID())
         try engine.read { reader in
