@@ -70,6 +70,8 @@ package struct CloudOptions: Hashable, Sendable {
     package var queryDistanceUnitMetres = 1.0
     /// Subscriptions of one person in one database.
     package var subscriptionCount = 200
+    /// Whether a subscription fails that equals one under another identifier (N-07).
+    package var duplicateSubscriptionFails = false
     /// Bytes of one subscription as it is stored.
     package var subscriptionByteCount = 32 << 10
     /// Bytes of what is kept in memory of private and shared databases' subscriptions, so that commits need not read it.

@@ -92,6 +92,7 @@ extension CloudError {
         package static let batch = 2024
         package static let tokenExpired = 2026
         package static let defaultZoneSync = 2027
+        package static let duplicateSubscription = 2032
         package static let zoneNotFound = 2036
     }
 }

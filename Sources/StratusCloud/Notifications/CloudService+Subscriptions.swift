@@ -13,7 +13,8 @@ extension CloudService {
     /// like (S-17), `invalidArguments` for one that is named twice, a planned fault, and the store's failures. An item
     /// fails with `invalidArguments` where the database takes no such subscription (N-01, D-10), where it names no trigger
     /// (N-04) or too many keys (L-13), and for a query that cannot be asked; with `unknownItem` where there is nothing to
-    /// delete, and for a record type that nobody has saved; with `zoneNotFound` and `limitExceeded`.
+    /// delete, and for a record type that nobody has saved; with `zoneNotFound` and `limitExceeded`; and with
+    /// `serverRejectedRequest` where an equal one has another identifier and the host wants no two.
     package func modifySubscriptions(
         _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> ModifySubscriptionsResponse {

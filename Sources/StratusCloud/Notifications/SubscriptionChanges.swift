@@ -69,6 +69,7 @@ struct SubscriptionChanges {
         case .zone(let zone, _): try requireZone(zone, in: transaction)
         case .database: break
         }
+        if service.options.duplicateSubscriptionFails { try refuseDuplicate(of: subscription, entry, in: transaction) }
         let parts = parts(subscription.id)
         let key = GlobalKeys.subscription(parts)
         if try !transaction.store.contains(key) {
@@ -84,6 +85,17 @@ struct SubscriptionChanges {
         try transaction.set(key, to: value)
         changes.append((parts, try KnownSubscription(parts, entry)))
         return subscription
+    }
+
+    /// Throws where an equal subscription has another identifier.
+    private func refuseDuplicate(
+        of subscription: ClientSubscription, _ entry: SubscriptionEntry, in transaction: RecordTransaction
+    ) throws {
+        let all = try transaction.subscriptions(of: account.userName, in: caller.container, database)
+        let id = RecordName(subscription.id)
+        let equal = all.first { RecordName($0.parts.id) != id && $0.entry.subject.isEqual(to: entry.subject) }
+        guard let equal else { return }
+        throw SubscriptionVerdict.duplicate(subscription.id, of: equal.parts.id)
     }
 
     private func requireZone(_ address: ZoneAddress, in transaction: RecordTransaction) throws {

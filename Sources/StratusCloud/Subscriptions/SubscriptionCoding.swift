@@ -56,3 +56,12 @@ enum SubscriptionCoding {
         }
     }
 }
+
+extension SubscriptionEntry.Subject {
+    /// Whether both are told of the same. The client's archive of a predicate does not count: it says what the query says.
+    func isEqual(to other: SubscriptionEntry.Subject) -> Bool {
+        guard case .query(var own) = self, case .query(let theirs) = other else { return self == other }
+        own.predicateArchive = theirs.predicateArchive
+        return own == theirs
+    }
+}

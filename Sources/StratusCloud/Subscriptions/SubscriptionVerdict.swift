@@ -84,6 +84,14 @@ enum SubscriptionVerdict {
             ["recordType": name, "rule": "Q-11", "subscription": id])
     }
 
+    /// Another identifier has an equal subscription (N-07).
+    static func duplicate(_ id: String, of other: String) -> CloudError {
+        CloudError(
+            .serverRejectedRequest, inner: CloudError.InnerCode.duplicateSubscription,
+            "The database has an equal subscription under another identifier: keep that one, or delete it first.",
+            ["existing": other, "rule": "N-07", "subscription": id])
+    }
+
     private static func misplaced(_ subscription: ClientSubscription, rule: String) -> CloudError {
         CloudError(
             .invalidArguments,

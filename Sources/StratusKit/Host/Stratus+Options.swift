@@ -79,6 +79,11 @@ extension Stratus {
         public var deviceCount = 20
         /// Subscriptions of one person in one database. Default: 200.
         public var subscriptionCount = 200
+        /// Whether saving a subscription fails with `serverRejectedRequest` where the person has an equal one under another
+        /// identifier in the same database, as the real service has been seen to do (N-07). Equal are two with the same
+        /// zone, or with the same query, zone and options, whatever their notifications say. What is in the store already
+        /// stays. Default: false.
+        public var duplicateSubscriptionFails = false
         /// Notifications that wait for one device; beyond it the oldest are dropped (N-05). Default: 100.
         public var waitingNotificationCount = 100
         /// Bytes of one notification, as the store keeps it; what is over it is left out (N-06). Default: 4,096.
@@ -172,6 +177,7 @@ extension Stratus {
             options.shareURLBase = shareURLBase
             options.deviceCount = deviceCount
             options.subscriptionCount = subscriptionCount
+            options.duplicateSubscriptionFails = duplicateSubscriptionFails
             options.waitingNotificationCount = waitingNotificationCount
             options.notificationByteCount = notificationByteCount
             return options
