@@ -40,6 +40,8 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let commitUnknown = Code("commitUnknown")
         /// No account has this identifier or handle.
         public static let unknownAccount = Code("unknownAccount")
+        /// There is no such record.
+        public static let unknownRecord = Code("unknownRecord")
         /// The account has no such zone.
         public static let unknownZone = Code("unknownZone")
         /// An external identifier or a handle belongs to another account already.
