@@ -1,4 +1,4 @@
-// The pages about saving and conflicts. They know CloudKit alone.
+// The pages about saving and conflicts. They know CloudKit alone, but for the content of one asset, which a host asks for.
 
 import CloudKit
 
@@ -35,6 +35,18 @@ extension Guide {
         let copy = (fetched["image"] as? CKAsset)?.fileURL  // a file of your own: move it to keep it
         // end
         return try copy.map { try Data(contentsOf: $0) }
+    }
+
+    /// The file of a record that was fetched without it.
+    public static func image(
+        of photo: CKRecord, in database: CKDatabase, of cloud: Stratus
+    ) async throws -> Data? {
+        // snippet
+        let listed = try await database.records(for: [photo.recordID], desiredKeys: ["title"])  // copies no file
+        let image = try cloud.asset("image", of: photo.recordID, in: database)
+        let content = try image?.fileURL.map { try Data(contentsOf: $0) }
+        // end
+        return listed.isEmpty ? nil : content
     }
 
     /// Raises a number that others raise too.

@@ -76,6 +76,23 @@ extension Guide {
         return explanation
     }
 
+    /// Who can see a record, page by page.
+    public static func viewers(
+        of record: CKRecord, of alice: Stratus.Account, in cloud: Stratus
+    ) throws -> [Stratus.RecordPerson] {
+        // snippet
+        var viewers: [Stratus.RecordPerson] = []
+        var position: Stratus.RecordPeoplePage.Position?
+        repeat {
+            let page = try cloud.people(
+                whoCanSee: record.recordID, of: alice, inContainer: "iCloud.com.example.app", after: position)
+            viewers += page.viewers  // page.others are invited, or may do nothing now
+            position = page.next
+        } while position != nil
+        // end
+        return viewers
+    }
+
     /// What somebody may do with many records, cheaply.
     public static func permissions(
         _ recordIDs: [CKRecord.ID], of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus

@@ -88,9 +88,29 @@ struct GuideTests {
         let file = folder.appendingPathComponent("photo")
         try Data("image".utf8).write(to: file)
         #expect(try await Guide.savePhoto(file, in: database) == Data("image".utf8))
+        let photo = try await database.record(for: CKRecord.ID(recordName: "summer"))
+        #expect(try await Guide.image(of: photo, in: database, of: try Stratus.current) == Data("image".utf8))
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note"))
         let saved = try await Guide.current(try Stratus.current, note)
         #expect(saved.recordChangeTag != nil)
+    }
+
+    @Test("[C-21][A-09][A-07] numbers, failed items and missing zones, as the page about pitfalls treats them")
+    func pitfalls() async throws {
+        let store = try Stratus.current
+        let alice = try #require(try store.signedInAccount)
+        let container = store.container(identifier)
+        let database = container.privateCloudDatabase
+        let zoneID = CKRecordZone.ID(zoneName: "Recipes")
+        let recipe = CKRecord(recordType: "Recipe", recordID: CKRecord.ID(recordName: "soup", zoneID: zoneID))
+        recipe["minutes"] = 25
+        let minutes = Guide.minutes(of: recipe)
+        #expect(minutes.native == nil && minutes.converted == 25 && minutes.cast == 25)
+        await #expect(throws: CKError.self) { try await Guide.saveAll([recipe], in: database) }
+        #expect(try await Guide.saveWithZone(recipe, in: database))
+        try await Guide.saveAll([recipe], in: database)
+        try store.purgeZone(zoneID, of: alice, inContainer: identifier)
+        #expect(try await Guide.saveWithZone(recipe, in: database) == false)
     }
 
     @Test("[S-05][S-06] a number that many raise at once is raised by each, and a name is overwritten")
@@ -126,6 +146,10 @@ struct GuideTests {
         let explanation = try Guide.explain(folder, of: alice, for: bob, in: store)
         #expect(explanation.mayChange && explanation.relation == .member)
         #expect(try Guide.permissions([folder.recordID], of: alice, for: bob, in: store).count == 1)
+        #expect(
+            try Guide.viewers(of: folder, of: alice, in: store).map(\.userRecordName) == [
+                alice.userRecordName, bob.userRecordName,
+            ])
 
         #expect(try await Guide.stopSharing(share.recordID, with: "carol@example.com", in: database) == 2)
         #expect(try await Guide.stopSharing(share.recordID, with: "bob@example.com", in: database) == 1)

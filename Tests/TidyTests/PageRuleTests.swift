@@ -93,11 +93,11 @@ import Testing
         #expect(findings(both + "\n| S-07 | perhaps | x | 0 |") == 1)
     }
 
-    @Test("a test that the page on security names and that is not there is found")
+    @Test("a test that a page names and that is not there is found")
     func quotedTests() {
         let tests = SwiftSource(path: "Tests/ATests/A.swift", text: "@Test(\"[X-22] nobody is owner\", arguments: [1])")
         func findings(_ row: String) -> [Int] {
-            QuotedTestRule.findings(page: "a\n" + row, sources: [tests]).map(\.line)
+            QuotedTestRule.findings(path: "a.md", text: "a\n" + row, sources: [tests]).map(\.line)
         }
         #expect(findings("| a | \"nobody is owner\" |").isEmpty)
         #expect(findings("| a | \"nobody is owner\" \"somebody is\" |") == [2])

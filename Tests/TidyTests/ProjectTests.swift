@@ -126,11 +126,13 @@ import Testing
         expectNone(CompatibilityRule.findings(page: page, sources: Self.sources))
     }
 
-    @Test("every test that the page on security names is there")
-    func security() throws {
-        let page = try #require(Self.project.texts[QuotedTestRule.page])
-        #expect(QuotedTestRule.quoted(on: page).count > 40)
-        expectNone(QuotedTestRule.findings(page: page, sources: Self.sources))
+    @Test("every test that the pages on security and on what clients trip over name is there")
+    func quotedTests() throws {
+        for (path, count) in QuotedTestRule.pages {
+            let page = try #require(Self.project.texts[path])
+            #expect(QuotedTestRule.quoted(on: page).count > count)
+            expectNone(QuotedTestRule.findings(path: path, text: page, sources: Self.sources))
+        }
     }
 
     @Test("the repository holds no build products and no names of one machine")

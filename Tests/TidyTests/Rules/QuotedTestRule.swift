@@ -1,7 +1,11 @@
-// The page on security names the tests that show its claims, in quotes, in its tables. Each of them is there.
+// The pages on security and on what clients trip over name the tests that show their claims, in quotes, in their tables.
+// Each of them is there.
 
 enum QuotedTestRule {
-    static let page = "Docs/SECURITY.md"
+    /// The pages, and how many tests each names at least.
+    static let pages = [
+        "Docs/SECURITY.md": 40, "Sources/StratusKit/StratusKit.docc/ClientPitfalls.md": 8,
+    ]
 
     /// The names of tests on the page, with their lines.
     static func quoted(on text: String) -> [(name: String, line: Int)] {
@@ -16,7 +20,7 @@ enum QuotedTestRule {
         return names
     }
 
-    static func findings(page text: String, sources: [SwiftSource]) -> [Finding] {
+    static func findings(path: String, text: String, sources: [SwiftSource]) -> [Finding] {
         let lines = sources.filter { $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/TidyTests/") }
             .flatMap(\.lines).filter { $0.trimmed.hasPrefix("@Test(\"") || $0.trimmed.hasPrefix("\"") }
         // A name ends with its quote, and begins with one or behind the numbers of rules.
@@ -26,7 +30,7 @@ enum QuotedTestRule {
                 return parts.indices.filter { !$0.isMultiple(of: 2) }.map { withoutRules(parts[$0]) }
             })
         return quoted(on: text).filter { !names.contains($0.name) }.map {
-            Finding(page, line: $0.line, "there is no test named '\($0.name)'")
+            Finding(path, line: $0.line, "there is no test named '\($0.name)'")
         }
     }
 
