@@ -19,7 +19,9 @@ struct FeedTokenTests {
         return bench
     }
 
-    @Test("[T-01][X-24][X-30] a token is expired for every other account, zone, database and kind of feed, as a forged one is")
+    @Test(
+        "[T-01][X-24][X-30] a token is expired for every other account, zone, database and kind of feed, as a forged one is"
+    )
     func foreign() throws {
         let bench = try Self.bench()
         let carol = try bench.person("carol")

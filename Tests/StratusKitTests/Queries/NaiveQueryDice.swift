@@ -224,7 +224,9 @@ struct NaiveQueryWriter {
         let left = key(clause)
         guard wanted.count == 1 else { return "ANY \(left) IN \(list(wanted.map { .text($0) }))" }
         let right = value(.text(wanted[0]))
-        return random.element(of: ["\(left) CONTAINS \(right)", "SOME \(left) CONTAINS \(right)", "ANY \(left) = \(right)"])
+        return random.element(of: [
+            "\(left) CONTAINS \(right)", "SOME \(left) CONTAINS \(right)", "ANY \(left) = \(right)",
+        ])
     }
 
     private mutating func key(_ clause: NaiveClause) -> String {
