@@ -28,7 +28,10 @@ extension CKSyncEngine {
             var content = SyncContent(place: place)
             // What is of another database means nothing here.
             if let stored = configuration.stateSerialization?.content, stored.place == place { content = stored }
-            inner = Locked(Inner(content: content))
+            // A state that never left the process has the moments of its engine: what was pending then is older than any request
+            // of this one, or it would be sent without end.
+            let moment = max(content.records.newestMoment, content.zones.newestMoment)
+            inner = Locked(Inner(content: content, moment: moment))
         }
 
         // MARK: What clients see

@@ -41,6 +41,9 @@ struct PendingList<Change: PendingChange>: Sendable {
     var count: Int { places.count }
     var isEmpty: Bool { places.isEmpty }
 
+    /// When something was added last that is still there.
+    var newestMoment: UInt64 { slots.lazy.compactMap { $0?.moment }.max() ?? 0 }
+
     /// The changes in their order.
     var changes: [Change] { slots.compactMap { $0?.change } }
 

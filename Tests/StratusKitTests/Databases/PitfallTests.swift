@@ -342,6 +342,10 @@ struct PitfallTests {
             #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
             let fourth = await program.makeEngine(database)
             #expect(fourth.state.pendingRecordZoneChanges.isEmpty)
+            // What the third one took over it sends once.
+            try await third.sendChanges()
+            #expect(third.state.pendingDatabaseChanges.isEmpty && third.state.pendingRecordZoneChanges.isEmpty)
+            #expect(try await database.record(for: id).recordChangeTag != nil)
             withExtendedLifetime([first, second, third, fourth]) {}
         }
     }
