@@ -6,7 +6,7 @@ import StratusRecords
 
 extension ZoneBatch {
     /// Saves with parents first, then deletes with children first. What fails leaves the others as they are. A save with an
-    /// empty list in a field of no type comes behind the others, and its children behind it: another may give the field one.
+    /// empty list in a field of no type is saved after the others, and its children after it: another may give the field one.
     mutating func carryOutAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
         let parents = saves.map { ($0.name, $0.record.parent) }
@@ -28,13 +28,34 @@ extension ZoneBatch {
             }
             try carryOut(unitOf: save, newShares, saveByName)
         }
-        for name in awaiting {
-            if let save = saveByName[name] { try carryOut(unitOf: save, newShares, saveByName) }
-        }
+        try carryOut(awaiting, newShares, saveByName)
         for save in late { try carryOut(unit: [save]) }
         let places = try deletes.map { ($0, try zone.node($0)?.parent) }
         for name in Self.parentsFirst(places).reversed() {
             errors[name] = try carryOut(saves: [], deletes: [name])[name]
+        }
+    }
+
+    /// Saves those that wait for the type of a field, as long as one of them gives another's field its type.
+    private mutating func carryOut(
+        _ names: [RecordName], _ newShares: [RecordName: RecordName], _ saveByName: [RecordName: JudgedSave]
+    ) throws {
+        var waiting = names.compactMap { saveByName[$0] }
+        while !waiting.isEmpty {
+            var left: [JudgedSave] = []
+            for save in waiting {
+                let awaitsParent = save.record.parent.map { parent in left.contains { $0.name == parent } } ?? false
+                if try awaitsParent || hasEmptyListOfNoType(save) {
+                    left.append(save)
+                } else {
+                    try carryOut(unitOf: save, newShares, saveByName)
+                }
+            }
+            if left.count == waiting.count {
+                // Nobody gives the first one its type: it fails, and the others are looked at again.
+                try carryOut(unitOf: left.removeFirst(), newShares, saveByName)
+            }
+            waiting = left
         }
     }
 

@@ -57,7 +57,7 @@ package final class SchemaKeeper: Sendable {
             }
             judgement.errors.merge(refused) { own, _ in own }
             if found.isEmpty { return judgement }
-            // What a refused record has taught is forgotten.
+            // Discard what a refused record taught.
             refused.merge(found) { own, _ in own }
         }
     }

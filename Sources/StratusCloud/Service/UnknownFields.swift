@@ -15,7 +15,7 @@ final class UnknownFields: Sendable {
         var field: FieldKey
     }
 
-    /// The fields of this process that a warning was given for. One that was not asked for in a long time is forgotten.
+    /// The fields of this process that a warning was given for. The least recently used field is dropped.
     private static let warned = Locked(RecentEntries<Name, Bool>(room: 1_000))
 
     private let incarnation: UUID

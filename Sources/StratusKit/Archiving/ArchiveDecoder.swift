@@ -216,7 +216,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         return members
     }
 
-    /// A set of texts: no other sets stand in these archives.
+    /// A set of texts: these archives contain no other sets.
     private func set(of content: [String: PropertyValue], at index: Int) -> NSSet? {
         guard let members = members(of: content, "NS.objects", at: index), let texts = members as? [NSString],
             hasFewKeys(texts.count, index)
@@ -254,7 +254,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override var allowsKeyedCoding: Bool { true }
     override var requiresSecureCoding: Bool { true }
 
-    /// What stands under a key, which is asked for from now on.
+    /// Returns the value of a key and marks the key as read.
     private func value(forKey key: String) -> PropertyValue? {
         asked.insert(key)
         return current[key]

@@ -62,6 +62,7 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
             let texts = set.allObjects.compactMap { $0 as? String }.sorted {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)
             }
+            guard texts.count == set.count else { return reference(toCoded: object) }
             return add(className: "NSMutableSet") { ["NS.objects": .array(texts.map { reference(toText: $0) })] }
         case let dictionary as NSDictionary: return reference(toDictionary: dictionary)
         default: return reference(toCoded: object)

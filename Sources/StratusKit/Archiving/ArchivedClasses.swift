@@ -54,7 +54,7 @@ enum ArchivedClasses {
         return name.hasPrefix(ownPrefix) ? String(name.dropFirst(ownPrefix.count)) : name
     }
 
-    /// The name that an object's class has in Apple's archives; nil for one that does not stand in archives.
+    /// The name that an object's class has in Apple's archives; nil for one that is never archived.
     static func appleName(of type: NSObject.Type) -> String? {
         type.classFallbacksForKeyedArchiver().first { all[$0] != nil }
     }

@@ -132,8 +132,8 @@ struct BinaryPropertyList {
         case (0x0, 0x9): return .bool(true)
         case (0x1, 0...2): return bits(1 << size).map { .integer(Int64($0)) }
         case (0x1, 3): return bits(8).map { .integer(Int64(bitPattern: $0)) }
-        // Sixteen bytes hold what is larger than the largest signed number: a value that no record has.
-        case (0x1, 4): return bits(8) == 0 ? bits(8, 8).map { .real(Double($0)) } : nil
+        // Sixteen bytes hold what is larger than the largest signed number, which no record can hold.
+        case (0x1, 4): return bits(8) == 0 ? bits(8, 8).flatMap { Int64(exactly: $0) }.map { .integer($0) } : nil
         case (0x2, 2): return bits(4).map { .real(Double(Float(bitPattern: UInt32($0)))) }
         case (0x2, 3): return bits(8).map { .real(Double(bitPattern: $0)) }
         case (0x3, 3): return bits(8).map { .date(Double(bitPattern: $0)) }
@@ -209,7 +209,8 @@ struct BinaryPropertyList {
         for (key, content) in zip(members[..<count], members[count...]) {
             guard let name = try value(of: key, under: ancestorCount + 1).value.string else { throw damaged(index) }
             let content = try value(of: content, under: ancestorCount + 1)
-            pairs[name] = content.value
+            // The same key again would hide a value.
+            guard pairs.updateValue(content.value, forKey: name) == nil else { throw damaged(index) }
             height = max(height, content.height)
         }
         return (.dictionary(pairs), height + 1)

@@ -66,6 +66,13 @@ extension CKError {
 
     /// Hashes the code.
     public func hash(into hasher: inout Hasher) { hasher.combine(errorCode) }
+
+    /// The hash of the code. Foundation's own does not end on Linux.
+    public var hashValue: Int {
+        var hasher = Hasher()
+        hash(into: &hasher)
+        return hasher.finalize()
+    }
 }
 
 extension CKError {

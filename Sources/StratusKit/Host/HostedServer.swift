@@ -155,8 +155,8 @@ final class HostedServer: @unchecked Sendable {
             state = .recovering
             let end = TimedCondition.now + Self.requestSeconds
             while runningCount > 0, condition.wait(until: end) {}
-            // From here on reads and writes of those that still run are refused. Nobody waits for their ends: one of them may
-            // wait for this.
+            // From here on reads and writes of those that still run are refused. It does not wait for them: one of
+            // them may be waiting for this recovery.
             isAbandoningRequests = true
             condition.unlock()
             let continuation = backing.closeToReopen(store, readerSeconds: 0)
@@ -200,12 +200,15 @@ final class HostedServer: @unchecked Sendable {
     ) throws -> CloudService {
         let (store, notices) = opened
         do {
+            var engineOptions = backing.memory.engineOptions
+            // Another store is looked at before it is refused, and not migrated.
+            if interruption?.incarnation != nil { engineOptions.olderFormat = .kept }
             let engine = try RecordEngine(
-                store: store, options: backing.memory.engineOptions, incarnation: environment.identifiers.makeUUID())
-            try backing.adoptFormat(store)
+                store: store, options: engineOptions, incarnation: environment.identifiers.makeUUID())
             if let incarnation = interruption?.incarnation, engine.openedIncarnation != incarnation {
                 throw StoreError(.unavailable, "Another store is at the path: put the one back that was open.")
             }
+            try backing.adoptFormat(store)
             let assets =
                 interruption?.assets
                 ?? AssetStore(

@@ -139,7 +139,7 @@ extension Stratus {
         let changed = try asking {
             Account(try $0.setStanding(AccountStanding(standing), of: account.accountID))
         }
-        session.postAccountChange(of: account.accountID)
+        session.postAccountChange(of: [account.accountID])
         return changed
     }
 
@@ -175,7 +175,7 @@ extension Stratus {
         let id = account.accountID
         try asking { try $0.deleteAccount(id, progress: progress) }
         session.hub.forget { $0.account == id }
-        if session.account == account.accountID { session.signIn(nil) } else { session.postAccountChange(of: id) }
+        if session.account == id { session.signIn(nil, after: id) } else { session.postAccountChange(of: [id]) }
         upkeep.wake()
         try StratusError.wrapping { try session.longLived.forget(account.accountID) }
     }

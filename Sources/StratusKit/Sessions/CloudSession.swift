@@ -57,22 +57,23 @@ package final class CloudSession: Sendable {
     package var account: AccountID? { signedIn.value }
 
     /// Signs another account in, or out with nil. A change posts `CKAccountChanged` (O-18).
-    package func signIn(_ account: AccountID?) {
+    /// With `deleted` containers of that account are told, too.
+    package func signIn(_ account: AccountID?, after deleted: AccountID? = nil) {
         let hasChanged = signedIn.withLock { signedIn in
             defer { signedIn = account }
             return signedIn != account
         }
-        if hasChanged { postAccountChange(of: nil) }
+        if hasChanged { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
     }
 
-    /// Posts that the status of an account has changed, also when a host suspends or restores one; nil where another account
+    /// Posts that the status of accounts has changed, also when a host suspends or restores one; nil where another account
     /// has signed in, or nobody is signed in any more. It is posted once for each container of the account, from a
     /// queue of the session and never from the caller's thread.
-    package func postAccountChange(of account: AccountID?) {
+    package func postAccountChange(of accounts: [AccountID?]) {
         hub.watchers.tellOfAccounts()
         activity.begin()
         notifications.async { [self] in
-            for holder in AccountHolders.all where holder.isOf(account, in: self) {
+            for holder in AccountHolders.all where accounts.contains(where: { holder.isOf($0, in: self) }) {
                 NotificationCenter.default.post(name: .CKAccountChanged, object: holder)
             }
             activity.end()

@@ -1,7 +1,7 @@
 // The file that says a directory is a store of ours, and of which format:
 //
 //   stratus store
-//   format 1
+//   format N            (the number of the format)
 //   creating            (only while the store is being created, or emptying: only while it is being emptied)
 //
 // It is written before LevelDB creates anything, with the third line, and again without it when LevelDB has finished.

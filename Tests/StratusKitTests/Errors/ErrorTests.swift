@@ -115,6 +115,7 @@ import Testing
         #expect(CKError(.zoneBusy) == CKError(.zoneBusy))
         #expect(CKError(.zoneBusy) != CKError(.zoneNotFound))
         #expect(Set([CKError(.zoneBusy), CKError(.zoneBusy)]).count == 1)
+        #expect(CKError(.zoneBusy).hashValue == CKError(.zoneBusy).hashValue)
     }
 
     @Test(

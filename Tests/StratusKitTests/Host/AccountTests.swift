@@ -196,6 +196,10 @@ struct HostAccountTests {
         store.signOut()
         #expect(await take() == [1, 1, 1, 0, 0])
         #expect(last.value == 3 && wasMade)
+        try store.signIn(account)
+        _ = await take()
+        try await onThread { try store.deleteAccountWithAllData(account) }
+        #expect(await take() == [1, 1, 1, 1, 0], "the signed-in account is deleted")
     }
 
     @Test("an account of another store cannot be signed in")

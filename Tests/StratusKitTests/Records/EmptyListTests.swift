@@ -64,6 +64,20 @@ struct EmptyListTests {
         _ = try await database.save(record("later", []))
     }
 
+    @Test("[S-14] where each is saved alone a record may wait for one that waits itself")
+    func chain() async throws {
+        let (a, b, c) = (record("a", nil), record("b", ["x"]), record("c", nil))
+        a["y"] = [String]()
+        b["tags"] = [String]()
+        b["y"] = ["t"]
+        c["tags"] = ["t"]
+        let failing = record("failing", nil)
+        failing["never"] = [String]()
+        let results = try await database.modifyRecords(saving: [a, b, c, failing], deleting: [], atomically: false)
+            .saveResults
+        #expect(["a", "b", "c", "failing"].map { code(results, $0) } == [nil, nil, nil, .invalidArguments])
+    }
+
     @Test("[S-14] an empty list that a field already held may be saved again")
     func heldBefore() async throws {
         _ = try await database.save(record("full", ["x"]))
