@@ -252,6 +252,30 @@ import Testing
         #expect(try StratusArchive.data(of: [id, CKRecord.ID(recordName: "a")]) == shared)
     }
 
+    @Test("[X-29] a set of anything but texts is refused, and not written empty")
+    func sets() {
+        for set in [NSSet(array: [1, 2]), NSSet(array: [CKRecord.ID(recordName: "a")])] {
+            let error = #expect(throws: StratusArchiveError.self) { try StratusArchive.data(of: set) }
+            #expect(error?.code == .notArchivable)
+        }
+    }
+
+    @Test(
+        "[X-29] a number that no record can hold and a key that stands twice are damage, and not read as something else"
+    )
+    func unreadable() throws {
+        let large = try PropertyListSerialization.data(
+            fromPropertyList: ["age": NSNumber(value: UInt64.max)], format: .binary, options: 0)
+        #expect(throws: StratusArchiveError.self) { try BinaryPropertyList.value(of: large) }
+        // A dictionary with the keys "a" and "b", of which the second is made to be "a", too.
+        var twice = try PropertyListSerialization.data(
+            fromPropertyList: ["a": "x", "b": "y"], format: .binary, options: 0)
+        #expect(throws: Never.self) { try BinaryPropertyList.value(of: twice) }
+        let place = try #require(twice.range(of: Data([0x51, UInt8(ascii: "b")]))?.lowerBound)
+        twice[place + 1] = UInt8(ascii: "a")
+        #expect(throws: StratusArchiveError.self) { try BinaryPropertyList.value(of: twice) }
+    }
+
     @Test("an object of a class that does not stand in archives is refused by name")
     func refused() throws {
         do throws(StratusArchiveError) {
