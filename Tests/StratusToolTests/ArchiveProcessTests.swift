@@ -9,7 +9,7 @@ struct ArchiveProcessTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("equal objects give equal bytes in every process")
+    @Test("[X-29] equal objects give equal bytes in every process")
     func equalBytes() async throws {
         let run = try await ToolRun.shell(
             """
@@ -30,7 +30,7 @@ struct ArchiveProcessTests {
         print(person?.userIdentity.userRecordID?.recordName ?? "nobody")
         """
 
-    @Test("a program that links a static library decodes archives of Apple's systems")
+    @Test("[X-29] a program that links a static library decodes archives of Apple's systems")
     func staticLibrary() async throws {
         try Data(Self.program.utf8).write(to: URL(fileURLWithPath: "\(directory.path)/main.swift"))
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -20,7 +20,7 @@ struct MigrationTests {
         get throws { try String(contentsOfFile: "\(directory.path)/store/STRATUS", encoding: .utf8) }
     }
 
-    @Test("verbs that read read it and leave it as it is; verbs that write refuse it until it is migrated")
+    @Test("[X-31] verbs that read read it and leave it as it is; verbs that write refuse it until it is migrated")
     func verbs() async throws {
         let run = try await shell(
             """
@@ -42,7 +42,7 @@ struct MigrationTests {
         #expect(try marker == "stratus store\nformat 1\n")
     }
 
-    @Test("migrate gives it the format of this software once, loses nothing, and its types count as learnt")
+    @Test("[X-31] migrate gives it the format of this software once, loses nothing, and its types count as learnt")
     func migrate() async throws {
         let run = try await shell(
             """
@@ -68,7 +68,7 @@ struct MigrationTests {
         #expect(try marker == "stratus store\nformat 2\n")
     }
 
-    @Test("a host migrates it when it opens it, also where a migration was cut off before its marker")
+    @Test("[X-31] a host migrates it when it opens it, also where a migration was cut off before its marker")
     func host() async throws {
         for isCutOff in [false, true] {
             if isCutOff {

@@ -26,7 +26,7 @@ enum RealArchive: String, CaseIterable {
 @Suite("archives of Apple's systems") struct RealArchiveTests {
     private typealias Way = ArchivingTests.Way
 
-    @Test("a record decodes with its tag, dates and users", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] a record decodes with its tag, dates and users", arguments: ArchivingTests.Way.allCases)
     func systemFields(way: ArchivingTests.Way) throws {
         let record = try way.decode(CKRecord.self, from: RealArchive.record.data)
         #expect(record.recordType == "Person")
@@ -61,7 +61,7 @@ enum RealArchive: String, CaseIterable {
         #expect(asset.appleContent?.uuid == "6FFF815F-90A1-255C-9C1F-99322A4893CD")
     }
 
-    @Test("what the values of a decoded record were is its ancestor's", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] what the values of a decoded record were is its ancestor's", arguments: ArchivingTests.Way.allCases)
     func ancestor(way: ArchivingTests.Way) throws {
         let record = try way.decode(CKRecord.self, from: RealArchive.record.data)
         record["age"] = 27
@@ -79,7 +79,7 @@ enum RealArchive: String, CaseIterable {
         #expect(error?.code == .assetFileNotFound)
     }
 
-    @Test("without its asset the record is saved, and the other four values are written", .stratus)
+    @Test("[X-29] without its asset the record is saved, and the other four values are written", .stratus)
     func saved() async throws {
         let record = try StratusArchive.decode(CKRecord.self, from: RealArchive.unsavedRecord.data)
         record["avatar"] = nil
@@ -90,7 +90,7 @@ enum RealArchive: String, CaseIterable {
         #expect(fetched["name"] as? String == "Ada Example")
     }
 
-    @Test("a share of the current user decodes with title, participants and names", arguments: Way.allCases)
+    @Test("[X-29] a share of the current user decodes with title, participants and names", arguments: Way.allCases)
     func share(way: ArchivingTests.Way) throws {
         let share = try way.decode(CKShare.self, from: RealArchive.shareOfOwner.data)
         #expect(share[CKShare.SystemFieldKey.title] as? String == "Cleo")
@@ -107,7 +107,7 @@ enum RealArchive: String, CaseIterable {
         #expect(share.publicPermission == .none && share.changedKeys().isEmpty)
     }
 
-    @Test("a share knows who took part when it was fetched", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] a share knows who took part when it was fetched", arguments: ArchivingTests.Way.allCases)
     func fetchedParticipants(way: ArchivingTests.Way) throws {
         let share = try way.decode(CKShare.self, from: RealArchive.shareOfOwner.data)
         share.removeParticipant(share.participants[2])
@@ -115,7 +115,8 @@ enum RealArchive: String, CaseIterable {
         #expect((share.makeAncestor() as? CKShare)?.participants.count == 3)
     }
 
-    @Test("metadata decodes with share, root, container, owner and caller", arguments: ArchivingTests.Way.allCases)
+    @Test(
+        "[X-29] metadata decodes with share, root, container, owner and caller", arguments: ArchivingTests.Way.allCases)
     func metadata(way: ArchivingTests.Way) throws {
         let metadata = try way.decode(CKShare.Metadata.self, from: RealArchive.shareMetadata.data)
         #expect(metadata.containerIdentifier == "iCloud.com.example.App")
@@ -135,7 +136,7 @@ enum RealArchive: String, CaseIterable {
         #expect(caller?.role == .privateUser && caller?.acceptanceStatus == .pending)
     }
 
-    @Test("a participant without parts of a name decodes", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] a participant without parts of a name decodes", arguments: ArchivingTests.Way.allCases)
     func participant(way: ArchivingTests.Way) throws {
         let participant = try way.decode(CKShare.Participant.self, from: RealArchive.participant.data)
         #expect(participant.userIdentity.nameComponents == PersonNameComponents())
@@ -144,7 +145,7 @@ enum RealArchive: String, CaseIterable {
         #expect(participant.role == .privateUser && participant.permission == .readOnly)
     }
 
-    @Test("zones decode with their capabilities")
+    @Test("[X-29] zones decode with their capabilities")
     func zones() throws {
         let data = try RealArchive.zones.data
         let byFoundation = try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecordZone.self, from: data)

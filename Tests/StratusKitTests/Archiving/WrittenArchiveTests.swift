@@ -113,7 +113,9 @@ import Testing
         #expect(decoded.state.value.misuse != nil)
     }
 
-    @Test("a share comes back with its people and its changes, also without our own keys", arguments: [true, false])
+    @Test(
+        "[X-29] a share comes back with its people and its changes, also without our own keys",
+        arguments: [true, false])
     func share(isWhole: Bool) throws {
         let sharing = ShareSamples.sharing([
             ShareSamples.told("bob", email: "bob@example.com", user: "_bob", status: .accepted),
@@ -137,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("metadata come back as they were, also without our own keys", arguments: [true, false])
+    @Test("[X-29] metadata come back as they were, also without our own keys", arguments: [true, false])
     func metadata(isWhole: Bool) throws {
         let metadata = ShareSamples.metadata(ShareSamples.metadata())
         let data = try StratusArchive.data(of: metadata)
@@ -170,7 +172,7 @@ import Testing
             try StratusArchive.decode(CKShare.Metadata.self, from: Self.withoutOwnKeys(data)).facts.rootType == "Chat")
     }
 
-    @Test("identifiers, zones, places, people and tokens come back as they were", arguments: Way.allCases)
+    @Test("[X-29] identifiers, zones, places, people and tokens come back as they were", arguments: Way.allCases)
     func smallObjects(way: ArchivingTests.Way) throws {
         func copy<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object {
             try way.decode(Object.self, from: StratusArchive.data(of: object))
@@ -198,7 +200,7 @@ import Testing
         #expect(decoded.hasiCloudAccount && decoded.lookupInfo == lookup)
     }
 
-    @Test("queries, subscriptions and groups of operations come back as they were", arguments: Way.allCases)
+    @Test("[X-29] queries, subscriptions and groups of operations come back as they were", arguments: Way.allCases)
     func ownObjects(way: ArchivingTests.Way) throws {
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "a = %@", "ä"))
         let decodedQuery = try way.decode(CKQuery.self, from: StratusArchive.data(of: query))
@@ -212,7 +214,7 @@ import Testing
         #expect(try way.decode(CKOperationGroup.self, from: StratusArchive.data(of: group)).name == "Sync")
     }
 
-    @Test("an array comes back in its order")
+    @Test("[X-29] an array comes back in its order")
     func array() throws {
         let zoneIDs = [ArchiveSamples.zoneID, CKRecordZone.ID.default, ArchiveSamples.zoneID]
         let data = try StratusArchive.data(of: zoneIDs)
@@ -220,7 +222,7 @@ import Testing
         #expect(try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecordZone.ID.self, from: data) == zoneIDs)
     }
 
-    @Test("the names of classes and keys are Apple's")
+    @Test("[X-29] the names of classes and keys are Apple's")
     func names() throws {
         let data = try StratusArchive.data(of: ArchiveSamples.record())
         let objects = try Self.objects(of: data)
@@ -233,7 +235,7 @@ import Testing
         #expect(lists.contains("NSMutableArray") && !lists.contains("NSArray"))
     }
 
-    @Test("equal objects give equal bytes, however they were made")
+    @Test("[X-29] equal objects give equal bytes, however they were made")
     func equalBytes() throws {
         let date = Date(timeIntervalSinceReferenceDate: 5)
         func record(keys: [String]) -> CKRecord {
@@ -276,7 +278,7 @@ import Testing
         #expect(throws: StratusArchiveError.self) { try BinaryPropertyList.value(of: twice) }
     }
 
-    @Test("an object of a class that does not stand in archives is refused by name")
+    @Test("[X-29] an object of a class that does not stand in archives is refused by name")
     func refused() throws {
         do throws(StratusArchiveError) {
             _ = try StratusArchive.data(of: NSUUID())
