@@ -52,6 +52,11 @@ extension ZoneBatch {
                 }
             }
             if left.count == waiting.count {
+                // Each of them may give another's field its type.
+                let together = left.flatMap { save in
+                    [save] + (newShares[save.name].flatMap { saveByName[$0] }.map { [$0] } ?? [])
+                }
+                if left.count > 1, try carryOut(saves: together, deletes: []).isEmpty { return }
                 // Nobody gives the first one its type: it fails, and the others are looked at again.
                 try carryOut(unitOf: left.removeFirst(), newShares, saveByName)
             }

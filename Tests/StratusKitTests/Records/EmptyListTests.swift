@@ -17,10 +17,10 @@ struct EmptyListTests {
         _ = try await database.save(CKRecordZone(zoneID: zoneID))
     }
 
-    private func record(_ name: String, _ tags: [String]?, in zoneID: CKRecordZone.ID? = nil) -> CKRecord {
-        let id = CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID)
-        let record = CKRecord(recordType: "Note", recordID: id)
+    private func record(_ name: String, _ tags: [String]?, parent: String? = nil) -> CKRecord {
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zoneID))
         record["tags"] = tags
+        if let parent { record.setParent(CKRecord.ID(recordName: parent, zoneID: zoneID)) }
         return record
     }
 
@@ -76,6 +76,17 @@ struct EmptyListTests {
         let results = try await database.modifyRecords(saving: [a, b, c, failing], deleting: [], atomically: false)
             .saveResults
         #expect(["a", "b", "c", "failing"].map { code(results, $0) } == [nil, nil, nil, .invalidArguments])
+
+        // Two that give each other's field its type.
+        let (one, other) = (record("one", nil), record("other", nil))
+        one["p"] = [String]()
+        one["q"] = ["t"]
+        other["p"] = ["t"]
+        other["q"] = [String]()
+        let mutual = try await database.modifyRecords(
+            saving: [one, other, record("none", nil, parent: "nowhere")], deleting: [], atomically: false
+        ).saveResults
+        #expect(code(mutual, "one") == nil && code(mutual, "other") == nil && code(mutual, "none") != nil)
     }
 
     @Test("[S-14] an empty list that a field already held may be saved again")
