@@ -12,7 +12,7 @@ extension CloudService {
     ///
     /// Throws `serverRejectedRequest` (15/2027) for a default zone (T-02), `zoneNotFound` or `userDeletedZone` for a zone
     /// that is not there or of which the caller sees nothing (T-10), `changeTokenExpired` for a token that was not given for
-    /// just this and for one of a zone that was made anew, of another incarnation or older than
+    /// just this and for one of a zone that was created again, of another incarnation or older than
     /// the purge horizon (T-09), `notAuthenticated` and the like, a planned fault, and the store's failures.
     package func fetchZoneChanges(
         _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector

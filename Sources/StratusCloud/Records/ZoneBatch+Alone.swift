@@ -5,30 +5,21 @@ import StratusModel
 import StratusRecords
 
 extension ZoneBatch {
-    /// Saves with parents first, then deletes with children first. What fails leaves the others as they are. A save with an
-    /// empty list in a field of no type is saved after the others, and its children after it: another may give the field one.
+    /// Saves with parents first, then deletes with children first. What fails leaves the others as they are.
     mutating func carryOutAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
-        let parents = saves.map { ($0.name, $0.record.parent) }
         let newShares = newShares
-        var late: [JudgedSave] = []
-        var (awaitsType, awaiting): (Set<RecordName>, [RecordName]) = ([], [])
-        for name in Self.parentsFirst(parents) {
+        var (units, late): ([[JudgedSave]], [JudgedSave]) = ([], [])
+        for name in Self.parentsFirst(saves.map { ($0.name, $0.record.parent) }) {
             guard let save = saveByName[name] else { continue }
             if let root = save.share?.newRoot {
                 // The first one goes with its root; others are in its way, or have no root.
                 if newShares[root] != name || saveByName[root] == nil { late.append(save) }
-                continue
+            } else {
+                units.append([save] + [newShares[name].flatMap { saveByName[$0] }].compactMap { $0 })
             }
-            let awaitsParent = save.record.parent.map { awaitsType.contains($0) } ?? false
-            if try awaitsParent || hasEmptyListOfNoType(save) {
-                awaitsType.insert(name)
-                awaiting.append(name)
-                continue
-            }
-            try carryOut(unitOf: save, newShares, saveByName)
         }
-        try carryOut(awaiting, newShares, saveByName)
+        try carryOut(units)
         for save in late { try carryOut(unit: [save]) }
         let places = try deletes.map { ($0, try zone.node($0)?.parent) }
         for name in Self.parentsFirst(places).reversed() {
@@ -36,29 +27,27 @@ extension ZoneBatch {
         }
     }
 
-    /// Saves those that wait for the type of a field, as long as one of them gives another's field its type.
-    private mutating func carryOut(
-        _ names: [RecordName], _ newShares: [RecordName: RecordName], _ saveByName: [RecordName: JudgedSave]
-    ) throws {
-        var waiting = names.compactMap { saveByName[$0] }
+    /// Saves units in their order. One with an empty list in a field of no type waits for another that gives the field its
+    /// type, and its children wait for it.
+    private mutating func carryOut(_ units: [[JudgedSave]]) throws {
+        var waiting = units
         while !waiting.isEmpty {
-            var left: [JudgedSave] = []
-            for save in waiting {
-                let awaitsParent = save.record.parent.map { parent in left.contains { $0.name == parent } } ?? false
-                if try awaitsParent || hasEmptyListOfNoType(save) {
-                    left.append(save)
+            var left: [[JudgedSave]] = []
+            var leftNames: Set<RecordName> = []
+            for unit in waiting {
+                let awaitsParent = unit.contains { $0.record.parent.map(leftNames.contains) ?? false }
+                if try awaitsParent || unit.contains(where: hasEmptyListOfNoType) {
+                    left.append(unit)
+                    leftNames.formUnion(unit.map(\.name))
                 } else {
-                    try carryOut(unitOf: save, newShares, saveByName)
+                    try carryOut(unit: unit)
                 }
             }
             if left.count == waiting.count {
                 // Each of them may give another's field its type.
-                let together = left.flatMap { save in
-                    [save] + (newShares[save.name].flatMap { saveByName[$0] }.map { [$0] } ?? [])
-                }
-                if left.count > 1, try carryOut(saves: together, deletes: []).isEmpty { return }
-                // Nobody gives the first one its type: it fails, and the others are looked at again.
-                try carryOut(unitOf: left.removeFirst(), newShares, saveByName)
+                if left.count > 1, try carryOut(saves: left.flatMap { $0 }, deletes: []).isEmpty { return }
+                // Nothing gives the first one its type: it fails, and the others are looked at again.
+                try carryOut(unit: left.removeFirst())
             }
             waiting = left
         }
@@ -67,14 +56,6 @@ extension ZoneBatch {
     private func hasEmptyListOfNoType(_ save: JudgedSave) throws -> Bool {
         try service.schemaKeeper.hasEmptyListOfNoType(
             save.record, replacing: save.old?.record, container: outset.container, in: transaction)
-    }
-
-    /// A save, with the new share whose root it is.
-    private mutating func carryOut(
-        unitOf save: JudgedSave, _ newShares: [RecordName: RecordName], _ saveByName: [RecordName: JudgedSave]
-    ) throws {
-        let share = newShares[save.name].flatMap { saveByName[$0] }
-        try carryOut(unit: [save] + (share.map { [$0] } ?? []))
     }
 
     private mutating func carryOut(unit: [JudgedSave]) throws {

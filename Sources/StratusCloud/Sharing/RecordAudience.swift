@@ -67,7 +67,7 @@ package struct AudiencePage: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// Everybody who sees a record, or a page of them. It is told with all that is known, and is for hosts alone.
+    /// Everybody who sees a record, or a page of them, with all that is known of them: for hosts alone.
     ///
     /// Without a page people come in the order in which they came to the share.
     ///

@@ -85,7 +85,7 @@ extension Stratus {
     /// Who can see a record: its owner, those who take part in its share, or the creator of a public one. Each of them is
     /// asked for in the place where requests are (P-10, P-11); ``explainAccess(to:of:inContainer:for:)`` says why.
     ///
-    /// It is for the host: it tells of people whom others may not know of. Those who were removed are on no page
+    /// Do not show it to clients: it names people whom participants may not see. Those who were removed are on no page
     /// . A person who takes part while all pages are fetched is on exactly one of them.
     ///
     /// - Parameters:

@@ -137,7 +137,7 @@ struct StoreImporter {
             try service.registerDevice(
                 DeviceAddress(account: AccountID(object.string("account")), name: object.string("name")))
         case "schema":
-            // Exports of before do not say: then all count as learnt.
+            // Without the list all types count as learnt.
             try service.importSchema(
                 object.string("text"), into: ContainerName(object.string("container")),
                 marking: Set(object.optionalStrings("imported").map { RecordType($0) }))
