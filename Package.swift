@@ -90,8 +90,9 @@ let package = Package(
             name: "StratusTestSupport",
             dependencies: [
                 "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CChildProcess", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        .target(name: "CChildProcess"),
 
         // Tests only: people who share, what they do, and what each of them may see.
         .target(
@@ -194,7 +195,7 @@ let package = Package(
             name: "StratusToolTests",
             dependencies: [
                 "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
-                "StratusStore", "StratusModel",
+                "StratusStore", "StratusModel", "StratusTestSupport",
             ], exclude: ["Frozen"]),
         .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
         .testTarget(
@@ -214,7 +215,7 @@ let package = Package(
                 "StratusWorkloads", "StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-cost-child",
             ],
             exclude: ["Golden"]),
-        .testTarget(name: "TidyTests"),
+        .testTarget(name: "TidyTests", dependencies: ["StratusTestSupport"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -20,22 +20,15 @@ enum CostChild {
             let folder = FileManager.default.temporaryDirectory.appending(path: "stratus-costs-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
                 .appendingPathComponent("stratus-cost-child")
-            process.arguments = [folder.path] + (plant.map { [$0] } ?? [])
-            process.environment = ProcessInfo.processInfo.environment.merging([
-                "SWIFT_DETERMINISTIC_HASHING": "1"
-            ]) { $1 }
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            let data = output.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            guard process.terminationStatus == 0 else {
-                throw Failure(description: "stratus-cost-child ended with \(process.terminationStatus)")
+            let child = try ChildProcess.run(
+                program.path, [folder.path] + (plant.map { [$0] } ?? []),
+                environment: ProcessInfo.processInfo.environment.merging(["SWIFT_DETERMINISTIC_HASHING": "1"]) { $1 })
+            guard child.end.isSuccess else {
+                throw Failure(description: "stratus-cost-child has ended: \(child.end)")
             }
-            return try JSONDecoder().decode([CountedCost].self, from: data)
+            return try JSONDecoder().decode([CountedCost].self, from: child.output)
         }
     }
 }

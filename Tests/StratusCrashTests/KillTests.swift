@@ -50,8 +50,7 @@ struct KillTests {
 
 /// A child whose end was not the kill.
 private struct ChildEndedByItself: Error {
-    let reason: Process.TerminationReason
-    let status: Int32
+    let end: ChildProcess.End
     let acknowledgementCount: Int
 }
 
@@ -130,13 +129,12 @@ private struct KillRound {
 
     /// Starts a child, kills it after some acknowledgements, and returns the last one of each writer.
     private mutating func killedChild() throws -> [Int: Int] {
-        let child = Process()
         let output = Pipe()
-        child.executableURL = program
         let isSynced = Bool.random(using: &random)
-        child.arguments = [directory.path, "\(seed)", isSynced ? "sync" : "nosync"]
-        child.standardOutput = output
-        try child.run()
+        let child = try ChildProcess(
+            program.path, [directory.path, "\(seed)", isSynced ? "sync" : "nosync"],
+            output: .file(output.fileHandleForWriting))
+        try output.fileHandleForWriting.close()
         let wanted = Int.random(in: 0...40, using: &random)
         var text: [UInt8] = []
         var lineCount: Int { text.count { $0 == UInt8(ascii: "\n") } }
@@ -145,13 +143,12 @@ private struct KillRound {
             if data.isEmpty { break }
             text += data
         }
-        kill(child.processIdentifier, SIGKILL)
+        child.kill()
         text += output.fileHandleForReading.readDataToEndOfFile()
-        child.waitUntilExit()
+        let end = child.wait()
         // A child that traps or fails on what a kill left behind must not pass for one that was killed.
-        guard child.terminationReason == .uncaughtSignal, child.terminationStatus == SIGKILL, lineCount >= wanted else {
-            throw ChildEndedByItself(
-                reason: child.terminationReason, status: child.terminationStatus, acknowledgementCount: lineCount)
+        guard end == .killed(signal: SIGKILL), lineCount >= wanted else {
+            throw ChildEndedByItself(end: end, acknowledgementCount: lineCount)
         }
         return try acknowledgements(String(decoding: text, as: UTF8.self))
     }

@@ -184,6 +184,44 @@ private struct Refusal: Error {}
         }
     }
 
+    @Test("closing while one group is written and the next one forms makes both durable")
+    func closesBehindForming() async throws {
+        let directory = try TemporaryDirectory()
+        try await TestThreads.offPool {
+            let isHeld = Latch("the first group to be written")
+            let hasRun = Latch("a body of the next group to have run")
+            let mayGoOn = Latch("the first group to go on")
+            var options = LevelDBOptions()
+            options.testHooks.willWriteGroup = { _ in
+                isHeld.open()
+                try mayGoOn.wait()
+            }
+            let store = try LevelDBStore.open(at: directory.path, options: options)
+            try TestThreads.run(3) { thread in
+                switch thread {
+                case 0: try store.transact { try $0.set([0], to: [1]) }
+                case 1:
+                    try isHeld.wait()
+                    try store.transact { transaction in
+                        try transaction.set([1], to: [1])
+                        hasRun.open()
+                    }
+                default:
+                    try hasRun.wait()
+                    try TestThreads.run(2) { part in
+                        guard part == 0 else { return store.close() }
+                        // `close` has most likely begun by then.
+                        for _ in 0..<1_000 { TestThreads.yield() }
+                        mayGoOn.open()
+                    }
+                }
+            }
+            let reopened = try LevelDBStore.open(at: directory.path)
+            defer { reopened.close() }
+            #expect(try contents(reopened) == [[0]: [1], [1]: [1]])
+        }
+    }
+
     @Test("a flush does not wait for somebody who comes to the lane and never has a turn")
     func waitsNoLongerThanAFlush() async throws {
         try await TestThreads.offPool {

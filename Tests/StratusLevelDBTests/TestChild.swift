@@ -1,28 +1,27 @@
 // Runs the helper executable that is built beside the test bundle.
 
 import Foundation
+import StratusTestSupport
 
 /// A child process with its input and output.
 final class TestChild {
-    private let process = Process()
+    private let process: ChildProcess
     private let input = Pipe()
     private let output = Pipe()
 
-    var processID: Int32 { process.processIdentifier }
+    var processID: Int32 { process.processID }
 
     private static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("stratus-test-child")
 
-    static func start(_ arguments: String...) throws -> TestChild { try start(executable, arguments) }
+    static func start(_ arguments: String...) throws -> TestChild { try TestChild(executable, arguments) }
 
-    private static func start(_ executable: URL, _ arguments: [String]) throws -> TestChild {
-        let child = TestChild()
-        child.process.executableURL = executable
-        child.process.arguments = arguments
-        child.process.standardInput = child.input
-        child.process.standardOutput = child.output
-        try child.process.run()
-        return child
+    private init(_ executable: URL, _ arguments: [String]) throws {
+        process = try ChildProcess(
+            executable.path, arguments, input: .file(input.fileHandleForReading),
+            output: .file(output.fileHandleForWriting))
+        try input.fileHandleForReading.close()
+        try output.fileHandleForWriting.close()
     }
 
     /// Runs a child to its end and returns what it printed.
@@ -34,7 +33,8 @@ final class TestChild {
     /// The same in a process that may have 128 descriptors.
     static func runWithFewDescriptors(_ verb: String, _ path: String) throws -> String {
         let shell = URL(fileURLWithPath: "/bin/sh")
-        return try start(shell, ["-c", "\(fewDescriptors) && exec \"$0\" \"$@\"", executable.path, verb, path]).finish()
+        return try TestChild(shell, ["-c", "\(fewDescriptors) && exec \"$0\" \"$@\"", executable.path, verb, path])
+            .finish()
     }
 
     private static let fewDescriptors = "ulimit -n 128"
@@ -44,7 +44,7 @@ final class TestChild {
         let unshare = URL(fileURLWithPath: "/usr/bin/unshare")
         guard FileManager.default.isExecutableFile(atPath: unshare.path) else { return nil }
         let script = "mount -t tmpfs none /dev && \(fewDescriptors) && echo ready && exec \"$0\" \"$@\""
-        let child = try start(unshare, ["--mount", "sh", "-c", script, executable.path, verb, path])
+        let child = try TestChild(unshare, ["--mount", "sh", "-c", script, executable.path, verb, path])
         let output = child.finish()
         guard output.hasPrefix("ready\n") else { return nil }
         return String(output.dropFirst("ready\n".count))
@@ -72,7 +72,7 @@ final class TestChild {
     func finish() -> String {
         try? input.fileHandleForWriting.close()
         let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        process.wait()
         return String(decoding: data, as: UTF8.self)
     }
 }

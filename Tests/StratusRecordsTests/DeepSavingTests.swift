@@ -104,6 +104,36 @@ struct DeepSavingTests {
         }
     }
 
+    @Test(
+        "a record with just as many above it as may be is saved, also before them in the request; with one more it is not"
+    )
+    func wholeChains() throws {
+        let limit = 4
+        let longest = limit + 1
+        for length in 1...longest + 2 {
+            for isReversed in [false, true] {
+                // With what is there already, and all in one request.
+                for savedFirst in 0..<length {
+                    let sample = try SampleZone(depthLimit: limit)
+                    let names = (0..<length).map { RecordName("\($0)") }
+                    let saves = names.indices.map { index in
+                        RecordMutation.save(
+                            Record(name: names[index], type: "Note", parent: index == 0 ? nil : names[index - 1]))
+                    }
+                    for save in saves[..<min(savedFirst, longest)] { try sample.apply(save) }
+                    let rest = Array(saves[min(savedFirst, longest)...])
+                    let request = MutationRequest(
+                        isReversed ? rest.reversed() : rest, stamp: SampleZone.stamp, tagSalt: 7)
+                    let outcome = try Self.outcome(request, in: sample)
+                    let isTooDeep = outcome.contains("would lie deeper")
+                    #expect(
+                        isTooDeep == (length > longest), "\(length), reversed: \(isReversed), \(savedFirst): \(outcome)"
+                    )
+                }
+            }
+        }
+    }
+
     @Test("at the depth limit and everywhere else requests end as they do without a cache")
     func limits() throws {
         let seed = SplitMix64.announced("saving at the depth limit")

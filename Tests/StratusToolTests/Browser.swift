@@ -4,6 +4,7 @@
 // Everything here blocks. It runs on a thread of its own.
 
 import Foundation
+import StratusTestSupport
 
 /// The browser did not do what it was asked for.
 struct BrowserError: Error, CustomStringConvertible {
@@ -16,7 +17,7 @@ final class Browser {
     /// A browser that takes longer hangs; it is killed, and the next answer is an error.
     private static let limitSeconds = 300.0
 
-    private let process = Process()
+    private let process: ChildProcess
     private let input: FileHandle
     private let output: FileHandle
     private var buffer = Data()
@@ -28,7 +29,6 @@ final class Browser {
     /// Starts a browser with a profile of its own in `directory`.
     init(in directory: String) throws {
         let pipes = ["commands", "answers"].map { "\(directory)/\($0)" }
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
         let isRoot = geteuid() == 0
         let flags = [
             "--headless=new", "--remote-debugging-pipe", "--user-data-dir=\(directory)/profile", "--disable-gpu",
@@ -42,9 +42,7 @@ final class Browser {
             mkfifo "$0" "$1" || exit 1
             exec "$name" "${@:3}" about:blank 3<> "$0" 4<> "$1" > "$2" 2>&1
             """
-        process.arguments = ["-c", script] + pipes + ["\(directory)/browser.log"] + flags
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProcess("/bin/bash", ["-c", script] + pipes + ["\(directory)/browser.log"] + flags)
         let deadline = Date(timeIntervalSinceNow: 20)
         while !pipes.allSatisfy({ FileManager.default.fileExists(atPath: $0) }) {
             guard Date() < deadline, process.isRunning else {
@@ -57,12 +55,12 @@ final class Browser {
             let keeper = FileHandle(forUpdatingAtPath: pipes[1]), let output = FileHandle(forReadingAtPath: pipes[1])
         else { throw BrowserError(description: "The pipes of the browser cannot be opened.") }
         (self.input, self.output) = (input, output)
-        process.terminationHandler = { _ in try? keeper.close() }
-        guard process.isRunning else { throw BrowserError(description: "The browser has ended at once.") }
-        let pid = process.processIdentifier
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.limitSeconds) { [weak process] in
-            if process?.isRunning == true { kill(pid, SIGKILL) }
+        Thread.detachNewThread { [process] in
+            process.wait()
+            try? keeper.close()
         }
+        guard process.isRunning else { throw BrowserError(description: "The browser has ended at once.") }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.limitSeconds) { [weak process] in process?.kill() }
         let target = try send("Target.createTarget", ["url": "about:blank"])
         let attached = try send(
             "Target.attachToTarget", ["targetId": target["targetId"] ?? "", "flatten": true])
@@ -72,7 +70,7 @@ final class Browser {
 
     func close() {
         _ = try? send("Browser.close")
-        process.waitUntilExit()
+        process.wait()
     }
 
     /// Sends a command and waits for its answer.

@@ -4,6 +4,7 @@ import Foundation
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusTestSupport
 import Testing
 
 @testable import stratus
@@ -133,7 +134,7 @@ struct DamageTests {
             """, in: directory)
         try #require(made.status == 0, "\(made.errors)")
         let path = "\(directory.path)/sound"
-        try await offPool {
+        try await TestThreads.offPool {
             let choice = DatabaseChoice(
                 container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
             let session = try StoreSession(at: path, choice, .existing)

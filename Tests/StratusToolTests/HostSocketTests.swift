@@ -221,7 +221,10 @@ struct HostSocketTests {
         _ = try await database.save(CKRecordZone(zoneName: "notes"))
         try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        await #expect(throws: CKError.self) { try await database.save(CKRecordZone(zoneName: "lost")) }
+        let failure = await #expect(throws: CKError.self) {
+            try await database.save(CKRecordZone(zoneName: "lost"))
+        }
+        try #require(host.writeFailure != nil, "\(String(describing: failure))")
         #expect(throws: StratusError.self) { try host.recover() }
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: path + "-moved", toPath: path)

@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusModel
+import StratusTestSupport
 import Testing
 
 @testable import stratus
@@ -81,7 +82,7 @@ struct ImportTests {
     func putOff() async throws {
         try await directory.importTree()
         let (path, tree) = (directory.path, directory.bytes(of: "tree"))
-        let (counts, told) = try await offPool { () -> (counts: [Int], told: [[Int]]) in
+        let (counts, told) = try await TestThreads.offPool { () -> (counts: [Int], told: [[Int]]) in
             let choice = DatabaseChoice(
                 container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
             let session = try StoreSession(at: "\(path)/store", choice, .existingAsClient)

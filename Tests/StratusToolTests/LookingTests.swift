@@ -6,6 +6,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @testable import stratus
@@ -124,7 +125,7 @@ struct LookingTests {
     private func pages(
         where format: String, isBackward: Bool = false, limit: Int = 0
     ) async throws -> (told: [[Int]], foundCount: Int, recordCount: Int) {
-        try await offPool { [path] () -> (told: [[Int]], foundCount: Int, recordCount: Int) in
+        try await TestThreads.offPool { [path] () -> (told: [[Int]], foundCount: Int, recordCount: Int) in
             let session = try Self.open(path)
             defer { session.close() }
             let zone = try session.zone(ZoneName("home"))

@@ -1,6 +1,7 @@
 // Pages and pictures in a real browser: 'make pages' runs them, and leaves screenshots to be looked at.
 
 import Foundation
+import StratusTestSupport
 import Testing
 
 /// Where screenshots go; nil where no browser is to be started.
@@ -42,7 +43,7 @@ struct PageTests {
             try #require(run.status == 0, "\(run.errors)")
             pages[index].path = "\(directory.path)/\(page.name)"
         }
-        let found = try await offPool { [pages] in try Self.visit(pages, in: directory.path) }
+        let found = try await TestThreads.offPool { [pages] in try Self.visit(pages, in: directory.path) }
         #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
     }
 
@@ -121,7 +122,7 @@ struct PageTests {
             try Data((sound + one.body + "</body></html>").utf8).write(to: url)
         }
         let bodies = faulty.map(\.fault)
-        let found = try await offPool {
+        let found = try await TestThreads.offPool {
             let browser = try Browser(in: directory.path)
             defer { browser.close() }
             return try bodies.indices.map { index in

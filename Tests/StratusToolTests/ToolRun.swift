@@ -1,6 +1,7 @@
 // Runs the built tool, or a shell, as a child process and waits for it without holding a thread of the cooperative pool.
 
 import Foundation
+import StratusTestSupport
 import Testing
 
 /// How a child ended, and what it wrote.
@@ -63,13 +64,7 @@ struct ToolRun {
         }
         defer { for file in files { try? FileManager.default.removeItem(at: file) } }
         for file in files { try Data().write(to: file) }
-        let end = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<End, any Error>) in
-            // A thread of its own, because Foundation tells the run loop of the thread that starts a child of its end, and
-            // keeps the child until that has run: those of a pool never do.
-            Thread.detachNewThread {
-                continuation.resume(with: Result { try wait(for: path, arguments, in: directory, writingTo: files) })
-            }
-        }
+        let end = try await TestThreads.offPool { try wait(for: path, arguments, in: directory, writingTo: files) }
         return ToolRun(
             status: end.status, wasKilled: end.wasKilled,
             output: String(decoding: try Data(contentsOf: files[0]), as: UTF8.self),
@@ -80,26 +75,22 @@ struct ToolRun {
     private static func wait(
         for path: String, _ arguments: [String], in directory: TestDirectory, writingTo files: [URL]
     ) throws -> End {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         var environment = ProcessInfo.processInfo.environment
         environment["TOOL"] = executable
         environment["SWIFT_BACKTRACE"] = "enable=no"
-        process.environment = environment
-        process.standardOutput = try FileHandle(forWritingTo: files[0])
-        process.standardError = try FileHandle(forWritingTo: files[1])
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let pid = process.processIdentifier
+        let child = try ChildProcess(
+            path, arguments, environment: environment, in: directory.path,
+            output: .file(try FileHandle(forWritingTo: files[0])),
+            errors: .file(try FileHandle(forWritingTo: files[1])))
         let deadline = Task {
             try await Task.sleep(for: .seconds(limitSeconds))
-            kill(pid, SIGKILL)
+            child.kill()
         }
         defer { deadline.cancel() }
-        process.waitUntilExit()
-        return End(status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal)
+        return switch child.wait() {
+        case .exited(let status): End(status: status, wasKilled: false)
+        case .killed(let signal): End(status: signal, wasKilled: true)
+        }
     }
 
     /// The lines of output as JSON objects.
@@ -154,14 +145,5 @@ final class TestDirectory: Sendable {
         try await makeTree()
         let run = try await ToolRun.stratus("import-tree", "tree", "--store", "store", in: self)
         try #require(run.status == 0, "\(run.errors)")
-    }
-}
-
-/// Runs blocking work on a thread of its own.
-func offPool<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        let thread = Thread { continuation.resume(with: Swift.Result { try work() }) }
-        thread.stackSize = 8 << 20
-        thread.start()
     }
 }

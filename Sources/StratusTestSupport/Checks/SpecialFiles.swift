@@ -12,17 +12,13 @@ package enum SpecialFile: String, CaseIterable, Sendable {
     /// Puts it in the place of what lies at a path. False where the system does not let it be made.
     package func replace(_ path: String) throws -> Bool {
         try FileManager.default.removeItem(atPath: path)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        switch self {
-        case .pipe: process.arguments = ["mkfifo", path]
-        case .device: process.arguments = ["mknod", path, "c", "1", "5"]
-        case .directory: process.arguments = ["mkdir", path]
-        }
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        let words =
+            switch self {
+            case .pipe: ["mkfifo", path]
+            case .device: ["mknod", path, "c", "1", "5"]
+            case .directory: ["mkdir", path]
+            }
+        return try ChildProcess("/usr/bin/env", words, errors: .nothing).wait().isSuccess
     }
 
     /// Gives a reader that waits for the other end of a pipe that end, for a moment.

@@ -25,12 +25,6 @@ package final class SmallVolume: Sendable {
     package func resize(byteCount: Int) -> Bool { Self.run("mount", "-o", "remount,size=\(byteCount)", path) }
 
     private static func run(_ arguments: String...) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        do { try process.run() } catch { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        (try? ChildProcess("/usr/bin/env", arguments, errors: .nothing))?.wait().isSuccess ?? false
     }
 }

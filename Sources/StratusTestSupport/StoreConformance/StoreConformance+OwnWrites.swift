@@ -95,6 +95,32 @@ extension StoreConformance {
             }
         },
 
+        Check("a scan sees none of its visitor's writes, also where they are its transaction's first") { store in
+            for direction in [ScanDirection.forward, .backward] {
+                let leftBehind = try store.entries()
+                try store.transact { transaction in
+                    for entry in leftBehind { try transaction.delete(entry.key) }
+                }
+                try store.set((0..<20).map { Entry([$0 * 2], [0]) })
+                try store.transact { transaction in
+                    var visited: [UInt8] = []
+                    try transaction.scan(KeyRange(from: [0], upTo: [100]), direction) { key, value in
+                        visited.append(key[0])
+                        try require(value[0] == 0, "\(key[0]) was changed by the visitor, \(direction)")
+                        // The entries next to this one on both sides, new ones between them, and one that goes.
+                        for number in [key[0] &- 2, key[0] &- 1, key[0] + 1, key[0] + 2] where number < 100 {
+                            try transaction.set([number], to: [1])
+                        }
+                        try transaction.delete([20])
+                        return .next
+                    }
+                    let expected = (0..<20).map { UInt8($0 * 2) }
+                    try requireEqual(visited, direction == .forward ? expected : expected.reversed(), "visited")
+                    try requireEqual(try transaction.value(forKey: [1]), [1], "a write of the visitor")
+                }
+            }
+        },
+
         Check("an error of a body undoes everything it wrote and comes out as it is") { store in
             struct Planned: Error, Equatable { var number: Int }
             try store.set([Entry([1], [1]), Entry([2], [2])])

@@ -22,7 +22,7 @@ package enum TestThreads {
         let errors = Locked<[Int: any Error]>([:])
         let done = Gate("the threads to end")
         for index in 0..<count {
-            Thread.detachNewThread {
+            Task(executorPreference: ThreadExecutor.shared) {
                 do {
                     try barrier.wait()
                     try body(index)
@@ -40,16 +40,28 @@ package enum TestThreads {
     package static func offPool<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(with: Swift.Result { try body() })
-            }
-        }
+        try await Task(executorPreference: ThreadExecutor.shared) { try body() }.value
     }
 
     /// Lets other threads run, so that a race that is possible becomes likely.
     package static func yield() {
         _ = sched_yield()
+    }
+}
+
+/// Runs each job on a thread of its own, where it may block. A thread that a test starts itself has no current test, so that
+/// what fails there is nobody's; a task keeps it.
+///
+/// Unsafe: the executor is named by a reference without a count; it is never freed.
+final class ThreadExecutor: TaskExecutor {
+    static let shared = ThreadExecutor()
+    private static let stackByteCount = 8 << 20
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let thread = Thread { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        thread.stackSize = Self.stackByteCount
+        thread.start()
     }
 }
 

@@ -129,6 +129,23 @@ struct StandingTests {
         #expect(try bench.fetch(RecordAddress(recordName: "_nobody"), in: .public).code == .unknownItem)
     }
 
+    @Test(
+        "[S-15][R-03] a user record outlives what it refers to, whatever the action",
+        arguments: [DatabaseSelector.private, .public])
+    func userRecordsOutlive(database: DatabaseSelector) throws {
+        let bench = try RecordBench()
+        let own = RecordAddress(recordName: bench.alice.userName.text)
+        let (target, holder) = (RecordAddress(recordName: "target"), RecordAddress(recordName: "holder"))
+        try bench.save(.new("target", in: .defaultZone), in: database)
+        let user = try bench.fetch(own, in: database).get()
+        let reference = ClientValue.owned(by: "target", in: .defaultZone)
+        try bench.save(
+            .change(user, ["home": reference]), .new("holder", in: .defaultZone, ["home": reference]), in: database)
+        try bench.modify(deleting: [target], in: database).deletes[0].get()
+        #expect(try bench.fetch(holder, in: database).code == .unknownItem)
+        #expect(try bench.fetch(own, in: database).get().type == "Users")
+    }
+
     @Test("[S-16] private data is charged to its owner, public data to nobody; over the quota is quotaExceeded")
     func quota() throws {
         let bench = try RecordBench()

@@ -144,6 +144,35 @@ struct SharingAccessTests {
         #expect(try !bench.exists(.note("x")) && !bench.exists(.note("y")))
     }
 
+    @Test("[P-11] beside another item that fails, too, a hidden parent is answered like one that does not exist")
+    func hiddenParents() throws {
+        let bench = try RecordBench.forSharing()
+        try Self.folder(bench)
+        try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
+        let known = try bench.fetch(bench.shared("file"), by: bench.bob, in: .shared).get()
+        try bench.touch("file")
+        /// What Bob is answered who saves a record below `parent` beside others: one without fault, and one that is refused.
+        func answers(_ parent: String, _ other: RecordSave, isFirst: Bool, isAtomic: Bool) throws -> [String] {
+            let child = RecordSave.new(bench.shared("new"), parent: parent)
+            let saves = (isFirst ? [child, other] : [other, child]) + [.new(bench.shared("fine"), parent: "folder")]
+            let answer = try bench.modify(saves, atomic: isAtomic, by: bench.bob, in: .shared)
+            if try bench.exists(.note("fine")) { try bench.delete(.note("fine")) }
+            return answer.saves.map { "\(String(describing: $0.error))".replacing(parent, with: "PARENT") }
+        }
+        let others: [RecordSave] = [
+            .change(known), .new(bench.shared("stray"), parent: nil), .new(bench.shared("lost"), parent: "nowhere"),
+        ]
+        for (index, other) in others.enumerated() {
+            for isFirst in [true, false] {
+                for isAtomic in [true, false] {
+                    let hidden = try answers("note", other, isFirst: isFirst, isAtomic: isAtomic)
+                    let missing = try answers("missing", other, isFirst: isFirst, isAtomic: isAtomic)
+                    #expect(hidden == missing, "beside item \(index), first: \(isFirst), atomic: \(isAtomic)")
+                }
+            }
+        }
+    }
+
     private static let creationDenied =
         "10/2007: CREATE operation not permitted (rule P-11, record new) (record=new, rule=P-11)"
 

@@ -78,6 +78,23 @@ struct SharedDeliveryTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
+    @Test("[N-05][M-08] whoever joins between a commit and its delivery gets no notification of that commit")
+    func joinedSince() throws {
+        let world = try World()
+        let bench = world.bench
+        let share = try bench.share(
+            "in", as: "Share", with: [.email("bob@example.com"), .email("carol@example.com")])
+        try world.accept(share, by: world.bob, on: "phone")
+        try bench.deliver()
+        _ = try world.told()
+        try bench.touch("leaf")
+        // Of this Carol's other devices would hear, and she has none.
+        try world.accept(share, by: world.carol, on: "phone")
+        #expect(try world.told() == ["bob"])
+        try bench.touch("leaf")
+        #expect(try world.told() == ["bob", "carol"])
+    }
+
     @Test("[X-16][P-09] whoever loses access is told of that, and of nothing that happens after")
     func losing() throws {
         let world = try World()

@@ -38,6 +38,24 @@ struct DatabaseFeedTests {
         #expect(try await tree.ann.pullZones().changed == [])
     }
 
+    @Test("[D-06][Z-07] a shared zone that is created again, with fewer changes than it had, has changed")
+    func createdAgain() async throws {
+        let tree = try await TreeTown()
+        let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
+        try await tree.share("top", with: ann)
+        for value in 2..<9 { #expect(await owner.change("leaf", to: value, in: place) == .done) }
+        let before = try await ann.pullZones(isShared: true)
+        #expect(before.changed == [ann.zoneID(place)])
+        #expect(await owner.drop(place) == .done)
+        #expect(await owner.make(place) == .done)
+        #expect(await owner.create("new", in: place) == .done)
+        try await tree.share("new", with: ann)
+        let after = try await ann.pullZones(isShared: true, since: before.token)
+        #expect(after.changed == [ann.zoneID(place)])
+        #expect(after.deleted == [:])
+        #expect(try await ann.pull(place).names == ["Share", "new"])
+    }
+
     @Test("[T-03][T-04][T-14] a database's operation tells tokens between pages, or one page")
     func paging() async throws {
         let tree = try await TreeTown()

@@ -42,6 +42,25 @@ struct SharedFeedTests {
         #expect(pulled.deleted == [:])
     }
 
+    @Test("[T-07][D-12] records that change again within one page of a participant are in it once, as they are last")
+    func severalRounds() async throws {
+        let tree = try await TreeTown()
+        let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
+        try await tree.share("top", with: ann)
+        // The first page leaves most of its round to the next one, in which the round of these changes follows.
+        let first = try await ann.pull(place, limit: 1)
+        #expect(first.isMoreComing)
+        #expect(await owner.change("top", to: 2, in: place) == .done)
+        #expect(await owner.change("right", to: 3, in: place) == .done)
+        #expect(await owner.delete("leaf", in: place) == .done)
+        let rest = try await ann.pull(place, since: first.token)
+        #expect(!rest.isMoreComing)
+        #expect(Set(first.names + rest.names) == ["Share", "left", "right", "top"])
+        #expect(rest.records["top"]?["value"] as? Int == 2)
+        #expect(rest.records["right"]?["value"] as? Int == 3)
+        #expect(rest.deleted.keys.allSatisfy { $0 == "leaf" })
+    }
+
     enum Loss: CaseIterable, Sendable { case stopped, removed, left, permissionNone }
 
     private func lose(_ share: String, _ loss: Loss, _ tree: TreeTown) async -> Outcome {

@@ -46,6 +46,29 @@ import Testing
         #expect(decoded.encryptedValues["secret"] as? String == "s")
     }
 
+    @Test("[C-06] a parent that was set or removed after the fetch is saved from the archive", arguments: Way.allCases)
+    func changedParents(way: Way) async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
+        func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
+        func make(_ name: String, under parent: String?) -> CKRecord {
+            let record = CKRecord(recordType: "Note", recordID: id(name))
+            record.setParent(parent.map { id($0) })
+            return record
+        }
+        _ = try await database.modifyRecords(
+            saving: [make("one", under: nil), make("other", under: nil), make("child", under: "one")], deleting: [])
+        for parent in ["other", nil] as [String?] {
+            let record = try await database.record(for: id("child"))
+            record.setParent(parent.map { id($0) })
+            let decoded = try way.decode(CKRecord.self, from: ArchiveSamples.archive(record))
+            #expect(decoded.parent?.recordID == parent.map { id($0) })
+            _ = try await database.modifyRecords(saving: [decoded], deleting: [], savePolicy: .changedKeys)
+            #expect(try await database.record(for: id("child")).parent?.recordID == parent.map { id($0) })
+        }
+    }
+
     @Test("[C-05] an archive of the system fields has no values and no changes", arguments: Way.allCases)
     func systemFields(way: Way) throws {
         let record = ArchiveSamples.record()

@@ -391,12 +391,7 @@ struct RecoveryTests {
         _ = try await host.database.save(note("first"))
         try host.move()
         await #expect(throws: CKError.self) { try await host.database.save(note("lost")) }
-        let copying = Process()
-        copying.executableURL = URL(fileURLWithPath: "/bin/cp")
-        copying.arguments = ["-a", host.moved.path, path]
-        try copying.run()
-        copying.waitUntilExit()
-        #expect(copying.terminationStatus == 0)
+        #expect(try ChildProcess("/bin/cp", ["-a", host.moved.path, path]).wait().isSuccess)
         #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "nobody listens at the copied socket")
         try host.store.recover()
         _ = try await host.database.save(note("second"))

@@ -251,9 +251,7 @@ struct HostStoreTests {
 
 /// Runs what blocks on a thread that may wait.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
-    }
+    try await TestThreads.offPool(body)
 }
 
 /// Values that blocks append from any thread.

@@ -121,6 +121,33 @@ import Testing
         #expect(try await run(.background, failures: .max, advancing: [1, 2, 7 * 86_400]) == ["networkFailure"])
     }
 
+    @Test("[O-10] an error that says when to try again is waited out exactly, however often it has been tried")
+    func retryAfter() async throws {
+        let bench = try OperationBench()
+        let pauses = Locked([30.0, 0.5, 90])
+        bench.interference.intervene { point in
+            guard case .request(.fetchRecords, _) = point else { return nil }
+            let pause = pauses.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            return pause.map { CloudError(.networkUnavailable, "planned", retryAfterSeconds: $0) }
+        }
+        let operation = CKFetchRecordsOperation(recordIDs: [CKRecord.ID(recordName: "a")])
+        operation.qualityOfService = .utility
+        let done = Gate("the operation to end")
+        operation.completionBlock = { done.open() }
+        bench.database.add(operation)
+        for (count, pause) in [30.0, 0.5, 90].enumerated() {
+            await bench.session.activity.untilIdle()
+            #expect(bench.interference.sent.count == count + 1)
+            bench.clock.advance(bySeconds: pause - 0.25)
+            await bench.session.activity.untilIdle()
+            #expect(
+                bench.interference.sent.count == count + 1, "a quarter of a second before the pause of \(pause) s ends")
+            bench.clock.advance(bySeconds: 0.25)
+        }
+        try await TestThreads.offPool { try done.wait() }
+        #expect(bench.interference.sent.count == 4)
+    }
+
     @Test("[O-08][O-10] cancelled, or the session closed, while it waits to try again: it waits no longer")
     func cancelledPause() async throws {
         let bench = try OperationBench()

@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusStore
 import Testing
 
 @Suite struct QueryOptionTests {
@@ -20,6 +21,33 @@ import Testing
             format: "distanceToLocation:fromLocation:(spot, %@) < 2", CLLocation(latitude: 0, longitude: 0))
         let found = try await database.records(matching: CKQuery(recordType: "Place", predicate: predicate))
         #expect(found.matchResults.count == foundCount)
+    }
+
+    @Test("[Q-16] a query for no keys gives records without values, one for nil gives them all")
+    func desiredKeys() async throws {
+        let (store, account) = try Stratus.tested()
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        let saved = note("a", text: "one")
+        saved["more"] = 1
+        _ = try await database.save(saved)
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == 'one'"))
+        for (asked, expected) in [([], []), (["more"], ["more"]), (nil, ["more", "text"])] as [([String]?, [String])] {
+            let found = try await database.records(matching: query, desiredKeys: asked).matchResults
+            let record = try #require(try found.first?.1.get())
+            #expect(record.allKeys().sorted() == expected)
+            #expect(record.recordChangeTag != nil)
+            let operation = CKQueryOperation(query: query)
+            operation.desiredKeys = asked
+            let keys = Locked<[[String]]>([])
+            operation.recordMatchedBlock = { _, result in
+                keys.withLock { $0.append((try? result.get())?.allKeys().sorted() ?? ["an error"]) }
+            }
+            await withCheckedContinuation { continuation in
+                operation.completionBlock = { continuation.resume() }
+                database.add(operation)
+            }
+            #expect(keys.value == [expected])
+        }
     }
 
     @Test("a host is shown the plan of a query and its counted cost, in words and as JSON")

@@ -1,6 +1,7 @@
 // The project's own files, read once for all rules.
 
 import Foundation
+import StratusTestSupport
 
 /// The text files of the checkout these tests were built from.
 struct ProjectTree: Sendable {
@@ -55,16 +56,9 @@ struct ProjectTree: Sendable {
     /// What git tracks, or nil when this is no checkout (an unpacked archive) or there is no git.
     static func trackedPaths() throws -> [String]? {
         guard FileManager.default.fileExists(atPath: root.appendingPathComponent(".git").path) else { return nil }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["git", "-c", "safe.directory=*", "-C", root.path, "ls-files", "-z"]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { return nil }
-        return String(decoding: data, as: UTF8.self).split(separator: "\0").map(String.init)
+        let git = try ChildProcess.run(
+            "/usr/bin/env", ["git", "-c", "safe.directory=*", "-C", root.path, "ls-files", "-z"], errors: .nothing)
+        guard git.end.isSuccess else { return nil }
+        return String(decoding: git.output, as: UTF8.self).split(separator: "\0").map(String.init)
     }
 }
