@@ -42,9 +42,11 @@ struct Schema: ParsableCommand {
             commandName: "import",
             abstract: "Replaces the schema by that of a .ckdb file.",
             discussion: """
-                The file is the whole schema: types and fields that it leaves out are forgotten, and told; records keep them. Indexes that it wants are filled at once; interrupted, the next run or host \
-                goes on with that. A mistake is told with its line and \
-                column, and nothing is changed.
+                The file is the whole schema. Types and fields that it leaves out are forgotten and listed; records keep \
+                them. Every type of the file counts as imported: from then on a query that names a field without an \
+                entry in the schema is refused, in development too (X-31). Indexes that the file asks for are filled at \
+                once; if that is interrupted, the next run or host continues. If the file has a mistake, its line and \
+                column are printed, and nothing changes.
 
                 --json: {"container","bytes","forgotten"}, where forgotten lists types and fields: "Note", "Note.title"
 
@@ -83,6 +85,9 @@ struct Schema: ParsableCommand {
             commandName: "export",
             abstract: "Writes the schema into a .ckdb file, which 'stratus schema import' takes.",
             discussion: """
+                The file does not say which types were imported and which were learnt from records. To copy a store \
+                with these marks, use 'stratus export' and 'stratus import'.
+
                 --json: {"container","file","bytes"}
 
                 Example: stratus schema export ./app.ckdb --store ./store
