@@ -95,7 +95,8 @@ import Testing
             return true
         } catch let error as StoreError {
             let seen = try #require(SeenError(error))
-            #expect(["inputOutput", "corruption"].contains(seen.code) && seen.namesCause, "\(fault): \(error)")
+            #expect(["inputOutput", "corruption"].contains(seen.code), "\(fault): \(error)")
+            #expect(seen.namesCause, "\(fault): \(error)")
             return false
         }
     }

@@ -122,7 +122,8 @@ struct RecoveryTests {
             result = reopening.faultCount == 0 ? .neverStruck : .opened
             try check(again, holds: acknowledged, "opened in spite of \(fault)")
         } catch let error as StoreError {
-            #expect([.inputOutput, .corruption].contains(error.code) && error.cause != nil, "\(fault): \(error)")
+            #expect([.inputOutput, .corruption].contains(error.code), "\(fault): \(error)")
+            #expect(error.cause != nil, "\(fault): \(error)")
         }
         let last = try LevelDBStore.open(at: directory.path, options: FaultBench.options, continuing: continuation)
         defer { last.close() }
@@ -152,7 +153,8 @@ struct RecoveryTests {
             try LevelDBStore.open(at: path, options: FaultBench.options, continuing: continuation).close()
             Issue.record("the older copy was opened")
         } catch let error as StoreError {
-            #expect(error.code == .unavailable && error.message.contains("older copy"), "\(error)")
+            #expect(error.code == .unavailable, "\(error)")
+            #expect(error.message.contains("older copy"), "\(error)")
         }
         try FileManager.default.moveItem(atPath: path, toPath: older)
         try FileManager.default.moveItem(atPath: "\(folder.path)/moved", toPath: path)
@@ -208,7 +210,8 @@ struct RecoveryTests {
             }
             #expect(store.failure?.fields["reason"] == "diskFull")
             let error = try #require(throws: StoreError.self) { try store.checkRoom() }
-            #expect(error.code == .diskFull && error.fields["path"]?.hasPrefix(path) == true, "\(error)")
+            #expect(error.code == .diskFull, "\(error)")
+            #expect(error.fields["path"]?.hasPrefix(path) == true, "\(error)")
             #expect(!FileManager.default.fileExists(atPath: "\(path)/STRATUS.room"))
             try check(store, holds: acknowledged.value, "reads go on")
 

@@ -77,7 +77,8 @@ struct KeyDescriptionTests {
             // However a key is cut, its line is one safe line.
             for count in 0..<key.count {
                 let line = KeyDescription.text(ofBound: Array(key[..<count]))
-                #expect(LayoutChecks.unsafeScalar(in: line) == nil && !line.contains("damaged"), "\(line)")
+                #expect(LayoutChecks.unsafeScalar(in: line) == nil, "\(line)")
+                #expect(!line.contains("damaged"), "\(line)")
             }
         }
         #expect(KeyDescription.text(ofBound: [0x80, 1]) == "x'8001'")

@@ -80,7 +80,8 @@ struct AcknowledgedLogTests {
         for note in try notes() { try FileManager.default.removeItem(atPath: "\(path)/\(note)") }
         try FileManager.default.removeItem(atPath: "\(path)/\(log)")
         let error = try storeError { _ = try open() }
-        #expect(error.code == .corruption && error.fields["candidateFiles"] == log, "\(error)")
+        #expect(error.code == .corruption, "\(error)")
+        #expect(error.fields["candidateFiles"] == log, "\(error)")
         #expect(error.fields["path"] == path)
     }
 
@@ -95,7 +96,8 @@ struct AcknowledgedLogTests {
         try Data().write(to: URL(fileURLWithPath: "\(path)/\(StoreFileName.acknowledgedName(700))"))
         if isEmpty { try Data().write(to: URL(fileURLWithPath: "\(path)/\(log)")) }
         let error = try storeError { _ = try open() }
-        #expect(error.code == .corruption && error.fields["candidateFiles"] == log, "\(error)")
+        #expect(error.code == .corruption, "\(error)")
+        #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 
     @Test("a log that was emptied, or zeroed, is corruption", arguments: [false, true])
@@ -107,7 +109,8 @@ struct AcknowledgedLogTests {
         let url = URL(fileURLWithPath: "\(path)/\(log)")
         try Data(count: isZeroed ? try Data(contentsOf: url).count : 0).write(to: url)
         let error = try storeError { _ = try open() }
-        #expect(error.code == .corruption && error.fields["candidateFiles"] == log, "\(error)")
+        #expect(error.code == .corruption, "\(error)")
+        #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 
     @Test("a copy to read of a store that has lost a log is corruption, too")
@@ -123,6 +126,7 @@ struct AcknowledgedLogTests {
             _ = try LevelDBStore.copyToRead(path, into: copy, formatVersion: 1)
             _ = try LevelDBStore.open(at: copy)
         }
-        #expect(error.code == .corruption && error.fields["candidateFiles"] == log, "\(error)")
+        #expect(error.code == .corruption, "\(error)")
+        #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 }

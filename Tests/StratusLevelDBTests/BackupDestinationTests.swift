@@ -116,9 +116,11 @@ import Testing
     @Test("a destination without a folder names the folder, and the store is not called corrupt")
     func missingFolder() throws {
         let missing = try backup(to: directory.path(of: "missing/copy"))
-        #expect(missing.code == .inputOutput && missing.fields["missingFolder"] == directory.path(of: "missing"))
+        #expect(missing.code == .inputOutput)
+        #expect(missing.fields["missingFolder"] == directory.path(of: "missing"))
         let file = try backup(to: "\(path)/CURRENT/copy")
-        #expect(file.code == .inputOutput && file.fields["missingFolder"] == "\(path)/CURRENT")
+        #expect(file.code == .inputOutput)
+        #expect(file.fields["missingFolder"] == "\(path)/CURRENT")
         #expect(try files(in: directory.path) == ["store"])
     }
 
@@ -128,7 +130,8 @@ import Testing
         #expect(try files(in: directory.path) == ["copy", "store"])
         for taken in [target, "\(target)/"] {
             let error = try backup(to: taken)
-            #expect(error.code == .inputOutput && error.fields["path"] == target)
+            #expect(error.code == .inputOutput)
+            #expect(error.fields["path"] == target)
             #expect(error.message.contains("at the destination already: choose another"))
         }
     }
@@ -173,7 +176,8 @@ import Testing
             for text in texts {
                 let told = text.replacing("#", with: "\(path)/.")
                 let place = EnginePlace(path: path)
-                #expect(place.name == "\(path)/." && place.asGiven(told) == text.replacing("#", with: path))
+                #expect(place.name == "\(path)/.")
+                #expect(place.asGiven(told) == text.replacing("#", with: path))
             }
         }
     }
@@ -186,7 +190,8 @@ import Testing
         ]
         for (number, code) in codes {
             let error = SystemError(number: number, call: "open", path: "/a/b").storeError
-            #expect(error.code == code && error.fields == ["path": "/a/b", "call": "open"], "\(error)")
+            #expect(error.code == code, "\(error)")
+            #expect(error.fields == ["path": "/a/b", "call": "open"], "\(error)")
             #expect(error.cause == EngineError.systemText(number))
         }
         #expect(EngineError(text: "IO error: /a: \(EngineError.systemText(ENOENT))").storeCode == .corruption)

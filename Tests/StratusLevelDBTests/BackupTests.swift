@@ -73,7 +73,8 @@ import Testing
                     let report = try LevelDBStore.backup(ofStoreAt: path, to: target)
                     let copy = try LevelDBStore.open(at: target, options: Self.options)
                     let newest = try Self.newestCommit(copy)
-                    #expect(newest >= before && newest <= written.value + 1, "backup \(round)")
+                    #expect(newest >= before, "backup \(round)")
+                    #expect(newest <= written.value + 1, "backup \(round)")
                     #expect(report.copiedTableCount == 0)
                     // Writing into the copy must not reach the original's files.
                     for number in newest + 1...newest + 60 { try Self.commit(number, copy) }
@@ -120,7 +121,9 @@ import Testing
         for number in 1...700 { try Self.commit(number, store) }
         store.close()
         let report = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "copy"))
-        #expect(report.entryCount == 601 && report.linkedTableCount > 0 && report.attemptCount == 1)
+        #expect(report.entryCount == 601)
+        #expect(report.linkedTableCount > 0)
+        #expect(report.attemptCount == 1)
         let copy = try LevelDBStore.open(at: directory.path(of: "copy"))
         defer { copy.close() }
         #expect(try Self.newestCommit(copy) == 700)
@@ -137,7 +140,8 @@ import Testing
         try store.compact(KeyRange(from: [0], upTo: [9]))
         store.close()
         let taken = try storeError { _ = try LevelDBStore.backup(ofStoreAt: path, to: directory.path) }
-        #expect(taken.code == .inputOutput && taken.cause?.hasSuffix("File exists") == true)
+        #expect(taken.code == .inputOutput)
+        #expect(taken.cause?.hasSuffix("File exists") == true)
         let table = "\(path)/\(try #require(try files(in: path, suffix: ".ldb").first))"
         var bytes = try Data(contentsOf: URL(fileURLWithPath: table))
         bytes[bytes.count / 3] ^= 1
@@ -145,7 +149,8 @@ import Testing
         #expect(try storeError { _ = try LevelDBStore.backup(ofStoreAt: path, to: target) }.code == .corruption)
         try FileManager.default.removeItem(atPath: table)
         let missing = try storeError { _ = try LevelDBStore.backup(ofStoreAt: path, to: target) }
-        #expect(missing.code == .corruption && missing.fields["candidateFiles"] != nil)
+        #expect(missing.code == .corruption)
+        #expect(missing.fields["candidateFiles"] != nil)
         #expect(try files(in: directory.path) == ["store"])
     }
 
@@ -160,8 +165,10 @@ import Testing
         let report = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "copy"))
         let figures = try store.figures()
         #expect(report.linkedTableCount == figures.filesByLevel.reduce(0, +))
-        #expect(figures.filesByLevel.reduce(0, +) > 0 && figures.memoryByteCount > 0)
-        #expect(figures.tableListText.contains("--- level 0 ---") && figures.statisticsText.contains("Level"))
+        #expect(figures.filesByLevel.reduce(0, +) > 0)
+        #expect(figures.memoryByteCount > 0)
+        #expect(figures.tableListText.contains("--- level 0 ---"))
+        #expect(figures.statisticsText.contains("Level"))
         #expect(try store.approximateByteCount(of: KeyRange(from: [1], upTo: [2])) > 0)
         #expect(!store.isUnderWritePressure)
     }

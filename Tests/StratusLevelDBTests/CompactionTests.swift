@@ -78,11 +78,13 @@ import Testing
             #expect(abs(sizes - byteCount) * 20 < byteCount, "\(sizes), \(byteCount)")
             // One slice is enough for a store that is not larger, or is empty.
             let one = try store.compactionSlices(of: Self.everything, byteCount: sizes)
-            #expect(one.map(\.range) == [Self.everything] && one.map(\.byteCount) == [sizes])
+            #expect(one.map(\.range) == [Self.everything])
+            #expect(one.map(\.byteCount) == [sizes])
             let empty = try LevelDBStore.open(at: directory.path(of: "empty"), options: LevelDBOptions())
             defer { empty.close() }
             let none = try empty.compactionSlices(of: Self.everything, byteCount: 1)
-            #expect(none.map(\.range) == [Self.everything] && none.map(\.byteCount) == [0])
+            #expect(none.map(\.range) == [Self.everything])
+            #expect(none.map(\.byteCount) == [0])
         }
     }
 
@@ -131,9 +133,12 @@ import Testing
                 totals.insert(total)
             }
             let sums = slices.reduce(into: [0]) { sums, slice in sums.append((sums.last ?? 0) + slice.byteCount) }
-            #expect(told == sums && totals == Set(sums.suffix(1)) && told.count > 3, "\(told) of \(totals)")
+            #expect(told == sums, "\(told) of \(totals)")
+            #expect(totals == Set(sums.suffix(1)), "\(told) of \(totals)")
+            #expect(told.count > 3, "\(told) of \(totals)")
             #expect(sizes.before == before)
-            #expect(try sizes.after == store.approximateByteCount(of: Self.everything) && sizes.after < before)
+            #expect(try sizes.after == store.approximateByteCount(of: Self.everything))
+            #expect(sizes.after < before)
         }
     }
 
@@ -160,8 +165,10 @@ import Testing
                 #expect(total == byteCount)
                 told.append(done)
             }
-            #expect(report.entryCount == 50_000 && report.damages.isEmpty)
-            #expect(told.count == 6 && told.last == byteCount, "\(told)")
+            #expect(report.entryCount == 50_000)
+            #expect(report.damages.isEmpty)
+            #expect(told.count == 6, "\(told)")
+            #expect(told.last == byteCount, "\(told)")
             for (index, done) in told.prefix(4).enumerated() {
                 #expect(abs(done - byteCount * (index + 1) / 5) * 20 < byteCount, "\(told) of \(byteCount)")
             }

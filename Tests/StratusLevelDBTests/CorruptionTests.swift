@@ -156,7 +156,8 @@ import Testing
             let found = try contents(store)
             let logged = (0..<12).map { [UInt8](number: $0 * 8 + 1) }
             let there = logged.prefix { found[$0] != nil }
-            #expect(found.count == 400 + there.count && there.count < 13, "cut at \(end)")
+            #expect(found.count == 400 + there.count, "cut at \(end)")
+            #expect(there.count < 13, "cut at \(end)")
             for (key, value) in found { #expect(original.entries[key] == value, "cut at \(end)") }
         }
     }
@@ -182,9 +183,11 @@ import Testing
                 }
             }
             let read = try storeError { try store.read { try scan($0, throwingAt: last) } }
-            #expect(read.code == .corruption && read.fields["candidateFiles"] == table)
+            #expect(read.code == .corruption)
+            #expect(read.fields["candidateFiles"] == table)
             let written = try storeError { try store.transact { try scan($0, throwingAt: last) } }
-            #expect(written.code == .corruption && written.fields["candidateFiles"] == table)
+            #expect(written.code == .corruption)
+            #expect(written.fields["candidateFiles"] == table)
             // Before the damage is met the visitor's error is all there is to say.
             let first = direction == .forward ? [UInt8](number: 0) : [UInt8](number: 798)
             #expect(throws: VisitorError.self) { try store.read { try scan($0, throwingAt: first) } }
@@ -223,11 +226,13 @@ import Testing
         let everything = KeyRange(from: [0], upTo: [1])
         let damage = try storeError { try store.compact(everything) }
         let files = damage.fields["candidateFiles"]
-        #expect(damage.code == .corruption && files?.contains(table) == true, "\(damage)")
+        #expect(damage.code == .corruption, "\(damage)")
+        #expect(files?.contains(table) == true, "\(damage)")
         #expect(damage.cause?.hasPrefix("Corruption: ") == true)
         #expect(try storeError { try store.compact(everything) }.code == .unavailable)
         let refused = try storeError { try store.transact { try $0.set(key, to: [3]) } }
-        #expect(refused.code == .unavailable && refused.fields["reason"] == "corruption")
+        #expect(refused.code == .unavailable)
+        #expect(refused.fields["reason"] == "corruption")
         #expect(refused.cause?.hasPrefix("Corruption: ") == true)
         #expect(try store.read { try $0.value(forKey: key) } == [1])
         store.close()
@@ -254,7 +259,8 @@ import Testing
         #expect(report.damages.count == 3)
         var lost = 0
         for damage in report.damages {
-            #expect(damage.code == .corruption && damage.fields["candidateFiles"] == table, "\(damage)")
+            #expect(damage.code == .corruption, "\(damage)")
+            #expect(damage.fields["candidateFiles"] == table, "\(damage)")
             let lower = try #require(damage.fields["lowerKey"]), upper = try #require(damage.fields["upperKey"])
             let between = original.entries.keys.filter { hexadecimal($0) >= lower && hexadecimal($0) < upper }
             #expect((1...60).contains(between.count), "\(damage)")
@@ -268,8 +274,10 @@ import Testing
         for key in original.entries.keys {
             do { _ = try store.read { try $0.value(forKey: key) } } catch { unreadable += 1 }
         }
-        #expect(lost == unreadable && lost > 60)
-        #expect(report.entryCount <= 400 + added - lost && report.entryCount >= 400 - lost)
+        #expect(lost == unreadable)
+        #expect(lost > 60)
+        #expect(report.entryCount <= 400 + added - lost)
+        #expect(report.entryCount >= 400 - lost)
     }
 
     @Test("a table that cannot be opened at all counts as damaged up to where the next one begins")
@@ -297,7 +305,9 @@ import Testing
         defer { store.close() }
         let report = try store.verifyChecksums()
         let damage = try #require(report.damages.first)
-        #expect(report.damages.count == 1 && damage.fields["lowerKey"] == "" && damage.fields["upperKey"] == "ff")
+        #expect(report.damages.count == 1)
+        #expect(damage.fields["lowerKey"] == "")
+        #expect(damage.fields["upperKey"] == "ff")
         #expect(damage.fields["candidateFiles"]?.contains(tables[1]) == true)
     }
 
@@ -330,7 +340,8 @@ import Testing
         }
         var expected: [SalvageProgress] = (0...copied).map { .copying(done: $0, total: copied) }
         expected.append(.salvaging)
-        #expect(toldBefore == expected.count && copied > 3)
+        #expect(toldBefore == expected.count)
+        #expect(copied > 3)
         expected += (1...synced).map { .syncing(done: $0, total: synced) }
         #expect(told == expected)
         let store = try LevelDBStore.open(at: destination)

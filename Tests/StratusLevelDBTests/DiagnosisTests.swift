@@ -34,7 +34,8 @@ import Testing
     @Test("a path with nothing there is not a store, unless it may be created")
     func missing() throws {
         let error = try failure { $0.createIfMissing = false }
-        #expect(error.code == .notAStore && error.fields["found"] == "nothing")
+        #expect(error.code == .notAStore)
+        #expect(error.fields["found"] == "nothing")
         #expect(!FileManager.default.fileExists(atPath: path))
         try create()
     }
@@ -42,16 +43,19 @@ import Testing
     @Test("a path in a folder that does not exist names the folder")
     func missingParent() throws {
         let error = try storeError { try LevelDBStore.open(at: "\(path)/deep/store").close() }
-        #expect(error.code == .notAStore && error.fields["missingFolder"] == "\(path)/deep")
+        #expect(error.code == .notAStore)
+        #expect(error.fields["missingFolder"] == "\(path)/deep")
     }
 
     @Test("a file is not a store")
     func file() throws {
         try Data("hello".utf8).write(to: URL(fileURLWithPath: path))
         let error = try failure()
-        #expect(error.code == .notAStore && error.fields["found"] == "a file")
+        #expect(error.code == .notAStore)
+        #expect(error.fields["found"] == "a file")
         let below = try storeError { try LevelDBStore.open(at: "\(path)/store").close() }
-        #expect(below.code == .notAStore && below.fields["missingFolder"] == path)
+        #expect(below.code == .notAStore)
+        #expect(below.fields["missingFolder"] == path)
     }
 
     @Test("a directory with other files is not a store, and nothing is written into it")
@@ -59,7 +63,8 @@ import Testing
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try write("x", to: "notes.txt")
         let error = try failure()
-        #expect(error.code == .notAStore && error.fields["found"] == "1 other files: notes.txt")
+        #expect(error.code == .notAStore)
+        #expect(error.fields["found"] == "1 other files: notes.txt")
         #expect(try files(in: path) == ["notes.txt"])
     }
 
@@ -76,7 +81,8 @@ import Testing
     func emptyDirectory() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let error = try failure { $0.createIfMissing = false }
-        #expect(error.code == .notAStore && error.fields["found"] == "an empty directory")
+        #expect(error.code == .notAStore)
+        #expect(error.fields["found"] == "an empty directory")
         try create()
     }
 
@@ -85,10 +91,14 @@ import Testing
         try create()
         #expect(try String(contentsOfFile: "\(path)/STRATUS", encoding: .utf8) == "stratus store\nformat 1\n")
         let older = try failure { $0.formatVersion = 2 }
-        #expect(older.code == .olderFormat && older.fields["found"] == "1" && older.fields["supported"] == "2")
+        #expect(older.code == .olderFormat)
+        #expect(older.fields["found"] == "1")
+        #expect(older.fields["supported"] == "2")
         try write("stratus store\nformat 7\nsomething new\n", to: "STRATUS")
         let newer = try failure()
-        #expect(newer.code == .newerFormat && newer.fields["found"] == "7" && newer.fields["supported"] == "1")
+        #expect(newer.code == .newerFormat)
+        #expect(newer.fields["found"] == "7")
+        #expect(newer.fields["supported"] == "1")
     }
 
     @Test("a damaged marker is corruption", arguments: ["", "stratus", "stratus store\nformat x\n", "\n\n\n"])
@@ -138,7 +148,8 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
         for other in [path, link, "\(directory.path)/./store/"] {
             let error = try storeError { try LevelDBStore.open(at: other).close() }
-            #expect(error.code == .held && error.fields["holderProcessID"] == "\(getpid())")
+            #expect(error.code == .held)
+            #expect(error.fields["holderProcessID"] == "\(getpid())")
             #expect(error.message.contains("This process"))
         }
         // The refusals must not have dropped the lock.

@@ -154,7 +154,8 @@ private struct Refusal: Error {}
                     switch thread {
                     case 0, 1:
                         do { try store.value.transact { try $0.set([0], to: [1]) } } catch let error as StoreError {
-                            #expect(isClosing && error.code == .closed)
+                            #expect(isClosing)
+                            #expect(error.code == .closed)
                         }
                     case 2:
                         try isStuck.wait()
@@ -276,7 +277,8 @@ private struct Refusal: Error {}
                 #expect(try store.value.read { $0.version } == 0)
                 try store.value.transact { transaction in
                     let seesGroup = try transaction.contains([1])
-                    #expect(seesGroup && transaction.version == 0)
+                    #expect(seesGroup)
+                    #expect(transaction.version == 0)
                     #expect(transaction.hasUnpublishedWrite(forKey: [1]))
                     #expect(transaction.hasUnpublishedWrite(in: KeyRange(from: [0], upTo: [2])))
                     #expect(!transaction.hasUnpublishedWrite(in: KeyRange(from: [0], upTo: [1])))

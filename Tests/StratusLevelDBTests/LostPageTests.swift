@@ -90,7 +90,8 @@ struct LostPageTests {
         }
 
         func checkDropped(_ dropped: DroppedCommit?, end: Int, headerIsLost: Bool, _ place: Comment) {
-            #expect(dropped?.log == log && dropped?.offset == lastCommit.lowerBound, place)
+            #expect(dropped?.log == log, place)
+            #expect(dropped?.offset == lastCommit.lowerBound, place)
             #expect(dropped?.byteCount == end - lastCommit.lowerBound, place)
             #expect(dropped?.firstSequence == sequences.lowerBound, place)
             #expect(dropped?.lastSequence == (headerIsLost ? nil : sequences.upperBound), place)
@@ -160,7 +161,8 @@ struct LostPageTests {
         for number in [0, 1, 50, 98, 99] {
             let commit = original.bounds[number]..<original.bounds[number + 1]
             let error = try original.error { $0.replaceSubrange(commit, with: repeatElement(0, count: commit.count)) }
-            #expect(error?.code == .corruption && error?.fields["candidateFiles"] == original.log, "commit \(number)")
+            #expect(error?.code == .corruption, "commit \(number)")
+            #expect(error?.fields["candidateFiles"] == original.log, "commit \(number)")
         }
     }
 
@@ -169,7 +171,8 @@ struct LostPageTests {
         let original = try Original(smallCommits: 5, lastByteCount: 3 * Self.pageByteCount)
         for offset in stride(from: original.lastCommit.lowerBound, to: original.bytes.count, by: 97) {
             let error = try original.error { $0[offset] ^= 4 }
-            #expect(error?.code == .corruption && error?.fields["candidateFiles"] == original.log, "byte \(offset)")
+            #expect(error?.code == .corruption, "byte \(offset)")
+            #expect(error?.fields["candidateFiles"] == original.log, "byte \(offset)")
         }
     }
 
@@ -181,7 +184,8 @@ struct LostPageTests {
             bytes.replaceSubrange(pages[1], with: repeatElement(0, count: pages[1].count))
             bytes[70_000] ^= 4
         }
-        #expect(error?.code == .corruption && error?.fields["candidateFiles"] == original.log)
+        #expect(error?.code == .corruption)
+        #expect(error?.fields["candidateFiles"] == original.log)
     }
 
     @Test("a lost page is corruption where commits are not synced: the commit may have been acknowledged")
@@ -215,7 +219,8 @@ struct LostPageTests {
                         try Data(log).write(to: URL(fileURLWithPath: "\(path)/\(StoreFileName.logName(900))"))
                     })
             }
-            #expect(error.code == .corruption && error.fields["candidateFiles"] == original.log)
+            #expect(error.code == .corruption)
+            #expect(error.fields["candidateFiles"] == original.log)
         }
     }
 
@@ -232,7 +237,8 @@ struct LostPageTests {
                         try Data().write(to: URL(fileURLWithPath: note))
                     })
             }
-            #expect(error.code == .corruption && error.fields["candidateFiles"] == original.log)
+            #expect(error.code == .corruption)
+            #expect(error.fields["candidateFiles"] == original.log)
         }
     }
 
@@ -254,6 +260,7 @@ struct LostPageTests {
         #expect(commits[40] == nil)
         #expect(commits.values.allSatisfy { $0.count == 1 })
         // LevelDB drops what lies behind damage in the same block, as whole commits.
-        #expect(Set(0..<7).isSubset(of: commits.keys) && commits[7] == nil)
+        #expect(Set(0..<7).isSubset(of: commits.keys))
+        #expect(commits[7] == nil)
     }
 }

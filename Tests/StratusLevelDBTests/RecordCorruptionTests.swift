@@ -56,16 +56,19 @@ import Testing
         let stretch = RecordsError(wrapping: try #require(report.damages.first))
         let lower = try #require(stretch.fields["lowerKeyDescription"])
         let upper = try #require(stretch.fields["upperKeyDescription"])
-        #expect(lower.hasPrefix("after db 1 / zone 1 / ") && upper.hasPrefix("db 1 / zone 1 / "), "\(lower), \(upper)")
+        #expect(lower.hasPrefix("after db 1 / zone 1 / "), "\(lower), \(upper)")
+        #expect(upper.hasPrefix("db 1 / zone 1 / "), "\(lower), \(upper)")
 
         // Some keys between the two cannot be read, each for itself.
         var points = 0
         for key in try Self.keys(of: engine) {
             guard let error = Self.damage({ try engine.read { _ = try $0.store.value(forKey: key) } }) else { continue }
             points += 1
-            #expect(error.code == .corruption && error.fields["candidateFiles"] == table)
+            #expect(error.code == .corruption)
+            #expect(error.fields["candidateFiles"] == table)
             let description = try #require(error.fields["keyDescription"])
-            #expect(description.hasPrefix("db 1 / zone 1 / ") && !description.contains("…"), "\(description)")
+            #expect(description.hasPrefix("db 1 / zone 1 / "), "\(description)")
+            #expect(!description.contains("…"), "\(description)")
         }
         #expect(points > 0)
 
@@ -75,7 +78,8 @@ import Testing
                     try reader.store.scan(try reader.existingZone(Self.zone).keys.all.keyRange) { _, _ in .next }
                 }
             })
-        #expect(scan.code == .corruption && scan.fields["candidateFiles"] == table)
+        #expect(scan.code == .corruption)
+        #expect(scan.fields["candidateFiles"] == table)
         #expect(scan.fields["lowerKeyDescription"] == "db 1 / zone 1 / …")
         #expect(scan.fields["upperKeyDescription"] == "db 1 / zone 2 / …")
     }

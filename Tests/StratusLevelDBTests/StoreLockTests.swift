@@ -36,12 +36,14 @@ struct StoreLockTests {
     /// The store stops, saying what it found at its path.
     private func expectIsDisplaced(_ store: LevelDBStore, found: String) throws {
         let error = try storeError { try store.transact { try $0.set([2], to: [2]) } }
-        #expect(error.code == .commitUnknown && error.cause?.contains(found) == true, "\(error)")
+        #expect(error.code == .commitUnknown, "\(error)")
+        #expect(error.cause?.contains(found) == true, "\(error)")
         for later in [
             try storeError { try store.transact { try $0.set([3], to: [3]) } },
             try storeError { _ = try store.read { try $0.value(forKey: [1]) } },
         ] {
-            #expect(later.code == .unavailable && later.fields["found"] == found, "\(later)")
+            #expect(later.code == .unavailable, "\(later)")
+            #expect(later.fields["found"] == found, "\(later)")
             #expect(later.fields["path"] == path, "\(later)")
         }
     }
@@ -159,7 +161,8 @@ struct StoreLockTests {
         damaged.close()
         try FileManager.default.removeItem(atPath: "\(path)/CURRENT")
         let missing = try storeError { _ = try LevelDBStore.open(at: path) }
-        #expect(missing.code == .corruption && missing.fields["path"] == path, "\(missing)")
+        #expect(missing.code == .corruption, "\(missing)")
+        #expect(missing.fields["path"] == path, "\(missing)")
     }
 
     @Test("the lock file names the process and its command, for whoever asks while it is held")
@@ -172,7 +175,8 @@ struct StoreLockTests {
         #expect(child.readLine() == "open")
         try FileManager.default.removeItem(atPath: "\(path)/LOCK")
         let holder = try LevelDBStore.holder(ofStoreAt: path)
-        #expect(holder?.processID == child.processID && holder?.command == "stratus-test-ch")
+        #expect(holder?.processID == child.processID)
+        #expect(holder?.command == "stratus-test-ch")
         child.finish()
         #expect(try LevelDBStore.holder(ofStoreAt: path) == nil)
     }
@@ -189,7 +193,8 @@ struct StoreLockTests {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
         #expect(unsafe mkfifo("\(path)/\(name)", 0o600) == 0)
         let error = try storeError { _ = try LevelDBStore.open(at: path) }
-        #expect(error.code == .corruption && error.fields["file"] == "\(path)/\(name)", "\(error)")
+        #expect(error.code == .corruption, "\(error)")
+        #expect(error.fields["file"] == "\(path)/\(name)", "\(error)")
     }
 
     @Test("a directory of somebody else's is refused without a trace")

@@ -71,7 +71,8 @@ import Testing
             } catch let thrown as RecordsError { error = thrown }
             return (before, store.isUnderWritePressure, error)
         }
-        #expect(before && after)
+        #expect(before)
+        #expect(after)
         let cause = try #require(error)
         // A scan meets the damage, or a commit what the compaction met.
         #expect(cause.code == .corruption || cause.fields["reason"] == "corruption", "\(cause)")

@@ -74,7 +74,8 @@ struct DeepSavingTests {
             let inside = try transaction.apply(below, in: sample.id).memberships["below"]
             return (outside, coverage, inside)
         }
-        #expect(memberships.0 == nil && memberships.1 == .uncovered)
+        #expect(memberships.0 == nil)
+        #expect(memberships.1 == .uncovered)
         #expect(memberships.2 == ShareMembership(root: "other", share: "Other"))
         // One that is refused leaves nothing behind.
         #expect(throws: RequestRefused.self) {

@@ -34,7 +34,8 @@ struct RebuildProgressTests {
         #expect(try sample.engine.verify().isClean)
         #expect(told.allSatisfy { ($0.totalCount == nil) == ($0.step == .counting) })
         // The first count is of every keyspace.
-        #expect(told.first?.step == .counting && told.first?.doneCount == WorkCounter.tellingInterval)
+        #expect(told.first?.step == .counting)
+        #expect(told.first?.doneCount == WorkCounter.tellingInterval)
         var order: [RebuildProgress.Step] = []
         for progress in told where !order.contains(progress.step) { order.append(progress.step) }
         #expect(order == [.counting, .entries, .records, .places, .shares])
@@ -44,7 +45,8 @@ struct RebuildProgressTests {
         }
         // Each root, and that it is counted; eight roots to a commit.
         let shares = told.filter { $0.step == .shares }
-        #expect(shares.last?.totalCount == 2 * Self.rootCount && shares.count > Self.rootCount / 8)
+        #expect(shares.last?.totalCount == 2 * Self.rootCount)
+        #expect(shares.count > Self.rootCount / 8)
         #expect(shares.map(\.doneCount) == shares.map(\.doneCount).sorted())
     }
 }

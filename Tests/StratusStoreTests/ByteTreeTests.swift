@@ -41,7 +41,9 @@ struct ByteTreeTests {
             #expect(wasThere)
             if index % 101 == 0 { try checkShape(tree) }
         }
-        #expect(tree.count == 0 && tree.root.isLeaf && tree.root.keys.isEmpty)
+        #expect(tree.count == 0)
+        #expect(tree.root.isLeaf)
+        #expect(tree.root.keys.isEmpty)
     }
 
     @Test("a copy keeps its entries whatever happens to the original", arguments: 1...4)

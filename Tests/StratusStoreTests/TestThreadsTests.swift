@@ -1,23 +1,23 @@
-// What tests of this package stand on: a failure on a thread that a test has started is that test's failure.
+// What the tests of this package stand on: an expectation on a thread that a test has started belongs to that test.
 
+import StratusStore
 import StratusTestSupport
 import Testing
 
 @Suite("threads of tests")
 struct TestThreadsTests {
-    @Test("an expectation that fails off the pool belongs to the test that waits for it")
-    func offPool() async {
-        await withKnownIssue {
-            try await TestThreads.offPool { _ = #expect(Bool(false)) }
-        }
+    @Test("work off the pool belongs to the test that waits for it")
+    func offPool() async throws {
+        let name = try await TestThreads.offPool { Test.current?.name }
+        #expect(name == "offPool()")
     }
 
-    @Test("an expectation that fails on one of several threads belongs to the test that has started them")
-    func several() async {
-        await withKnownIssue {
-            try await TestThreads.offPool {
-                try TestThreads.run(3) { thread in _ = #expect(thread != 1) }
-            }
+    @Test("threads that start together belong to the test that has started them")
+    func several() async throws {
+        let names = Locked<[String?]>([])
+        try await TestThreads.offPool {
+            try TestThreads.run(3) { _ in names.withLock { $0.append(Test.current?.name) } }
         }
+        #expect(names.value == ["several()", "several()", "several()"])
     }
 }

@@ -20,7 +20,8 @@ struct AccountDirectoryTests {
         let account = try service.createAccount(Self.alice)
         #expect(account.handles == [.email("alice@example.com"), .phone("+49301234")])
         #expect(account.created == bench.clock.now)
-        #expect(account.userName.text.hasPrefix("_") && account.userName.text.count == 33)
+        #expect(account.userName.text.hasPrefix("_"))
+        #expect(account.userName.text.count == 33)
         for found in [
             try service.account(account.id), try service.account(externalID: "user-17"),
             try service.account(handle: .email(" ALICE@example.com ")),
@@ -60,7 +61,9 @@ struct AccountDirectoryTests {
         try service.setQuota(nil, of: account.id)
         var changed = try #require(try service.account(externalID: "user-18"))
         #expect(changed.handles == [.email("new@example.com"), .phone("112112")])
-        #expect(changed.name == PersonName(nickname: "Al") && !changed.isDiscoverable && changed.quotaByteCount == nil)
+        #expect(changed.name == PersonName(nickname: "Al"))
+        #expect(!changed.isDiscoverable)
+        #expect(changed.quotaByteCount == nil)
         #expect(try service.account(externalID: "user-17") == nil)
         #expect(try service.account(handle: .email("alice@example.com")) == nil)
         changed = try service.removeHandle(.phone("112112"), from: account.id)
@@ -83,7 +86,8 @@ struct AccountDirectoryTests {
             cloudError { try service.createAccount(.init(handles: wanted)) },
         ] {
             let error = try #require(error)
-            #expect(error.code == .constraintViolation && error.message.contains("remove it there first"))
+            #expect(error.code == .constraintViolation)
+            #expect(error.message.contains("remove it there first"))
             for secret in [alice.id.text, alice.userName.text, "user-17", "Alice"] {
                 #expect(!"\(error)".contains(secret))
             }
@@ -102,7 +106,8 @@ struct AccountDirectoryTests {
         #expect(cloudError { try service.createAccount(.init(externalID: "user-17")) }?.code == .constraintViolation)
         #expect(try service.account(externalID: "user-17", createIfMissing: .init()) == alice)
         let bob = try service.account(externalID: "bob", createIfMissing: .init(name: .init(given: "Bob")))
-        #expect(bob.externalID == "bob" && bob.name.given == "Bob")
+        #expect(bob.externalID == "bob")
+        #expect(bob.name.given == "Bob")
         #expect(try service.account(externalID: "bob", createIfMissing: .init()) == bob)
         #expect(cloudError { try service.setExternalID("bob", of: alice.id) }?.code == .constraintViolation)
         // An identifier is not a handle and not a user name.

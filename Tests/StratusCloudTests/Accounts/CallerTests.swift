@@ -117,7 +117,8 @@ struct CallerTests {
         #expect(try service.userName(of: caller) == account.userName)
         let events = bench.events.value
         #expect(events.map(\.kind) == [.accountStatus, .userRecord, .discoverUsers, .discoverUsers, .userRecord])
-        #expect(events.dropLast().allSatisfy { $0.error != nil } && events.last?.error == nil)
+        #expect(events.dropLast().allSatisfy { $0.error != nil })
+        #expect(events.last?.error == nil)
         #expect(events.allSatisfy { $0.caller == caller })
     }
 }

@@ -103,7 +103,8 @@ struct AssetChangeTests {
         // Saved again when it is complete, as the error says.
         isChanging.withLock { $0 = false }
         let again = try modify(notes, deleting: [Self.old])
-        #expect(again.saves.allSatisfy { $0.error == nil } && again.deletes.allSatisfy { $0.error == nil })
+        #expect(again.saves.allSatisfy { $0.error == nil })
+        #expect(again.deletes.allSatisfy { $0.error == nil })
         #expect(try fetchCodes(["changing", "steady", "plain", "old"]) == [nil, nil, nil, .unknownItem])
         #expect(try contentCount() == 3)
     }

@@ -64,7 +64,8 @@ struct QueryRefusalTests {
         ]
         for (query, text) in refused {
             let error = try thrown { _ = try bench.names(query) }
-            #expect(error.code == .invalidArguments && error.message == text, "\(error)")
+            #expect(error.code == .invalidArguments, "\(error)")
+            #expect(error.message == text, "\(error)")
         }
     }
 
@@ -98,7 +99,8 @@ struct QueryRefusalTests {
     func sharedDatabase() throws {
         let bench = try RecordBench(inMemory: true)
         let error = try thrown { _ = try bench.names(.all("Note"), zone: nil, in: .shared) }
-        #expect(error.code == .invalidArguments && error.message == "SharedDB does not support Zone Wide queries")
+        #expect(error.code == .invalidArguments)
+        #expect(error.message == "SharedDB does not support Zone Wide queries")
         let foreign = ZoneAddress(zoneName: "Notes", ownerName: bench.alice.userName.text)
         try bench.makeNotes()
         try bench.save(.new("a"))
@@ -125,7 +127,8 @@ struct QueryRefusalTests {
             _ = try bench.service.query(
                 QueryRequest(.query(diaries, zone: nil)), as: bench.caller(nil), in: .public)
         }
-        #expect(nobody.code == .permissionFailure && nobody.message == "QUERY operation not permitted")
+        #expect(nobody.code == .permissionFailure)
+        #expect(nobody.message == "QUERY operation not permitted")
         #expect(
             try thrown {
                 _ = try bench.service.query(

@@ -48,9 +48,11 @@ struct FetchTests {
             return bench.store.statistics.cost - before
         }
         let one = try reads([.note("r1")])
-        #expect(one.pointReads == 1 && one.seeks == 0)
+        #expect(one.pointReads == 1)
+        #expect(one.seeks == 0)
         let hundred = try reads((0..<100).map { .note("r\($0)") })
-        #expect(hundred.pointReads == 100 && hundred.seeks == 0)
+        #expect(hundred.pointReads == 100)
+        #expect(hundred.seeks == 0)
         #expect(try reads([.note("r1"), .note("r1"), .note("r1")]).pointReads == 1)
     }
 

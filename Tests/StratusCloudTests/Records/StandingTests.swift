@@ -156,7 +156,8 @@ struct StandingTests {
         let first = try bench.save(.new("a", ["body": body]))[0]
         try bench.save(.new("b", in: .defaultZone, ["body": body]))
         let before = try bench.service.usage(of: bench.alice.userName)
-        #expect(before > 1_600 && before <= 2_000)
+        #expect(before > 1_600)
+        #expect(before <= 2_000)
         let commits = bench.commitCount
         #expect(
             try bench.modify([.new("c", ["body": body]), .new("d")]).saves.map(\.code) == [
@@ -197,7 +198,8 @@ struct StandingTests {
         let production = try RecordBench(inMemory: true) { $0.schemaMode = .production }
         try production.makeNotes()
         let error = try production.modify([.new("a", ["n": .int64(1)])]).saves[0].error
-        #expect(error?.code == .invalidArguments && error?.innerCode == 2006)
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.innerCode == 2006)
     }
 
     @Test("[S-14] a value of another type than the field's is invalidArguments")
@@ -206,7 +208,8 @@ struct StandingTests {
         try bench.makeNotes()
         let saved = try bench.save(.new("a", ["n": .int64(1)]))[0]
         let error = try bench.modify([.change(saved, ["n": .string("one")])]).saves[0].error
-        #expect(error?.code == .invalidArguments && error?.innerCode == 2006)
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.innerCode == 2006)
         #expect(error?.message.contains("invalid attempt to set value type") == true)
         // What only failed requests tried has taught nothing.
         #expect(

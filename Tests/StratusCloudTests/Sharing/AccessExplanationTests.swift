@@ -148,12 +148,16 @@ struct AccessExplanationTests {
             ])
         let share = try bench.share("folder", as: "Share", with: [.email("bob@example.com", .readOnly)], parent: "top")
         let invited = try world.explain("leaf", bench.bob)
-        #expect(invited.relation == .invited && invited.participant?.status == "pending")
+        #expect(invited.relation == .invited)
+        #expect(invited.participant?.status == "pending")
         _ = try bench.accept(share, by: bench.bob).get()
         let leaf = try world.explain("leaf", bench.bob)
-        #expect(leaf.chain == ["leaf", "page", "folder"] && leaf.share == "Share" && leaf.root == "folder")
-        #expect(
-            leaf.relation == .member && leaf.participant?.permission == "readOnly" && leaf.publicPermission == "none")
+        #expect(leaf.chain == ["leaf", "page", "folder"])
+        #expect(leaf.share == "Share")
+        #expect(leaf.root == "folder")
+        #expect(leaf.relation == .member)
+        #expect(leaf.participant?.permission == "readOnly")
+        #expect(leaf.publicPermission == "none")
         #expect(
             leaf.reasons == [
                 "Its parents lead to the root of the share Share: leaf → page → folder.",
@@ -163,10 +167,12 @@ struct AccessExplanationTests {
         #expect(try world.explain("folder", bench.bob).chain == ["folder"])
         #expect(try world.explain("Share", bench.bob).verdict.mayDelete, "which is leaving")
         let own = try world.explain("leaf", bench.alice)
-        #expect(own.relation == .owner && own.verdict.mayDelete)
+        #expect(own.relation == .owner)
+        #expect(own.verdict.mayDelete)
         #expect(own.reasons.last == "So \(alice) may read it, change it, delete it, put records below it.")
         let gone = try world.explain("nothing", bench.bob)
-        #expect(!gone.exists && gone.reasons.first == "There is no record nothing in the zone.")
+        #expect(!gone.exists)
+        #expect(gone.reasons.first == "There is no record nothing in the zone.")
         #expect(gone.reasons.last?.contains("told") == false)
         let nobody = try bench.service.explainAccess(to: "leaf", in: world.zone, for: "_nobody")
         #expect(nobody.reasons.first == "Nobody has the user record _nobody: the account does not exist.")
@@ -181,8 +187,10 @@ struct AccessExplanationTests {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         let text = String(decoding: try encoder.encode(try world.explain("page", world.bench.bob)), as: UTF8.self)
-        #expect(text.contains(#""chain":["page","folder"]"#) && text.contains(#""relation":"member""#))
-        #expect(text.contains(#""mayRead":true"#) && text.contains(#""mayChange":false"#))
+        #expect(text.contains(#""chain":["page","folder"]"#))
+        #expect(text.contains(#""relation":"member""#))
+        #expect(text.contains(#""mayRead":true"#))
+        #expect(text.contains(#""mayChange":false"#))
         let secret = try #require(share.sharing?.url.split(separator: "/").last)
         #expect(!text.contains(secret))
     }
@@ -196,8 +204,12 @@ struct AccessExplanationTests {
             database: DatabaseID(container: RecordBench.container, owner: nil, scope: .public),
             name: ZoneName(zone.zoneName))
         let creator = try world.bench.service.explainAccess(to: "public", in: id, for: world.bench.bob.userName)
-        #expect(creator.relation == .world && creator.verdict.mayChange && creator.verdict.mayRead)
+        #expect(creator.relation == .world)
+        #expect(creator.verdict.mayChange)
+        #expect(creator.verdict.mayRead)
         let other = try world.bench.service.explainAccess(to: "public", in: id, for: world.carol.userName)
-        #expect(!other.verdict.mayChange && other.verdict.mayRead && other.verdict.mayCreateBelow)
+        #expect(!other.verdict.mayChange)
+        #expect(other.verdict.mayRead)
+        #expect(other.verdict.mayCreateBelow)
     }
 }

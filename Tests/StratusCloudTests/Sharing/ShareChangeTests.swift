@@ -15,14 +15,21 @@ struct ShareChangeTests {
         let carol = try bench.person("carol")
         let share = try bench.share("root", as: "Share", with: [.email("Carol@Example.com", .readOnly)])
         let pending = try #require(share.sharing?.participant("carol@example.com"))
-        #expect(pending.status == .pending && pending.role == .privateUser && pending.permission == .readOnly)
-        #expect(pending.identity.userName == nil && pending.identity.name == nil && pending.identity.hasAccount)
+        #expect(pending.status == .pending)
+        #expect(pending.role == .privateUser)
+        #expect(pending.permission == .readOnly)
+        #expect(pending.identity.userName == nil)
+        #expect(pending.identity.name == nil)
+        #expect(pending.identity.hasAccount)
         #expect(pending.added == bench.clock.now)
         bench.clock.advance(bySeconds: 10)
         _ = try bench.accept(share, by: carol).get()
         let accepted = try #require(try bench.ownShare("Share").sharing?.participant("carol@example.com"))
-        #expect(accepted.status == .accepted && accepted.id == pending.id && accepted.added == pending.added)
-        #expect(accepted.identity.userName == carol.userName.text && accepted.identity.name?.given == "Carol")
+        #expect(accepted.status == .accepted)
+        #expect(accepted.id == pending.id)
+        #expect(accepted.added == pending.added)
+        #expect(accepted.identity.userName == carol.userName.text)
+        #expect(accepted.identity.name?.given == "Carol")
     }
 
     @Test("the host is told of everybody who is invited, once, with what a mail would carry, and of nobody else")
@@ -55,7 +62,8 @@ struct ShareChangeTests {
             ])
         for account in [bench.bob, carol, dora] { _ = try bench.accept(share, by: account).get() }
         let refused = try bench.change("Share", by: bench.bob) { $0.participants.removeLast() }.error
-        #expect(refused?.code == .permissionFailure && refused?.fields["rule"] == "X-13")
+        #expect(refused?.code == .permissionFailure)
+        #expect(refused?.fields["rule"] == "X-13")
         let record = try bench.fetch(bench.shared("Share"), by: bench.bob, in: .shared).get()
         let title = RecordSave.change(record, ["cloudkit.title": .string("Mine")])
         #expect(try bench.modify([title], by: bench.bob, in: .shared).saves[0].code == .permissionFailure)
@@ -91,8 +99,11 @@ struct ShareChangeTests {
         let share = try bench.share("root", as: "Share", with: claims)
         #expect(share.sharing?.participants.count == 5)
         let oneTime = try #require(share.sharing?.participants.last)
-        #expect(oneTime.isOneTime && oneTime.oneTimeURL != nil && oneTime.oneTimeURL != share.sharing?.url)
-        #expect(oneTime.id == "one" && oneTime.identity.lookup == nil)
+        #expect(oneTime.isOneTime)
+        #expect(oneTime.oneTimeURL != nil)
+        #expect(oneTime.oneTimeURL != share.sharing?.url)
+        #expect(oneTime.id == "one")
+        #expect(oneTime.identity.lookup == nil)
         _ = try bench.accept(share, by: bench.bob).get()
         _ = try bench.accept(share, by: carol).get()
         let seen = try #require(try bench.fetch(bench.shared("Share"), by: bench.bob, in: .shared).get().sharing)
@@ -101,7 +112,8 @@ struct ShareChangeTests {
         #expect(seen.currentUserID == share.sharing?.participant("bob@example.com")?.id)
         #expect(seen.participants[0].identity.userName == bench.alice.userName.text)
         #expect(seen.participants[1].identity.userName == "__defaultOwner__")
-        #expect(seen.participants[2].identity.lookup == nil && seen.participants[2].identity.name?.given == "Carol")
+        #expect(seen.participants[2].identity.lookup == nil)
+        #expect(seen.participants[2].identity.name?.given == "Carol")
         #expect(seen.root == bench.shared("root"))
     }
 
@@ -134,8 +146,10 @@ struct ShareChangeTests {
             [.new(bench.shared("last"))],
             deleting: [RecordAddress(recordName: "cloudkit.zoneshare", zone: bench.others())], by: bench.bob,
             in: .shared)
-        #expect(answers.saves[0].code == nil && answers.deletes[0].code == nil)
-        #expect(try bench.exists(.note("cloudkit.zoneshare")) && bench.exists(.note("last")))
+        #expect(answers.saves[0].code == nil)
+        #expect(answers.deletes[0].code == nil)
+        #expect(try bench.exists(.note("cloudkit.zoneshare")))
+        #expect(try bench.exists(.note("last")))
         #expect(try bench.zones(of: bench.bob).isEmpty)
         #expect(try bench.shareFindings().isEmpty)
     }
@@ -162,7 +176,8 @@ struct ShareChangeTests {
         let before = try bench.fetch(.note("root")).get()
         try bench.delete(.note("Share"))
         let after = try bench.fetch(.note("root")).get()
-        #expect(after.share == nil && after.changeTag != before.changeTag)
+        #expect(after.share == nil)
+        #expect(after.changeTag != before.changeTag)
         #expect(try bench.zones(of: bench.bob).isEmpty)
         #expect(try bench.service.verifyUsage(of: bench.alice.userName).isExact)
         let database = DatabaseID(container: RecordBench.container, owner: bench.alice.userName, scope: .private)
@@ -356,12 +371,14 @@ struct ShareChangeTests {
             claim.unblocked = [asked[2].id]
             claim.participants.append(.email("eve@example.com"))
         }.get().sharing
-        #expect(free?.blocked.isEmpty == true && free?.participants.count == 3)
+        #expect(free?.blocked.isEmpty == true)
+        #expect(free?.participants.count == 3)
         // A participant who is blocked takes part no more.
         _ = try bench.accept(share, by: people[0]).get()
         let id = try #require(try bench.ownShare("Share").sharing?.participant("carol@example.com")?.id)
         let blocked = try bench.change("Share") { $0.blocked = [id] }.get().sharing
-        #expect(blocked?.participants.contains { $0.id == id } == false && blocked?.blocked.count == 1)
+        #expect(blocked?.participants.contains { $0.id == id } == false)
+        #expect(blocked?.blocked.count == 1)
         #expect(try bench.seen(["root"], by: people[0]).isEmpty)
     }
 

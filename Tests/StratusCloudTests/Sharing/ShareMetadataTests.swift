@@ -18,7 +18,8 @@ struct ShareMetadataTests {
         let metadata = try town.service.shareMetadata(ShareMetadataRequest(urls: [share.url]), as: elsewhere)[0].get()
         #expect(metadata.container == RecordBench.container)
         let refused = try town.service.acceptShares([share.url], as: elsewhere)[0]
-        #expect(refused.code == .badContainer && refused.error?.fields["container"] == RecordBench.container.text)
+        #expect(refused.code == .badContainer)
+        #expect(refused.error?.fields["container"] == RecordBench.container.text)
         #expect(try town.acceptance(town.bob, share) == nil)
         // To an outsider the share is in no container at all.
         let outsider = Caller(container: "iCloud.com.example.elsewhere", account: town.carol.id)
@@ -52,7 +53,8 @@ struct ShareMetadataTests {
         let town = try ShareTown()
         let share = try town.share(nil, with: [town.invited(town.bob)])
         let metadata = try town.metadata(share.url, as: town.bob, root: true, keys: ["title"]).get()
-        #expect(metadata.rootRecord == nil && metadata.share.sharing?.root == nil)
+        #expect(metadata.rootRecord == nil)
+        #expect(metadata.share.sharing?.root == nil)
         #expect(metadata.share.address.recordName == "cloudkit.zoneshare")
     }
 
@@ -61,7 +63,8 @@ struct ShareMetadataTests {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob, .none)])
         let metadata = try town.metadata(share.url, as: town.bob, root: true).get()
-        #expect(metadata.rootRecord == nil && metadata.permission == .none)
+        #expect(metadata.rootRecord == nil)
+        #expect(metadata.permission == .none)
     }
 
     @Test("[M-03] metadata tells the caller's role, status and permission, and who the owner is")
@@ -71,13 +74,20 @@ struct ShareMetadataTests {
             town.invited(town.bob, .readWrite), town.accepted(town.carol, .readOnly, role: .administrator),
         ])
         let bob = try town.metadata(share.url, as: town.bob).get()
-        #expect(bob.role == .privateUser && bob.status == .pending && bob.permission == .readWrite)
-        #expect(bob.owner.userName == town.alice.userName.text && bob.owner.name?.given == "Alice")
+        #expect(bob.role == .privateUser)
+        #expect(bob.status == .pending)
+        #expect(bob.permission == .readWrite)
+        #expect(bob.owner.userName == town.alice.userName.text)
+        #expect(bob.owner.name?.given == "Alice")
         #expect(bob.share.sharing?.currentUserID == "bob")
         let carol = try town.metadata(share.url, as: town.carol).get()
-        #expect(carol.role == .administrator && carol.status == .accepted && carol.permission == .readOnly)
+        #expect(carol.role == .administrator)
+        #expect(carol.status == .accepted)
+        #expect(carol.permission == .readOnly)
         let alice = try town.metadata(share.url, as: town.alice).get()
-        #expect(alice.role == .owner && alice.status == .accepted && alice.permission == .readWrite)
+        #expect(alice.role == .owner)
+        #expect(alice.status == .accepted)
+        #expect(alice.permission == .readWrite)
         #expect(alice.owner.userName == ZoneAddress.currentUser)
         #expect(alice.share.address.zone == RecordBench.notes)
     }
@@ -91,7 +101,9 @@ struct ShareMetadataTests {
         let town = try ShareTown()
         let share = try town.share { $0.publicPermission = permission }
         let metadata = try town.metadata(share.url, as: town.bob).get()
-        #expect(metadata.role == .publicUser && metadata.status == .pending && metadata.permission == permission)
+        #expect(metadata.role == .publicUser)
+        #expect(metadata.status == .pending)
+        #expect(metadata.permission == permission)
         #expect(metadata.share.sharing?.currentUserID == nil)
         #expect(try town.content(share).participants.count == 1)
     }
@@ -104,8 +116,11 @@ struct ShareMetadataTests {
         try town.stop(stopped)
         for url in [ShareTown.url(9), stopped.url, share.url, "", "https://example.com", share.url + "A"] {
             let error = try #require(try town.metadata(url, as: town.carol).error)
-            #expect(error.code == .unknownItem && error.innerCode == 2003 && error.message == "Share not found")
-            #expect(error.fields.isEmpty && error.cause == nil, "nothing tells them apart")
+            #expect(error.code == .unknownItem)
+            #expect(error.innerCode == 2003)
+            #expect(error.message == "Share not found")
+            #expect(error.fields.isEmpty, "nothing tells them apart")
+            #expect(error.cause == nil, "nothing tells them apart")
             #expect(try town.accept(url, as: town.carol).error?.description == error.description)
             #expect(try town.ask(url, as: town.carol).error?.description == error.description)
         }
@@ -133,7 +148,8 @@ struct ShareMetadataTests {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)]) { $0.allowsAccessRequests = true }
         let error = try #require(try town.metadata(share.url, as: town.carol).error)
-        #expect(error.code == .permissionFailure && error.innerCode == 2007)
+        #expect(error.code == .permissionFailure)
+        #expect(error.innerCode == 2007)
         #expect(try town.accept(share.url, as: town.carol).code == .permissionFailure)
     }
 

@@ -42,7 +42,10 @@ struct ShareTrailTests {
         let stamp = Stamp(date: date, user: actor)
         let events = ShareEvents.between(old, new, approved: approved, share: "share", stamp: stamp)
         for event in events {
-            #expect(event.actor == actor && event.date == date && event.share == "share" && event.root == "root")
+            #expect(event.actor == actor)
+            #expect(event.date == date)
+            #expect(event.share == "share")
+            #expect(event.root == "root")
         }
         return events.map(\.kind)
     }
@@ -56,7 +59,8 @@ struct ShareTrailTests {
         let with = { (participant: ShareParticipant) in Self.share([participant]) }
         #expect(Self.kinds(nil, with(pending)) == [.shared, .invited])
         #expect(Self.kinds(with(pending), nil) == [.stopped])
-        #expect(Self.kinds(nil, nil) == [] && Self.kinds(with(pending), with(pending)) == [])
+        #expect(Self.kinds(nil, nil) == [])
+        #expect(Self.kinds(with(pending), with(pending)) == [])
         #expect(Self.kinds(Self.share(), with(pending)) == [.invited])
         #expect(Self.kinds(Self.share(), with(guest), by: "_bob") == [.joined])
         #expect(Self.kinds(with(pending), with(member), by: "_bob") == [.joined])
@@ -111,11 +115,17 @@ struct ShareTrailTests {
         new.participants[1].role = .administrator
         let events = ShareEvents.between(old, new, share: "share", stamp: stamp)
         let role = try #require(events.first)
-        #expect(role.participant == "bob" && role.user == "_bob" && role.handle == .email("bob@x"))
-        #expect(role.oldRole == .privateUser && role.newRole == .administrator && role.oldPermission == nil)
+        #expect(role.participant == "bob")
+        #expect(role.user == "_bob")
+        #expect(role.handle == .email("bob@x"))
+        #expect(role.oldRole == .privateUser)
+        #expect(role.newRole == .administrator)
+        #expect(role.oldPermission == nil)
         let permission = try #require(events.last)
-        #expect(permission.oldPermission == .readOnly && permission.newPermission == .readWrite)
-        #expect(permission.oldRole == nil && events.count == 2)
+        #expect(permission.oldPermission == .readOnly)
+        #expect(permission.newPermission == .readWrite)
+        #expect(permission.oldRole == nil)
+        #expect(events.count == 2)
     }
 
     @Test("the trail is read page by page, in the order in which it happened, and ends with its zone")
@@ -163,7 +173,8 @@ struct ShareTrailTests {
             return (try all(town.bob), try all(town.carol))
         }
         #expect(bob == [[began[0], ended]])
-        #expect(carol.map(\.first) == [began[1]] && carol[0][1] > ended)
+        #expect(carol.map(\.first) == [began[1]])
+        #expect(carol[0][1] > ended)
         try town.service.engine.read { reader in
             for range in [GlobalKeys.shareURLs, GlobalKeys.acceptances] {
                 try reader.store.scan(range.keyRange) { _, _ in
@@ -208,7 +219,8 @@ struct ShareParticipantTests {
         #expect(people.map { $0.identity.name?.given } == ["Bob", nil, "Carol", "Alice"])
         #expect(people[3].identity.userName == ZoneAddress.currentUser)
         #expect(people.allSatisfy { $0.role == .privateUser && $0.permission == .readOnly && $0.status == .pending })
-        #expect(Set(people.map(\.id)).count == 4 && people.allSatisfy { $0.added == nil })
+        #expect(Set(people.map(\.id)).count == 4)
+        #expect(people.allSatisfy { $0.added == nil })
         #expect(town.bench.events.value.last?.kind == .shareParticipants)
         #expect(throws: CloudError.self) { _ = try town.service.shareParticipants(for: [], as: town.caller(nil)) }
     }

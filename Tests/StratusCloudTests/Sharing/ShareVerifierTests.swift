@@ -89,8 +89,10 @@ struct ShareVerifierTests {
         // Only their URLs are missing.
         try scene.plant { content in content.participants += (0..<150).map { scene.town.oneTime(1_000 + $0) } }
         let findings = try ShareVerifier(engine: scene.town.engine).verify()
-        #expect(findings.count == 150 && findings.kept.allSatisfy { $0.kind == .missing })
-        #expect(findings.kept.count == VerifierFindings<ShareFinding>.maximumCount && findings.unkeptCount == 50)
+        #expect(findings.count == 150)
+        #expect(findings.kept.allSatisfy { $0.kind == .missing })
+        #expect(findings.kept.count == VerifierFindings<ShareFinding>.maximumCount)
+        #expect(findings.unkeptCount == 50)
     }
 
     @Test("[X-08] an address by which somebody has accepted may be that of another who is invited by it")
@@ -195,7 +197,8 @@ struct ShareVerifierTests {
         for number in [7, 8, 100, 101] {
             let token = ShareStage.token(number)
             for line in shown {
-                #expect(!line.contains(Hex.text(token.bytes.prefix(6).map { $0 })) && !line.contains(token.text))
+                #expect(!line.contains(Hex.text(token.bytes.prefix(6).map { $0 })))
+                #expect(!line.contains(token.text))
             }
         }
     }
@@ -252,7 +255,8 @@ struct ShareVerifierTests {
         let scene = try Scene()
         try scene.town.write(scene.town.fullContent(root: "album", 400), "Share-2", in: Self.photos)
         let found = try scene.findings()
-        #expect(found.map(\.kind) == [.invalid] && found[0].detail.contains("SH-09"))
+        #expect(found.map(\.kind) == [.invalid])
+        #expect(found[0].detail.contains("SH-09"))
     }
 
     @Test("secrets that are not the root's, and those of records that are not there, are found")
@@ -286,7 +290,8 @@ struct ShareVerifierTests {
             {
                 try town.plant(planted, at: key)
                 let found = try scene.findings()
-                #expect(found.map(\.kind) == [kind] && found.map(\.place) == [place], "\(found)")
+                #expect(found.map(\.kind) == [kind], "\(found)")
+                #expect(found.map(\.place) == [place], "\(found)")
             }
             try town.plant(value, at: key)
         }

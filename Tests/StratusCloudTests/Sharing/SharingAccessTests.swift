@@ -40,7 +40,8 @@ struct SharingAccessTests {
         try Self.folder(bench)
         try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
         let file = try bench.fetch(bench.shared("file"), by: bench.bob, in: .shared).get()
-        #expect(file.address == bench.shared("file") && file.parent?.target == bench.shared("folder"))
+        #expect(file.address == bench.shared("file"))
+        #expect(file.parent?.target == bench.shared("folder"))
         #expect(file.creatorUserName == bench.alice.userName.text)
         var change = RecordSave.change(file, ["link": .link("page", in: bench.others())])
         change.changedKeys = ["link"]
@@ -91,7 +92,8 @@ struct SharingAccessTests {
         _ = try bench.accept(share, by: bench.bob).get()
         _ = try bench.accept(share, by: carol).get()
         let refused = try bench.write("file", by: bench.bob).error
-        #expect(refused?.code == .permissionFailure && refused?.innerCode == 2007)
+        #expect(refused?.code == .permissionFailure)
+        #expect(refused?.innerCode == 2007)
         #expect(refused?.message.hasPrefix("WRITE operation not permitted") == true)
         let created = try bench.modify([.new(bench.shared("b"), parent: "file")], by: bench.bob, in: .shared).saves[0]
         #expect(created.error?.message.hasPrefix("CREATE operation not permitted") == true)
@@ -141,7 +143,8 @@ struct SharingAccessTests {
             [.new(bench.shared("y"), parent: "x"), .new(bench.shared("x"), parent: "note")], atomic: false,
             by: bench.bob, in: .shared)
         #expect(astray.saves.map(\.code) == [.permissionFailure, .permissionFailure])
-        #expect(try !bench.exists(.note("x")) && !bench.exists(.note("y")))
+        #expect(try !bench.exists(.note("x")))
+        #expect(try !bench.exists(.note("y")))
     }
 
     @Test("[P-11] beside another item that fails, too, a hidden parent is answered like one that does not exist")
@@ -245,7 +248,9 @@ struct SharingAccessTests {
             ).deletes[0]
             #expect(answer.error?.fields["rule"] == "P-12")
         }
-        #expect(try bench.exists(.note("folder")) && bench.exists(.note("Share")) && bench.exists(.note("tail")))
+        #expect(try bench.exists(.note("folder")))
+        #expect(try bench.exists(.note("Share")))
+        #expect(try bench.exists(.note("tail")))
     }
 
     @Test("an invisible record is answered as a missing one: fetched, saved and deleted")
@@ -301,7 +306,8 @@ struct SharingAccessTests {
         let nowhere = ZoneAddress(zoneName: "Nowhere", ownerName: bench.alice.userName.text)
         let nobody = ZoneAddress(zoneName: "Notes", ownerName: "_nobody")
         let real = try answers(bench.others())
-        #expect(try real == answers(nowhere) && real == answers(nobody))
+        #expect(try real == answers(nowhere))
+        #expect(try real == answers(nobody))
         #expect(real.allSatisfy { $0.hasPrefix("26/2036") })
     }
 
@@ -411,7 +417,8 @@ struct SharingAccessTests {
         let before = bench.store.statistics.cost
         #expect(try bench.seen(["n10"], by: bench.bob) == ["n10"])
         let cost = bench.store.statistics.cost - before
-        #expect(cost.pointReads == 1 && cost.seeks == 0)
+        #expect(cost.pointReads == 1)
+        #expect(cost.seeks == 0)
     }
 }
 

@@ -120,7 +120,8 @@ struct SharingRefusalTests {
         let own = RecordSave.share("Own", root: "Own")
         Self.check(try refused([own]), Wanted(rule: "SH-02", record: "Own", root: "Own", share: "Own"), "itself")
         let alone = try thrown { _ = try refused([.share("Alone", root: "r")]) }
-        #expect(alone.fields["rule"] == "SH-04" && alone.message.contains("SH-04"))
+        #expect(alone.fields["rule"] == "SH-04")
+        #expect(alone.message.contains("SH-04"))
     }
 
     @Test("[X-02] refusals by URL name the rule, and the share only to those who may know of it")
@@ -138,14 +139,16 @@ struct SharingRefusalTests {
         _ = try bench.change("Closed") { $0.allowsAccessRequests = true }.get()
         Self.check(try bench.accept(closed, by: carol).error, Wanted(rule: "M-04"), "an outsider")
         let unknown = try bench.service.acceptShares(["x"], as: bench.caller(carol))[0].error
-        #expect(unknown?.fields.isEmpty == true && unknown?.message == "Share not found")
+        #expect(unknown?.fields.isEmpty == true)
+        #expect(unknown?.message == "Share not found")
     }
 
     @Test("[X-02][P-19] where nothing is shared, that is said with its rule")
     func disabled() throws {
         let bench = try RecordBench.forSharing { $0.isSharingEnabled = false }
         let saves = try bench.modify([.new("r"), .share("S", root: "r")]).saves
-        #expect(saves[1].error?.fields["rule"] == "P-19" && saves[1].error?.message.contains("P-19") == true)
+        #expect(saves[1].error?.fields["rule"] == "P-19")
+        #expect(saves[1].error?.message.contains("P-19") == true)
         let error = cloudError { _ = try bench.service.acceptShares(["x"], as: bench.caller(bench.bob)) }
         Self.check(error, Wanted(rule: "P-19"), "accepting")
     }

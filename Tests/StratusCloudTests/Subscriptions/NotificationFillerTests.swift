@@ -66,7 +66,9 @@ struct NotificationFillerTests {
             // The first of the order are gone, the others there.
             #expect(left == Array(order.suffix(left.count)))
             #expect(entry.isPruned == (limit < size))
-            #expect(entry.subscription == "sub" && entry.owner == "_alice" && entry.slot == whole.slot)
+            #expect(entry.subscription == "sub")
+            #expect(entry.owner == "_alice")
+            #expect(entry.slot == whole.slot)
             let byteCount = entry.encoded().count - NotificationEntry.slotByteCount
             #expect(byteCount <= limit || left.isEmpty)
         }
@@ -76,8 +78,11 @@ struct NotificationFillerTests {
     @Test("[N-06] a pruned notification says so to its device, and keeps its kind")
     func told() throws {
         let told = try ClientNotification(Self.notification(limit: 100))
-        #expect(told.isPruned && told.container == nil && told.subscriptionID == "sub")
-        #expect(told.subscriptionOwner == "_alice" && told.database == .private)
+        #expect(told.isPruned)
+        #expect(told.container == nil)
+        #expect(told.subscriptionID == "sub")
+        #expect(told.subscriptionOwner == "_alice")
+        #expect(told.database == .private)
         let subjects: [(NotificationEntry.Subject, NotificationEntry.Subject)] = [
             (.query(reason: 1, record: "r", zone: "Notes", fields: [:]), .prunedQuery), (.zone("Notes"), .prunedZone),
             (.database, .database),
@@ -85,7 +90,9 @@ struct NotificationFillerTests {
         for (subject, left) in subjects {
             let filler = NotificationFiller(parts: Self.parts, template: nil, byteLimit: 0)
             let entry = filler.notification(of: subject, [:], id: Self.identifier, badge: nil)
-            #expect(entry.subject == left && entry.isPruned && entry.id == nil)
+            #expect(entry.subject == left)
+            #expect(entry.isPruned)
+            #expect(entry.id == nil)
         }
     }
 
@@ -96,7 +103,10 @@ struct NotificationFillerTests {
         try bench.save(.new("a"))
         try bench.deliver()
         let told = try #require(try bench.take(bench.alice).first)
-        #expect(told.isPruned && told.alert.body.text == nil && told.subject == .database && told.id != nil)
+        #expect(told.isPruned)
+        #expect(told.alert.body.text == nil)
+        #expect(told.subject == .database)
+        #expect(told.id != nil)
     }
 
     @Test("[N-04] why a query fires follows from what matched before and matches now", arguments: [false, true])

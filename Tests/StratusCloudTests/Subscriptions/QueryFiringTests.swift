@@ -114,7 +114,8 @@ struct QueryFiringTests {
             )
         }
         #expect(found.0 == 1)
-        #expect(found.1 == [] && found.2 == [])
+        #expect(found.1 == [])
+        #expect(found.2 == [])
     }
 
     @Test("[S-18] in the public database only what the subscriber may read is told")
@@ -221,10 +222,18 @@ struct QueryFiringTests {
         #expect(alert.body == .init(text: "Body", localizationKey: "KEY", arguments: [cut, "-7", ""]))
         #expect(alert.title == .init(text: "Title"))
         #expect(alert.subtitle.arguments == ["", "2001-01-01T00:00:00Z", "start", "0.5"])
-        #expect(alert.soundName == "ping" && alert.launchImage == "image" && alert.actionLocalizationKey == "OPEN")
-        #expect(alert.category == "cat" && alert.isContentAvailable && alert.isMutable && told.badge == nil)
-        #expect(told.container == RecordBench.container && told.subscriptionOwner == bench.alice.userName)
-        #expect(told.database == .private && !told.isPruned && told.id != nil)
+        #expect(alert.soundName == "ping")
+        #expect(alert.launchImage == "image")
+        #expect(alert.actionLocalizationKey == "OPEN")
+        #expect(alert.category == "cat")
+        #expect(alert.isContentAvailable)
+        #expect(alert.isMutable)
+        #expect(told.badge == nil)
+        #expect(told.container == RecordBench.container)
+        #expect(told.subscriptionOwner == bench.alice.userName)
+        #expect(told.database == .private)
+        #expect(!told.isPruned)
+        #expect(told.id != nil)
         #expect(
             told.subject
                 == .query(

@@ -32,7 +32,8 @@ struct SubscriptionRequestTests {
             }
         }
         let standard = try bench.subscriptionError(.zone("standard", .defaultZone))
-        #expect(standard?.code == .serverRejectedRequest && standard?.innerCode == 2027)
+        #expect(standard?.code == .serverRejectedRequest)
+        #expect(standard?.innerCode == 2027)
         #expect(try bench.subscriptionError(.query("standard", zone: .defaultZone)) == nil)
     }
 
@@ -70,7 +71,8 @@ struct SubscriptionRequestTests {
         #expect(found[1].1.code == .unknownItem)
         let deleted = try bench.service.modifySubscriptions(
             ModifySubscriptionsRequest(deletes: ["none", "s"]), as: caller, in: .private)
-        #expect(deleted.deletes[0].code == .unknownItem && deleted.deletes[1].code == nil)
+        #expect(deleted.deletes[0].code == .unknownItem)
+        #expect(deleted.deletes[1].code == nil)
         #expect(try bench.subscriptions() == ["t"])
         // An equal one under another identifier is another one.
         #expect(try bench.subscriptionError(.database("u")) == nil)
@@ -88,7 +90,8 @@ struct SubscriptionRequestTests {
         _ = try bench.service.modifySubscriptions(
             ModifySubscriptionsRequest(deletes: ["same"]), as: caller, in: .private)
         #expect(try bench.subscriptions().isEmpty)
-        #expect(try bench.subscriptions(in: .shared) == ["same"] && bench.subscriptions(in: .public) == ["same"])
+        #expect(try bench.subscriptions(in: .shared) == ["same"])
+        #expect(try bench.subscriptions(in: .public) == ["same"])
         #expect(try bench.subscriptions(of: bench.bob) == ["same"])
         let elsewhere = Caller(container: "iCloud.other", account: bench.alice.id)
         #expect(try bench.service.fetchSubscriptions(.all, as: elsewhere, in: .shared).isEmpty)
@@ -148,7 +151,9 @@ struct SubscriptionRequestTests {
             Issue.record("it is no query any more: \(saved[0])")
             return
         }
-        #expect(query.filters == filters && zone == RecordBench.notes && archive == [0, 255])
+        #expect(query.filters == filters)
+        #expect(zone == RecordBench.notes)
+        #expect(archive == [0, 255])
     }
 
     @Test("[L-13] a notification carries three fields at most, and no lists, bytes or assets")
@@ -170,7 +175,8 @@ struct SubscriptionRequestTests {
         let outside = QueryFilter(key: "size", comparator: .beginsWith, operand: .string("x"))
         #expect(try bench.subscriptionError(.query("q", outside))?.code == .invalidArguments)
         let unknown = try bench.subscriptionError(.query("q", type: "Unknown"))
-        #expect(unknown?.code == .unknownItem && unknown?.innerCode == 2003)
+        #expect(unknown?.code == .unknownItem)
+        #expect(unknown?.innerCode == 2003)
         #expect(unknown?.message.hasPrefix("Did not find record type: Unknown. Save a record of it first") == true)
         #expect(try bench.subscriptionError(.query("q", type: "Users"))?.code == .invalidArguments)
         let missing = ZoneAddress(zoneName: "Missing")
