@@ -28,6 +28,8 @@ struct StratusCommand: ParsableCommand {
             Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and \
             says with --dry-run what it would do.
 
+            Rules: 'stratus rule S-05' shows the text of a rule that a message names by its number.
+
             Exit codes:
             \(ExitStatus.allCases.map { "  \($0.rawValue)  \($0.meaning)" }.joined(separator: "\n"))
 
@@ -58,7 +60,7 @@ struct StratusCommand: ParsableCommand {
                     Share.self, Participants.self, Invite.self, Accept.self, Who.self, Explain.self, Audit.self,
                 ]),
             CommandGroup(name: "Changes:", subcommands: [Changes.self, Subscriptions.self, Watch.self]),
-            CommandGroup(name: "More:", subcommands: [Addresses.self, Bench.self, Demo.self]),
+            CommandGroup(name: "More:", subcommands: [Addresses.self, Rule.self, Bench.self, Demo.self]),
         ])
 
     /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.

@@ -61,7 +61,7 @@ struct ErrorTests {
         for (verb, options) in help.command.options(behind: []) where verb != "help" {
             let names = Set(options.map(\.name))
             #expect(names.contains("json") || verb == "addresses", "stratus \(verb)")
-            #expect(names.contains("store") || ["addresses", "bench"].contains(verb), "stratus \(verb)")
+            #expect(names.contains("store") || ["addresses", "bench", "rule"].contains(verb), "stratus \(verb)")
             if names.contains("zone"), !ownersVerbs.contains(verb) {
                 #expect(names.contains("as"), "stratus \(verb) has no --as")
             }
@@ -88,7 +88,7 @@ struct ErrorTests {
         "init", "recover", "stats", "report", "verify", "repair-losing-damaged-data", "migrate", "reset", "compact",
         "keys", "backup", "restore", "export", "import", "accounts", "containers", "databases", "accept",
         "subscriptions", "watch", "bench", "demo",
-        "addresses",
+        "addresses", "rule",
     ]
 
     @Test("a number below zero, a zone, a store and a predicate that are none are told as what they are")

@@ -77,20 +77,45 @@ import Testing
         #expect(findings("struct A {}\npublic protocol __B {}\nextension A {\n", page: "").isZero)
     }
 
-    @Test("a rule that is called proven without a test, unproven with one, or not at all, is found")
+    @Test("a rule that is called proven without a test, unproven with one, with another text, or not at all, is found")
     func compatibility() {
         let tests = [
             SwiftSource(
                 path: "Tests/ATests/A.swift", text: "@Test(\"[S-04][A-02] a save is refused\")\n// \"[S-09] b\""),
             SwiftSource(path: "Tests/TidyTests/A.swift", text: "@Test(\"[S-05] sample\")"),
         ]
-        func findings(_ rows: String) -> Int { CompatibilityRule.findings(page: rows, sources: tests).count }
-        let both = "| S-04 | proven | a save is refused | 1 |\n| A-02 | proven | a save is refused | 1 |"
-        #expect(findings(both + "\n| S-05 | not proven | left out | 0 |").isZero)
-        #expect(findings("| S-04 | proven | a save is refused | 1 |") == 1)
-        #expect(findings(both + "\n| S-09 | proven | b | 1 |") == 1)
-        #expect(findings("| S-04 | not proven | x | 0 |\n| A-02 | proven | another name | 1 |") == 2)
-        #expect(findings(both + "\n| S-07 | perhaps | x | 0 |") == 1)
+        func findings(_ rows: String, _ list: String = "S-04\tt<u\tmust\nA-02\tv\tmust") -> Int {
+            CompatibilityRule.findings(page: rows, rules: RuleTextRule.lines(of: list), sources: tests).count
+        }
+        let rules = "S-04\tt<u\tmust\nA-02\tv\tmust\n"
+        let both = "| S-04 | t&lt;u | proven | a save is refused | 1 |\n| A-02 | v | proven | a save is refused | 1 |"
+        #expect(findings(both).isZero)
+        #expect(findings(both + "\n| S-05 | x | not proven | left out | 0 |", rules + "S-05\tx\tchoice").isZero)
+        #expect(findings("| S-04 | t&lt;u | proven | a save is refused | 1 |") == 1)
+        #expect(findings(both + "\n| S-09 | b | proven | b | 1 |", rules + "S-09\tb\tmust") == 1)
+        #expect(findings("| S-04 | t&lt;u | not proven | x | 0 |\n| A-02 | v | proven | another name | 1 |") == 2)
+        #expect(findings(both + "\n| S-07 | x | perhaps | x | 0 |", rules + "S-07\tx\tmust") == 1)
+        #expect(findings(both, "S-04\tt<u\tmust\nA-02\tw\tmust") == 1)
+        #expect(findings(both, rules + "S-07\tx\tmust") == 1)
+        // Named by a test and on no list: the page has no text for it either.
+        #expect(findings(both, "S-04\tt<u\tmust") == 2)
+    }
+
+    @Test("a rule whose text the tool does not carry as the list has it, and a number that no list has, are found")
+    func ruleTexts() {
+        let list = "# a\nS-04\tone two\tmust\nX-01\tthree\tchoice\tthe whole of it"
+        func findings(_ embedded: String) -> Int { RuleTextRule.findings(list: list, embedded: embedded).count }
+        #expect(findings("    S-04 must one\n      two\n    X-01 choice three\n    = the whole\n      of it\n").isZero)
+        #expect(findings("    S-04 must one\n    X-01 choice three\n    = the whole of it\n") == 1)
+        #expect(findings("    S-04 choice one two\n    X-01 choice three\n") == 2)
+        #expect(findings("    S-04 must one two\n    X-01 choice three\n    = the whole of it\n    S-05 must x") == 1)
+
+        let numbers: Set = ["S-04", "X-01"]
+        func cited(_ text: String) -> [Int] {
+            RuleTextRule.findings(path: "Docs/A.md", text: text, numbers: numbers).map(\.line)
+        }
+        #expect(cited("a (S-04, X-01)\nb S-05, and UTF-16, CRC-32C, MS-04, S-041").elementsEqual([2]))
+        #expect(cited("X-02 S-06") == [1, 1])
     }
 
     @Test("a test that a page names and that is not there is found")

@@ -123,7 +123,21 @@ import Testing
     @Test("what the compatibility page calls proven has a test, and what it calls unproven has none")
     func compatibility() throws {
         let page = try #require(Self.project.texts[CompatibilityRule.page])
-        expectNone(CompatibilityRule.findings(page: page, sources: Self.sources))
+        let list = try #require(Self.project.texts[RuleTextRule.list])
+        expectNone(
+            CompatibilityRule.findings(page: page, rules: RuleTextRule.lines(of: list), sources: Self.sources))
+    }
+
+    @Test("the tool carries the text of every rule, and every number that is cited is a rule's")
+    func ruleTexts() throws {
+        let list = try #require(Self.project.texts[RuleTextRule.list])
+        let embedded = try #require(Self.project.texts[RuleTextRule.embedded])
+        #expect(RuleTextRule.lines(of: list).count > 250)
+        expectNone(RuleTextRule.findings(list: list, embedded: embedded))
+        let numbers = Set(RuleTextRule.lines(of: list).map(\.number))
+        for (path, text) in Self.project.texts where !path.hasPrefix(Self.ownFolder) {
+            expectNone(RuleTextRule.findings(path: path, text: text, numbers: numbers))
+        }
     }
 
     @Test("every test that the pages on security and on what clients trip over name is there")

@@ -16,7 +16,7 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
         case .success: "done"
         case .failure: "refused or failed: a rule stands against it, verify found something, a write failed"
         case .usage: "the command line is wrong"
-        case .notFound: "no such record, zone or directory"
+        case .notFound: "no such record, zone, directory or rule"
         case .notOpened: "the store cannot be opened: not a store, held by a process, of a newer format, not permitted"
         case .corruption: "bytes of the store are not what was written"
         case .interrupted: "interrupted: what is done stays, and the same again goes on"

@@ -1,5 +1,6 @@
-// The compatibility page says of each numbered rule which test proves it. The page is written by scripts/compatibility;
-// this holds it against the tests as they are: no rule is called proven that no test names, and none is forgotten.
+// The compatibility page says of each numbered rule what it says and which test proves it. The page is written by
+// scripts/compatibility; this compares it with the list of rules and the tests: no rule is called proven that no test names,
+// none is missing, and none has another text.
 //
 // A test names rules in brackets at the beginning of its name: `@Test("[S-04][A-02] …")`.
 
@@ -30,26 +31,34 @@ enum CompatibilityRule {
         path.hasPrefix("Tests/") && (!path.hasPrefix("Tests/TidyTests/") || path.hasSuffix("/ProjectTests.swift"))
     }
 
-    static func findings(page text: String, sources: [SwiftSource]) -> [Finding] {
+    static func findings(page text: String, rules: [RuleTextRule.Line], sources: [SwiftSource]) -> [Finding] {
         let proofs = proofs(in: sources)
+        let texts = Dictionary(rules.map { ($0.number, shown($0.text)) }) { first, _ in first }
         var findings: [Finding] = []
         var listed: Set<String> = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let cells = line.split(separator: "|").map(\.trimmed)
-            guard line.hasPrefix("| "), cells.count == 4, isRule(cells[0]) else { continue }
+            guard line.hasPrefix("| "), cells.count == 5, isRule(cells[0]) else { continue }
             listed.insert(cells[0])
+            if texts[cells[0]] != cells[1] {
+                findings.append(Finding(page, line: index + 1, "\(cells[0]) has another text in the list: \(remedy)"))
+            }
             let tests = proofs[cells[0]] ?? []
-            switch cells[1] {
-            case "proven" where !tests.contains(where: { shown($0) == cells[2] }):
+            switch cells[2] {
+            case "proven" where !tests.contains(where: { shown($0) == cells[3] }):
                 findings.append(Finding(page, line: index + 1, "no test proves \(cells[0]) by this name: \(remedy)"))
             case "not proven" where !tests.isEmpty:
                 findings.append(Finding(page, line: index + 1, "a test proves \(cells[0]): \(remedy)"))
             case "proven", "not proven": continue
-            default: findings.append(Finding(page, line: index + 1, "'\(cells[1])' is no state of a rule"))
+            default: findings.append(Finding(page, line: index + 1, "'\(cells[2])' is no state of a rule"))
             }
         }
-        for rule in proofs.keys.sorted() where !listed.contains(rule) {
-            findings.append(Finding(page, "\(rule) is named by a test and is not on the page: \(remedy)"))
+        for rule in proofs.keys.sorted() where texts[rule] == nil {
+            findings.append(
+                Finding(page, "\(rule) is named by a test and is not in \(RuleTextRule.list): add it there"))
+        }
+        for rule in rules.map(\.number) where !listed.contains(rule) {
+            findings.append(Finding(page, "\(rule) is not on the page: \(remedy)"))
         }
         return findings
     }
@@ -68,7 +77,7 @@ enum CompatibilityRule {
         return (rules, rest.dropFirst().prefix { $0 != "\"" })
     }
 
-    private static func isRule(_ text: String) -> Bool {
+    static func isRule(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, (1...2).contains(parts[0].count), parts[1].count == 2 else { return false }
         return parts[0].allSatisfy { $0.isASCII && $0.isUppercase } && parts[1].allSatisfy { $0.isASCII && $0.isNumber }
