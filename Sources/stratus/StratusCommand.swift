@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import StratusKit
 import StratusRecords
 
 struct StratusCommand: ParsableCommand {
@@ -36,7 +37,7 @@ struct StratusCommand: ParsableCommand {
             Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
             """,
         // Whether a tool fits a store is decided by the store's format alone.
-        version: "stratus for stores of format \(StoreFormat.number)",
+        version: "stratus \(Stratus.version), for stores of format \(StoreFormat.number)",
         groupedSubcommands: [
             CommandGroup(
                 name: "Stores:",

@@ -1,6 +1,7 @@
 // Every verb on a small imported tree, for people and for programs.
 
 import Foundation
+import StratusKit
 import Testing
 
 @Suite("verbs")
@@ -287,12 +288,14 @@ struct VerbTests {
         #expect(copy.lines.count == 9)
     }
 
-    @Test("--version tells which stores the tool takes, as a store's marker has it")
+    @Test("--version tells the version, and which stores the tool takes, as a store's marker has it")
     func version() async throws {
         let version = try await ToolRun.stratus("--version", in: directory)
         let marker = try String(contentsOfFile: directory.path + "/store/STRATUS", encoding: .utf8)
         let format = try #require(marker.split { !$0.isNumber }.first)
-        #expect(version.status == 0 && version.output == "stratus for stores of format \(format)\n", "\(marker)")
+        #expect(
+            version.status == 0 && version.output == "stratus \(Stratus.version), for stores of format \(format)\n",
+            "\(marker)")
     }
 
     @Test("zones are made, listed, deleted and purged")

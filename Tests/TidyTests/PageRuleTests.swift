@@ -118,6 +118,22 @@ import Testing
         #expect(cited("X-02 S-06") == [1, 1])
     }
 
+    @Test("a changelog and a manifest on a page that name another version are found")
+    func version() {
+        func findings(_ changelog: String, _ page: String = "") -> [String] {
+            let source = "public static let version = \"1.2.0\""
+            let texts = [VersionRule.source: source, VersionRule.changelog: changelog, "README.md": page]
+            return VersionRule.findings(texts: texts).map(\.path)
+        }
+        let manifest = ".package(url: \"https://git.example.com/stratus.git\", from: \"1.2.0\")"
+        #expect(findings("# Changes\n\n## 1.2.0\n\n## 1.1.0\n", manifest).isEmpty)
+        #expect(findings("# Changes\n\n## 1.1.0\n") == [VersionRule.changelog])
+        #expect(findings("# Changes\n") == [VersionRule.changelog])
+        #expect(findings("## 1.2.0", manifest.replacing("1.2.0", with: "1.1.0")) == ["README.md"])
+        #expect(findings("## 1.2.0", ".package(url: \"https://github.com/apple/swift-log\", from: \"1.6.0\")").isEmpty)
+        #expect(VersionRule.findings(texts: [:]).map(\.path) == [VersionRule.source])
+    }
+
     @Test("a test that a page names and that is not there is found")
     func quotedTests() {
         let tests = SwiftSource(path: "Tests/ATests/A.swift", text: "@Test(\"[X-22] nobody is owner\", arguments: [1])")

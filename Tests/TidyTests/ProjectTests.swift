@@ -140,6 +140,11 @@ import Testing
         }
     }
 
+    @Test("the changelog begins with the version, and the manifests on the pages name it")
+    func version() {
+        expectNone(VersionRule.findings(texts: Self.project.texts))
+    }
+
     @Test("every test that the pages on security and on what clients trip over name is there")
     func quotedTests() throws {
         for (path, count) in QuotedTestRule.pages {

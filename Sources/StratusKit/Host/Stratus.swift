@@ -18,6 +18,9 @@ import StratusStore
 ///
 /// Code that only knows CloudKit finds a store by `CKContainer.default()`: see ``Stratus/current``.
 public final class Stratus: Sendable {
+    /// The version of the library and the tool, which are released together. Stores have a format number of their own.
+    public static let version = "0.9.0"
+
     /// The store's directory; nil for a store in memory.
     public let directory: URL?
     /// The errors this store is to answer with: none, until a test plans some.

@@ -26,7 +26,7 @@ struct ProjectTree: Sendable {
         var paths: Set<String> = []
         let top = (try? manager.contentsOfDirectory(atPath: root.path)) ?? []
         // Logs and stores that somebody left at the top are nobody's business.
-        let known: Set = ["Makefile", "LICENSE", ".swift-format", ".gitignore"]
+        let known: Set = ["Makefile", "LICENSE", "NOTICE", ".swift-format", ".gitignore"]
         var candidates = top.filter { known.contains($0) || $0.hasSuffix(".md") || $0 == "Package.swift" }
         candidates += Self.folders.filter(top.contains)
         for folder in Self.folders {
