@@ -64,11 +64,12 @@ service: bootstrap ## Builds the example of a host service and runs its tests, w
 	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
 
 .PHONY: check
-check: bootstrap ## Checks formatting, warnings, imports, documentation, the manual and the house rules
+check: bootstrap ## Checks formatting, warnings, imports, documentation, public symbols, the manual and the house rules
 	swift format lint --strict --recursive --parallel $(SOURCES)
 	$(OPTIMISED) swift build --build-tests $(IMPORT_CHECK)
 	$(TEST) --filter TidyTests
 	$(OPTIMISED) scripts/documentation
+	scripts/public-symbols
 	$(OPTIMISED) scripts/manual debug
 
 .PHONY: bench
