@@ -20,6 +20,28 @@ extension Guide {
         return cloud
     }
 
+    /// The first code that a reader sees: opens a store, saves a record, finds it again. Returns the titles it has found.
+    public static func firstScreen(at directory: URL) async throws -> [String] {
+        var titles: [String] = []
+        func print(_ title: String) { titles.append(title) }
+        // snippet
+        let cloud = try Stratus.open(at: directory)  // one LevelDB directory, many users
+        let alice = try cloud.account(externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+        let container = cloud.container("iCloud.com.example.notes", signedInAs: alice)
+        let database = container.privateCloudDatabase  // from here on, CloudKit
+
+        let note = CKRecord(recordType: "Note")
+        note["title"] = "Groceries"
+        try await database.save(note)
+
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "title BEGINSWITH %@", "Gro"))
+        for (_, match) in try await database.records(matching: query).matchResults {
+            print(try match.get()["title"] ?? "")
+        }
+        // end
+        return titles
+    }
+
     /// Opens a store and says what is in the way where that fails.
     public static func openOrExplain(_ directory: URL) throws -> Stratus? {
         // snippet

@@ -37,6 +37,14 @@ struct GuideTests {
         #expect(book["title"] as? String == "Momo")
     }
 
+    @Test("the code at the top of the README saves a record and finds it")
+    func firstScreen() async throws {
+        let folder = try temporaryDirectory()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try await Guide.firstScreen(at: folder.appendingPathComponent("store")) == ["Groceries"])
+        await close(try Stratus.open(at: folder.appendingPathComponent("store")))
+    }
+
     @Test("a store is opened, used, backed up, closed and opened again")
     func opening() async throws {
         let folder = try temporaryDirectory()
