@@ -62,13 +62,13 @@ extension Guide {
     }
 
     /// A store whose time a test moves.
-    public static func storeWithClock() throws -> (store: Stratus, clock: Stratus.ManualClock) {
+    public static func storeWithClock() async throws -> (store: Stratus, clock: Stratus.ManualClock) {
         // snippet
         let clock = Stratus.ManualClock()
         var options = Stratus.Options()
         options.clock = .manual(clock)
         options.identifiers = .seeded(7)  // the same requests give the same tags and identities
-        let store = try Stratus.inMemory(options: options)
+        let store = try await Stratus.inMemory(options: options)
         clock.advance(by: 60)
         // end
         return (store, clock)

@@ -7,8 +7,8 @@ extension Guide {
     /// Opens a store in a directory and saves for somebody in it.
     public static func open(at directory: URL) async throws -> Stratus {
         // snippet
-        let cloud = try Stratus.open(at: directory)  // one LevelDB directory, many users
-        let alice = try cloud.account(
+        let cloud = try await Stratus.open(at: directory)  // one LevelDB directory, many users
+        let alice = try await cloud.account(
             externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
         let container = cloud.container("iCloud.com.example.app", signedInAs: alice)
         let database = container.privateCloudDatabase  // from here on, CloudKit
@@ -25,8 +25,9 @@ extension Guide {
         var titles: [String] = []
         func print(_ title: String) { titles.append(title) }
         // snippet
-        let cloud = try Stratus.open(at: directory)  // one LevelDB directory, many users
-        let alice = try cloud.account(externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+        let cloud = try await Stratus.open(at: directory)  // one LevelDB directory, many users
+        let alice = try await cloud.account(
+            externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
         let container = cloud.container("iCloud.com.example.notes", signedInAs: alice)
         let database = container.privateCloudDatabase  // from here on, CloudKit
 
@@ -43,10 +44,10 @@ extension Guide {
     }
 
     /// Opens a store and says what is in the way where that fails.
-    public static func openOrExplain(_ directory: URL) throws -> Stratus? {
+    public static func openOrExplain(_ directory: URL) async throws -> Stratus? {
         // snippet
         do {
-            return try Stratus.open(at: directory)
+            return try await Stratus.open(at: directory)
         } catch let error as StratusError where error.code == .held {
             let holder = error.fields["holderCommand"] ?? "another process"
             print("The store is in use by \(holder): stop it first.")
@@ -69,15 +70,15 @@ extension Guide {
     }
 
     /// Finds a person again and changes what is known of them.
-    public static func changeAccount(in cloud: Stratus) throws -> Stratus.Account? {
+    public static func changeAccount(in cloud: Stratus) async throws -> Stratus.Account? {
         // snippet
-        let alice = try cloud.account(
+        let alice = try await cloud.account(
             externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
-        try cloud.setHandles(emails: ["alice@example.com", "alice@example.org"], of: alice)
-        try cloud.setQuota(byteCount: 5 << 30, of: alice)
-        try cloud.setStanding(.suspended, of: alice)
+        try await cloud.setHandles(emails: ["alice@example.com", "alice@example.org"], of: alice)
+        try await cloud.setQuota(byteCount: 5 << 30, of: alice)
+        try await cloud.setStanding(.suspended, of: alice)
         // end
-        return try cloud.account(email: "Alice@Example.org")
+        return try await cloud.account(email: "Alice@Example.org")
     }
 
     /// Gives the code that runs in it a store of its own.

@@ -25,9 +25,9 @@ extension Guide {
     /// What a query costs.
     public static func explainQuery(
         _ query: CKQuery, zoneID: CKRecordZone.ID, as alice: Stratus.Account, in cloud: Stratus
-    ) throws -> Int {
+    ) async throws -> Int {
         // snippet
-        let plan = try cloud.explainQuery(
+        let plan = try await cloud.explainQuery(
             query, inZoneWith: zoneID, inContainer: "iCloud.com.example.app", as: alice)
         print(plan)  // which index was walked, what was looked at, how many reads it took
         // end
@@ -72,7 +72,7 @@ extension Guide {
         alice: Stratus.Account, in cloud: Stratus, send: @escaping @Sendable (Data) -> Void
     ) async throws -> Stratus.Device {
         // snippet
-        let phone = try cloud.device("phone", signedInAs: alice)
+        let phone = try await cloud.device("phone", signedInAs: alice)
         let database = phone.container("iCloud.com.example.app").privateCloudDatabase
         try await database.save(CKDatabaseSubscription(subscriptionID: "everything"))
 

@@ -43,7 +43,7 @@ extension Guide {
     ) async throws -> Data? {
         // snippet
         let listed = try await database.records(for: [photo.recordID], desiredKeys: ["title"])  // copies no file
-        let image = try cloud.asset("image", of: photo.recordID, in: database)
+        let image = try await cloud.asset("image", of: photo.recordID, in: database)
         let content = try image?.fileURL.map { try Data(contentsOf: $0) }
         // end
         return listed.isEmpty ? nil : content

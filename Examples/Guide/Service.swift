@@ -3,22 +3,11 @@
 import Foundation
 import StratusKit
 
-// snippet
-let hostQueue = DispatchQueue(label: "host calls", attributes: .concurrent)
-
-/// Makes a call that blocks, on a thread that may be blocked, while the task is suspended.
-func hostCall<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer {
-    try await withCheckedThrowingContinuation { continuation in
-        hostQueue.async { continuation.resume(with: Result(catching: body)) }
-    }
-}
-// end
-
 extension Guide {
     /// A request of one of many users.
     public static func serve(user: String, title: String, in cloud: Stratus) async throws -> String {
         // snippet
-        let account = try await hostCall { try cloud.account(externalID: user, createIfMissing: .init()) }
+        let account = try await cloud.account(externalID: user, createIfMissing: .init())
         let database = cloud.container("iCloud.com.example.app", signedInAs: account).privateCloudDatabase
         let record = CKRecord(recordType: "Note")
         record["title"] = title
@@ -38,20 +27,20 @@ extension Guide {
     }
 
     /// Lets the upkeep be done when the host has time for it.
-    public static func nightlyUpkeep(at directory: URL) throws -> Stratus {
+    public static func nightlyUpkeep(at directory: URL) async throws -> Stratus {
         // snippet
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil  // nothing in the background
-        let cloud = try Stratus.open(at: directory, options: options)
-        try cloud.performUpkeep()  // blocks: call it on a thread of your own
+        let cloud = try await Stratus.open(at: directory, options: options)
+        try await cloud.performUpkeep()  // returns when everything is done
         // end
         return cloud
     }
 
     /// Backs a store up while it serves.
-    public static func backUp(_ cloud: Stratus, to destination: URL) throws -> Stratus.BackupReport {
+    public static func backUp(_ cloud: Stratus, to destination: URL) async throws -> Stratus.BackupReport {
         // snippet
-        let report = try cloud.backup(to: destination)
+        let report = try await cloud.backup(to: destination)
         for finding in report.findings { print("counted wrongly: \(finding)") }
         for path in report.removedPaths { print("removed what a killed backup had left: \(path)") }
         // end
@@ -61,12 +50,7 @@ extension Guide {
     /// Ends a service: what was accepted is finished, the rest is refused, the directory is free.
     public static func shutDown(_ cloud: Stratus) async {
         // snippet
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                cloud.close()  // blocks until the last block of every operation was called
-                continuation.resume()
-            }
-        }
+        await cloud.close()  // returns when the last block of every operation was called
         // end
     }
 }

@@ -38,7 +38,7 @@ extension Guide {
     /// Opens a share's URL for somebody and looks at what is shared.
     public static func accept(_ url: URL, as bob: Stratus.Account, of cloud: Stratus) async throws -> [CKRecord.ID] {
         // snippet
-        let metadata = try cloud.open(url, as: bob)
+        let metadata = try await cloud.open(url, as: bob)
 
         let container = cloud.container(metadata.containerIdentifier, signedInAs: bob)
         let shared = container.sharedCloudDatabase
@@ -66,9 +66,9 @@ extension Guide {
     /// Why somebody may do what they may.
     public static func explain(
         _ record: CKRecord, of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus
-    ) throws -> Stratus.AccessExplanation {
+    ) async throws -> Stratus.AccessExplanation {
         // snippet
-        let explanation = try cloud.explainAccess(
+        let explanation = try await cloud.explainAccess(
             to: record.recordID, of: alice, inContainer: "iCloud.com.example.app", for: bob)
         print(explanation)  // the chain, the share, the participant, the verdict: a line each
         if explanation.mayChange { print("… so the edit button may be shown.") }
@@ -79,12 +79,12 @@ extension Guide {
     /// Who can see a record, page by page.
     public static func viewers(
         of record: CKRecord, of alice: Stratus.Account, in cloud: Stratus
-    ) throws -> [Stratus.RecordPerson] {
+    ) async throws -> [Stratus.RecordPerson] {
         // snippet
         var viewers: [Stratus.RecordPerson] = []
         var position: Stratus.RecordPeoplePage.Position?
         repeat {
-            let page = try cloud.people(
+            let page = try await cloud.people(
                 whoCanSee: record.recordID, of: alice, inContainer: "iCloud.com.example.app", after: position)
             viewers += page.viewers  // page.others are invited, or may do nothing now
             position = page.next
@@ -96,9 +96,9 @@ extension Guide {
     /// What somebody may do with many records, cheaply.
     public static func permissions(
         _ recordIDs: [CKRecord.ID], of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus
-    ) throws -> [CKRecord.ID] {
+    ) async throws -> [CKRecord.ID] {
         // snippet
-        let permissions = try cloud.permissions(
+        let permissions = try await cloud.permissions(
             for: recordIDs, of: alice, inContainer: "iCloud.com.example.app", account: bob)
         let visible = recordIDs.filter { permissions[$0]?.contains(.read) == true }
         // end

@@ -40,17 +40,18 @@ public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        let store = try Stratus.inMemory(options: options())
+        let store = try await Stratus.inMemory(options: options())
         if let signedInAs {
-            try store.signIn(try store.createAccount(signedInAs, externalID: StratusTrait.externalID))
+            let account = try await store.createAccount(signedInAs, externalID: StratusTrait.externalID)
+            try await store.signIn(account)
         }
         do {
             try await store.asCurrent { try await function() }
         } catch {
-            await store.end()
+            await store.close()
             throw error
         }
-        await store.end()
+        await store.close()
     }
 
     /// The host's identifier of the account that is signed in.
@@ -72,17 +73,5 @@ extension Trait where Self == StratusTrait {
         options: @escaping @Sendable () -> Stratus.Options = { Stratus.Options() }
     ) -> StratusTrait {
         StratusTrait(signedInAs: account, options: options)
-    }
-}
-
-extension Stratus {
-    /// Closes the store on a thread that may wait: what the test left running is to end first.
-    fileprivate func end() async {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                self.close()
-                continuation.resume()
-            }
-        }
     }
 }

@@ -93,14 +93,14 @@ func ask(_ path: String) throws {
 func keepInMemory(_ file: String) async throws {
     var options = Stratus.Options()
     options.logger = nil
-    let store = try Stratus.inMemory(options: options)
-    let account = try store.account(externalID: "local", createIfMissing: .init())
+    let store = try await Stratus.inMemory(options: options)
+    let account = try await store.account(externalID: "local", createIfMissing: .init())
     let record = CKRecord(recordType: "Note")
     record["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))
     try await store.container("iCloud.test", signedInAs: account).privateCloudDatabase.save(record)
     say("open")
     while readLine() != nil {}
-    store.close()
+    await store.close()
 }
 
 /// Saves a file as an asset, fetches it, and lets go of what was fetched. Returns where the fetched copy lies.
@@ -117,8 +117,8 @@ func keepTime(in path: String) async throws {
     options.logger = nil
     options.assetCopySeconds = 0.5
     options.upkeepIntervalSeconds = 0.3
-    let store = try Stratus.open(at: URL(fileURLWithPath: path), options: options)
-    let account = try store.account(externalID: "local", createIfMissing: .init())
+    let store = try await Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    let account = try await store.account(externalID: "local", createIfMissing: .init())
     let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
     let copy = try await releaseCopy(of: CommandLine.arguments[0], in: database)
     let clock = ContinuousClock()
@@ -127,7 +127,7 @@ func keepTime(in path: String) async throws {
         try await Task.sleep(for: .milliseconds(50))
     }
     say(copy.isEmpty || FileManager.default.fileExists(atPath: copy) ? "no upkeep" : "upkeep")
-    store.close()
+    await store.close()
 }
 
 /// A folder that may be searched and changed but not opened keeps names in it from being made durable, but for root.

@@ -28,7 +28,7 @@ struct GuideTests {
         let account = try #require(try store.signedInAccount)
         let zoneID = CKRecordZone.ID(zoneName: "Shelf")
         for name in ["phone", "tablet"] {
-            let device = try store.device(name, signedInAs: account)
+            let device = try await store.device(name, signedInAs: account)
             let (books, hasState) = try await Guide.sync(device, in: zoneID, of: store)
             #expect(books == ["1": "Momo"] && hasState)
         }
@@ -51,24 +51,24 @@ struct GuideTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = folder.appendingPathComponent("store")
         let store = try await Guide.open(at: directory)
-        let other = try #require(try Guide.openOrExplain(directory))
+        let other = try #require(try await Guide.openOrExplain(directory))
         #expect(other === store)
-        #expect(try Guide.changeAccount(in: store)?.standing == .suspended)
+        #expect(try await Guide.changeAccount(in: store)?.standing == .suspended)
 
-        let report = try Guide.backUp(store, to: folder.appendingPathComponent("copy"))
+        let report = try await Guide.backUp(store, to: folder.appendingPathComponent("copy"))
         #expect(report.entryCount > 0 && report.findings.isEmpty && report.unfinishedPaths.isEmpty)
         await close(store)
-        let again = try Guide.nightlyUpkeep(at: directory)
-        let alice = try #require(try again.account(externalID: "user-17"))
+        let again = try await Guide.nightlyUpkeep(at: directory)
+        let alice = try #require(try await again.account(externalID: "user-17"))
         #expect(alice.quotaByteCount == 5 << 30)
         await close(again)
 
         let options = Guide.productionOptions()
         #expect(options.shareURLBase.hasPrefix("https://app.example.com/"))
-        let strict = try Stratus.inMemory(options: options)
+        let strict = try await Stratus.inMemory(options: options)
         let name = CKRecord(recordType: "Note")
         await #expect(throws: CKError.self) {
-            let account = try strict.createAccount(.init())
+            let account = try await strict.createAccount(.init())
             try await strict.container("a", signedInAs: account).privateCloudDatabase.save(name)
         }
     }
@@ -79,8 +79,8 @@ struct GuideTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = folder.appendingPathComponent("store")
         let copy = folder.appendingPathComponent("copy")
-        let store = try Stratus.open(at: directory)
-        try store.backup(to: copy)
+        let store = try await Stratus.open(at: directory)
+        try await store.backup(to: copy)
         await close(store)
         for url in [directory, copy] {
             #expect(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int == 0o700)
@@ -117,7 +117,7 @@ struct GuideTests {
         await #expect(throws: CKError.self) { try await Guide.saveAll([recipe], in: database) }
         #expect(try await Guide.saveWithZone(recipe, in: database))
         try await Guide.saveAll([recipe], in: database)
-        try store.purgeZone(zoneID, of: alice, inContainer: identifier)
+        try await store.purgeZone(zoneID, of: alice, inContainer: identifier)
         #expect(try await Guide.saveWithZone(recipe, in: database) == false)
     }
 
@@ -151,17 +151,17 @@ struct GuideTests {
 
         let seen = try await Guide.accept(try #require(share.url), as: bob, of: store)
         #expect(Set(seen.map(\.recordName)).contains("trip"))
-        let explanation = try Guide.explain(folder, of: alice, for: bob, in: store)
+        let explanation = try await Guide.explain(folder, of: alice, for: bob, in: store)
         #expect(explanation.mayChange && explanation.relation == .member)
-        #expect(try Guide.permissions([folder.recordID], of: alice, for: bob, in: store).count == 1)
+        #expect(try await Guide.permissions([folder.recordID], of: alice, for: bob, in: store).count == 1)
         #expect(
-            try Guide.viewers(of: folder, of: alice, in: store).map(\.userRecordName) == [
+            try await Guide.viewers(of: folder, of: alice, in: store).map(\.userRecordName) == [
                 alice.userRecordName, bob.userRecordName,
             ])
 
         #expect(try await Guide.stopSharing(share.recordID, with: "carol@example.com", in: database) == 2)
         #expect(try await Guide.stopSharing(share.recordID, with: "bob@example.com", in: database) == 1)
-        #expect(try Guide.permissions([folder.recordID], of: alice, for: bob, in: store).isEmpty)
+        #expect(try await Guide.permissions([folder.recordID], of: alice, for: bob, in: store).isEmpty)
     }
 
     @Test("[Q-14][T-09] a query is read to its end, and a zone is followed, also after its token has expired")
@@ -180,7 +180,7 @@ struct GuideTests {
         _ = try await database.modifyRecords(saving: recipes, deleting: [])
         #expect(try await Guide.find(in: database, zoneID: zoneID) == ["Salad", "Soup"])
         let query = CKQuery(recordType: "Recipe", predicate: NSPredicate(format: "minutes < %d", 60))
-        #expect(try Guide.explainQuery(query, zoneID: zoneID, as: alice, in: store) == 2)
+        #expect(try await Guide.explainQuery(query, zoneID: zoneID, as: alice, in: store) == 2)
 
         let first = try await Guide.follow(zoneID, since: nil, in: database)
         #expect(first.changed == ["Soup", "Roast", "Salad"])
@@ -198,7 +198,7 @@ struct GuideTests {
         let alice = try account("alice", in: store)
         let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
         let phone = try await Guide.subscribe(alice: alice, in: store) { continuation.yield($0) }
-        let tablet = try store.device("tablet", signedInAs: alice)
+        let tablet = try await store.device("tablet", signedInAs: alice)
         let database = tablet.container(identifier).privateCloudDatabase
         let zoneID = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
         try await database.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(zoneID: zoneID)))
@@ -206,13 +206,13 @@ struct GuideTests {
         let json = try #require(await received.next())
         let payload = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
         #expect(CKNotification(fromRemoteNotificationDictionary: payload)?.subscriptionID == "everything")
-        try phone.remove()
+        try await phone.remove()
     }
 
     @Test("a service serves many users side by side, and hears of what fails")
     func service() async throws {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
-        let store = try Stratus.inMemory(options: Guide.watched(count: { continuation.yield($0) }))
+        let store = try await Stratus.inMemory(options: Guide.watched(count: { continuation.yield($0) }))
         let names = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 1...3 {
                 group.addTask { try await Guide.serve(user: "user-\(number)", title: "Hello", in: store) }
@@ -220,7 +220,7 @@ struct GuideTests {
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
         #expect(names.count == 3)
-        #expect(try store.accounts().count == 3)
+        #expect(try await store.accounts().count == 3)
         store.faults.fail(.operation(.modifyRecords), with: .quotaExceeded)
         await #expect(throws: CKError.self) { try await Guide.serve(user: "user-1", title: "No", in: store) }
         var failures = stream.makeAsyncIterator()
@@ -232,7 +232,7 @@ struct GuideTests {
     func faults() async throws {
         let note = CKRecord.ID(recordName: "note")
         #expect(Guide.planFaults(in: try Stratus.current, note: note, zone: note.zoneID) == 5)
-        let (store, clock) = try Guide.storeWithClock()
+        let (store, clock) = try await Guide.storeWithClock()
         #expect(clock.uptimeSeconds == 60)
         await close(store)
     }

@@ -133,7 +133,7 @@ struct SyncEngineExampleTests {
         store.signOut()
         await store.settle()
         #expect(await notes.notes.isEmpty)
-        try store.signIn(account)
+        try await store.signIn(account)
         await store.settle()
         #expect(await notes.notes.mapValues(\.text) == ["1": "mine"])
     }

@@ -125,7 +125,7 @@ struct HostSocketTests {
         try await directory.makeTree()
         let host = try open("store")
         defer { host.close() }
-        _ = try host.account(externalID: "local", createIfMissing: .init())
+        _ = try await host.account(externalID: "local", createIfMissing: .init())
         let run = try await ToolRun.shell(
             """
             exec 2> note
@@ -156,9 +156,9 @@ struct HostSocketTests {
         options.schemaMode = .production
         let events = Events()
         options.onEvent = { events.note($0.operation) }
-        let host = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        let host = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
         defer { host.close() }
-        _ = try host.account(externalID: "local", createIfMissing: .init())
+        _ = try await host.account(externalID: "local", createIfMissing: .init())
         let run = try await ToolRun.shell(
             """
             "$TOOL" zones create --store store
@@ -173,7 +173,7 @@ struct HostSocketTests {
     func notServed() async throws {
         let host = try open("store", serving: false)
         defer { host.close() }
-        _ = try host.account(externalID: "local", createIfMissing: .init())
+        _ = try await host.account(externalID: "local", createIfMissing: .init())
         let pid = "\(ProcessInfo.processInfo.processIdentifier)"
         for (verb, status) in [("put a --type Note", 4), ("watch", 1), ("recover", 1), ("init --create-account x", 4)] {
             let run = try await ToolRun.shell("\"$TOOL\" \(verb) --store store --json", in: directory)
@@ -181,7 +181,7 @@ struct HostSocketTests {
             let fields = try #require(try run.error()["fields"] as? [String: String])
             #expect(fields["holderProcessID"] == pid)
         }
-        host.close()
+        await host.close()
         let alone = try await ToolRun.stratus("watch", "--store", "store", "--json", in: directory)
         #expect(alone.status == 1)
         #expect(try (alone.error()["message"] as? String)?.contains("nothing to watch") == true)
@@ -191,7 +191,7 @@ struct HostSocketTests {
     func verifyHeld() async throws {
         let host = try open("served")
         defer { host.close() }
-        let database = host.container("local", signedInAs: try host.createAccount(.init(), externalID: "local"))
+        let database = await host.container("local", signedInAs: try host.createAccount(.init(), externalID: "local"))
             .privateCloudDatabase
         let file = URL(fileURLWithPath: "\(directory.path)/photo")
         try Data("the content".utf8).write(to: file)
@@ -216,7 +216,7 @@ struct HostSocketTests {
         let host = try open("served")
         defer { host.close() }
         let path = "\(directory.path)/served"
-        let account = try host.createAccount(.init(), externalID: "local")
+        let account = try await host.createAccount(.init(), externalID: "local")
         let database = host.container("local", signedInAs: account).privateCloudDatabase
         _ = try await database.save(CKRecordZone(zoneName: "notes"))
         try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
@@ -245,7 +245,7 @@ struct HostSocketTests {
     func recovery() async throws {
         let host = try open("served")
         defer { host.close() }
-        let account = try host.createAccount(.init(), externalID: "local")
+        let account = try await host.createAccount(.init(), externalID: "local")
         let database = host.container("local", signedInAs: account).privateCloudDatabase
         _ = try await database.save(CKRecordZone(zoneName: "notes"))
         func move(_ source: String, _ target: String) throws {
@@ -322,7 +322,7 @@ struct HostSocketTests {
     func watching() async throws {
         let host = try open("store")
         defer { host.close() }
-        let account = try host.account(externalID: "local", createIfMissing: .init())
+        let account = try await host.account(externalID: "local", createIfMissing: .init())
         let run = try await ToolRun.shell(
             """
             "$TOOL" watch --limit 3 --json --store store > told 2> note & watcher=$!
@@ -409,7 +409,7 @@ struct HostSocketTests {
         while !FileManager.default.fileExists(atPath: path) || !host.isToolWatching {
             try await Task.sleep(for: .milliseconds(20))
         }
-        host.close()
+        await host.close()
         let run = try await watcher.value
         #expect(run.lines.first == "0")
         #expect(run.lines.last?.hasPrefix("0 requests in ") == true)

@@ -204,9 +204,9 @@ private final class LiveHost: Sendable {
         options.logger = nil
         // Contents that are replaced go soon.
         options.upkeepIntervalSeconds = 0.2
-        store = try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+        store = try await Stratus.open(at: URL(fileURLWithPath: path), options: options)
         folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-        let account = try store.account(externalID: "local", createIfMissing: .init())
+        let account = try await store.account(externalID: "local", createIfMissing: .init())
         database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
         zoneID = try await database.save(CKRecordZone(zoneName: "files")).zoneID
         try await save([record("top", type: "Folder", 0, under: nil)])

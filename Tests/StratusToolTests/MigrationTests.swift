@@ -77,9 +77,9 @@ struct MigrationTests {
             }
             var options = Stratus.Options()
             options.logger = nil
-            let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+            let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
             defer { store.close() }
-            let account = try store.account(externalID: "local", createIfMissing: .init())
+            let account = try await store.account(externalID: "local", createIfMissing: .init())
             let database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
             let id = CKRecord.ID(recordName: "page", zoneID: CKRecordZone.ID(zoneName: "notes"))
             let record = try await database.record(for: id)

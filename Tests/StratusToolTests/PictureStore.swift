@@ -192,10 +192,10 @@ private final class Owner {
         _ person: String, to share: CKShare, _ permission: CKShare.ParticipantPermission, accepts: Bool
     ) async throws {
         let email = person.filter { $0.isLetter || $0.isNumber } + "@example.com"
-        let account = try store.account(externalID: person, createIfMissing: .init(emails: [email]))
+        let account = try await store.account(externalID: person, createIfMissing: .init(emails: [email]))
         let changed = try await store.invite(
             [CKUserIdentity.LookupInfo(emailAddress: email)], to: share.recordID, in: container, permission: permission)
         guard accepts, let url = changed.url else { return }
-        _ = try store.open(url, as: account)
+        _ = try await store.open(url, as: account)
     }
 }

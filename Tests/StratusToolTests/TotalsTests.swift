@@ -23,10 +23,10 @@ struct TotalsTests {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil
         options.logger = nil
-        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
-        let guest = try store.account(externalID: "carol", createIfMissing: .init(emails: ["carol@example.com"]))
+        let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        let guest = try await store.account(externalID: "carol", createIfMissing: .init(emails: ["carol@example.com"]))
         for person in ["local", "bob"] {
-            let account = try store.account(externalID: person, createIfMissing: .init())
+            let account = try await store.account(externalID: person, createIfMissing: .init())
             let container = store.container("iCloud.default", signedInAs: account)
             let database = container.privateCloudDatabase
             let zone = try await database.save(CKRecordZone(zoneName: "photos")).zoneID
@@ -46,11 +46,11 @@ struct TotalsTests {
             let saved = try await database.modifyRecords(saving: records, deleting: [])
             for result in saved.saveResults.values { _ = try result.get() }
             let url = try #require(share.url)
-            let metadata = try store.open(url, as: guest)
+            let metadata = try await store.open(url, as: guest)
             _ = try await store.container("iCloud.default", signedInAs: guest).accept(metadata)
         }
         await store.settle()
-        store.close()
+        await store.close()
     }
 
     private func session(_ name: String, _ opening: StoreSession.Opening) throws -> StoreSession {
@@ -167,9 +167,9 @@ struct TotalsTests {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil
         options.logger = nil
-        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
         let zone = CKRecordZone.ID(zoneName: "photos")
-        let account = try #require(try store.account(externalID: "local"))
+        let account = try #require(try await store.account(externalID: "local"))
         let database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
         try await database.save(CKDatabaseSubscription(subscriptionID: "all"))
         let file = URL(fileURLWithPath: "\(directory.path)/large")
@@ -179,10 +179,10 @@ struct TotalsTests {
         photo["file"] = CKAsset(fileURL: file)
         try await database.save(photo)
         try store.service.registerDevice(DeviceAddress(account: AccountID(account.id), name: "telephone"))
-        let other = try #require(try store.account(externalID: "bob"))
+        let other = try #require(try await store.account(externalID: "bob"))
         await store.settle()
-        try store.purgeZone(zone, of: other, inContainer: "iCloud.default")
-        store.close()
+        try await store.purgeZone(zone, of: other, inContainer: "iCloud.default")
+        await store.close()
         let session = try session("store", .readingAssetsAsClient)
         defer { session.close() }
         var kinds: [String] = []
@@ -330,9 +330,9 @@ struct TotalsTests {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil
         options.logger = nil
-        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
-        try store.importSchema(schema, intoContainer: "iCloud.default")
-        store.close()
+        let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: options)
+        try await store.importSchema(schema, intoContainer: "iCloud.default")
+        await store.close()
         let session = try session("store", .existingAsClient)
         defer { session.close() }
         let told = Told()

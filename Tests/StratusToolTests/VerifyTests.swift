@@ -21,8 +21,8 @@ struct VerifyTests {
         let directory = try TestDirectory()
         self.directory = directory
         try await directory.importTree()
-        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
-        let account = try #require(try store.account(externalID: "local"))
+        let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        let account = try #require(try await store.account(externalID: "local"))
         owner = UserName(account.userRecordName)
         let database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
         let photos = try await database.save(CKRecordZone(zoneName: "photos"))
@@ -33,7 +33,7 @@ struct VerifyTests {
         record["file"] = CKAsset(fileURL: file)
         try await database.save(record)
         await store.settle()
-        store.close()
+        await store.close()
         let content = "\(directory.path)/store/assets/content"
         let path = try FileManager.default.subpathsOfDirectory(atPath: content).max { $0.utf8.count < $1.utf8.count }
         digest = try #require(path?.split(separator: "/").last.flatMap { Hex.bytes($0) })
@@ -217,10 +217,10 @@ struct VerifyTests {
 
     @Test("the assets of a deleted zone count until 'zones purge' has let go of them, and are never a fault")
     func deletedZone() async throws {
-        let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
-        let account = try #require(try store.account(externalID: "local"))
-        try store.purgeZone(CKRecordZone.ID(zoneName: "photos"), of: account, inContainer: "iCloud.default")
-        store.close()
+        let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        let account = try #require(try await store.account(externalID: "local"))
+        try await store.purgeZone(CKRecordZone.ID(zoneName: "photos"), of: account, inContainer: "iCloud.default")
+        await store.close()
         let pending = try await verify()
         #expect(pending.run.status == 0 && pending.object["strayFiles"] as? Int == 0)
         let purged = try await ToolRun.stratus("zones", "purge", "--store", "store", "--json", in: directory).object()
@@ -228,9 +228,9 @@ struct VerifyTests {
         let done = try await verify()
         // The content waits for the next host.
         #expect(done.run.status == 0 && done.object["strayFiles"] as? Int == 1)
-        let next = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
-        try next.performUpkeep()
-        next.close()
+        let next = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
+        try await next.performUpkeep()
+        await next.close()
         #expect(try await verify().object["strayFiles"] as? Int == 0)
     }
 }

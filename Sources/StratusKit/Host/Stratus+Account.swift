@@ -21,7 +21,7 @@ extension Stratus {
 
     /// One person's account, in every container of a store, as it was when it was asked for.
     ///
-    /// Later changes do not show in it; ``Stratus/account(id:)`` gives the newest.
+    /// Later changes do not show in it; `Stratus.account(id:)` gives the newest.
     public struct Account: Hashable, Identifiable, Sendable {
         /// The store's own, opaque name of the account.
         public let id: String

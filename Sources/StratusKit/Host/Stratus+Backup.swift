@@ -54,7 +54,7 @@ extension Stratus {
         return try Self.backup(ofStoreAt: directory, to: destination)
     }
 
-    /// Makes a copy of a store that may be open here, in another process or nowhere; see ``backup(to:)``.
+    /// Makes a copy of a store that may be open here, in another process or nowhere; see `backup(to:)`.
     ///
     /// - Parameters:
     ///   - source: The store's directory.

@@ -74,9 +74,24 @@ extension Stratus {
             try StratusError.wrapping { try server.withService { try $0.setBadge(badge, of: address) } }
         }
 
+        /// Forgets the device with all that waits for it, for asynchronous code. Removing it again does nothing.
+        ///
+        /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+        public func remove() async throws {
+            try await Stratus.suspending(on: session.pool) { try self.remove() }
+        }
+
+        /// Sets the number on the app's icon, for asynchronous code.
+        ///
+        /// - Throws: ``StratusError`` where the device was removed, and where the store fails or was closed;
+        ///   `CancellationError`.
+        public func setBadge(_ badge: Int) async throws {
+            try await Stratus.suspending(on: session.pool) { try self.setBadge(badge) }
+        }
+
         /// What hears of the device's notifications: those that wait, the oldest first, and then each as it comes.
         /// Called on threads of the store's own, one after another, and while it runs `settle()` and
-        /// ``Stratus/close()`` wait: it must call neither.
+        /// `Stratus.close()` wait: it must call neither.
         ///
         /// There is one for a device, whichever `Device` it was set on; setting another one replaces it, nil takes it
         /// away. It is kept until then, or until the store is closed.

@@ -74,7 +74,7 @@ extension Stratus {
 
         /// Opening the store again after a failed write. It is nobody's request: a fault planned for it never comes up. A
         /// ``Stratus/Event`` with an error reports that the store takes no writes, or why it could not be opened again; one
-        /// without an error that it takes them again. See ``Stratus/recover()``.
+        /// without an error that it takes them again. See `Stratus.recover()`.
         public static let recoverStore = Operation(.recoverStore)
         /// A query or a subscription names a field that no record has had, of a type whose schema was not imported: no request,
         /// for which no fault is planned. The event has the type and the field, once each.

@@ -66,7 +66,7 @@ extension Stratus {
         /// `tooManyParticipants`. Default: 100.
         public var shareParticipantCount = 100
         /// What the URLs of shares begin with; a secret is put behind it. Where somebody opens such a URL, the host calls
-        /// ``Stratus/open(_:as:)``. A URL is known by its last part, so that the beginning can change. Default:
+        /// `Stratus.open(_:as:)`. A URL is known by its last part, so that the beginning can change. Default:
         /// `https://stratus.invalid/share/`, where nobody answers.
         public var shareURLBase = "https://stratus.invalid/share/"
         /// Called when somebody was invited, after the commit, on the thread that has served the request: it must be quick
@@ -114,7 +114,7 @@ extension Stratus {
 
         /// How often the background work is done that nothing waits for: deleted zones, history, orphaned assets.
         /// Deleting a zone asks for it at once. In seconds of the system's clock; nil: only when the host calls
-        /// ``Stratus/performUpkeep()``. Default: 60.
+        /// `Stratus.performUpkeep()`. Default: 60.
         public var upkeepIntervalSeconds: TimeInterval? = 60
         /// How long a copy of an asset stays where it was handed out when no `CKAsset` of its record is left, in seconds
         /// of the store's monotonic clock. The client may have kept its path. Nil: until the store is opened next.
@@ -127,7 +127,7 @@ extension Stratus {
         // MARK: Recovery
 
         /// How long after a failed write the store is opened again by itself, in seconds of the monotonic clock; while that
-        /// fails the pauses double, up to a minute. Nil, the default: only when the host calls ``Stratus/recover()``.
+        /// fails the pauses double, up to a minute. Nil, the default: only when the host calls `Stratus.recover()`.
         public var recoveryPauseSeconds: TimeInterval?
 
         // MARK: Watching

@@ -83,7 +83,7 @@ extension Stratus {
     }
 
     /// Who can see a record: its owner, those who take part in its share, or the creator of a public one. Each of them is
-    /// asked for in the place where requests are (P-10, P-11); ``explainAccess(to:of:inContainer:for:)`` says why.
+    /// asked for in the place where requests are (P-10, P-11); `explainAccess(to:of:inContainer:for:)` says why.
     ///
     /// Do not show it to clients: it names people whom participants may not see. Those who were removed are on no page
     /// . A person who takes part while all pages are fetched is on exactly one of them.

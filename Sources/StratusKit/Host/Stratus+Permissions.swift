@@ -20,7 +20,7 @@ extension Stratus {
 
     /// What a person may do with records: for a host that serves them by other ways than CloudKit's. It is decided in the
     /// place where requests are (P-10, P-11), without reading the records of private databases.
-    /// ``explainAccess(to:of:inContainer:for:)`` says why.
+    /// `explainAccess(to:of:inContainer:for:)` says why.
     ///
     /// - Parameters:
     ///   - recordIDs: The records, as their owner names them.

@@ -1,7 +1,8 @@
 // A store as its host sees it: opened, filled with accounts, signed in, watched, closed.
 //
-// Threads: everything here may be called from any thread. What reads or writes the store blocks its thread until it is
-// durable, as the file system does; clients' operations run on threads of the store's own.
+// Threads: you may call everything here from any thread. What reads or writes the store blocks its thread until it is
+// durable, as the file system does, and has a variant for asynchronous code that suspends (`Stratus+Awaiting.swift`).
+// Clients' operations run on the store's own threads.
 
 public import Foundation
 import StratusCloud
@@ -10,11 +11,16 @@ import StratusStore
 /// A store: the accounts and the CloudKit databases of many users in one LevelDB directory, or in memory.
 ///
 /// ```swift
-/// let cloud = try Stratus.open(at: directory)
-/// let alice = try cloud.account(externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+/// let cloud = try await Stratus.open(at: directory)
+/// let alice = try await cloud.account(externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
 /// let container = cloud.container("iCloud.com.example.app", signedInAs: alice)
 /// let database = container.privateCloudDatabase
 /// ```
+///
+/// Calls that read or write the store exist twice under one name. In asynchronous code `await` the one that suspends the task
+/// while a thread of the store's own waits for the disk; elsewhere the other one blocks its thread. If the task is cancelled
+/// before such a thread begins, the call throws `CancellationError` and does nothing. A call that has begun is carried out and
+/// returns its result. Properties that read the store, such as ``Stratus/localDevice``, have no such variant and block.
 ///
 /// Code that only knows CloudKit finds a store by `CKContainer.default()`: see ``Stratus/current``.
 public final class Stratus: Sendable {
@@ -117,7 +123,7 @@ extension Stratus {
     /// Opens the store in a directory, or makes a new one there.
     ///
     /// A directory that is open in this process already is not opened twice: the same instance is returned, and its
-    /// options stay as they are. A store stays open until ``close()``, whoever refers to it.
+    /// options stay as they are. A store stays open until `close()`, whoever refers to it.
     ///
     /// A store that an older version wrote is migrated to the format of this one, in one transaction; older versions cannot
     /// open it any more. Make a backup first if you may have to go back.

@@ -5,7 +5,7 @@ import StratusCloud
 import StratusStore
 
 /// Fetches a token for a web service of the host: the service shows it to the host, which says whose it is
-/// (``Stratus/account(webAuthToken:apiToken:container:notOlderThan:)``). It is opaque, good for one container and one
+/// (`Stratus.account(webAuthToken:apiToken:container:notOlderThan:)`). It is opaque, good for one container and one
 /// service, and not to be guessed; nobody at Apple takes it.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.

@@ -4,7 +4,7 @@ import Foundation
 import StratusCloud
 
 /// Sets the number on the app's icon on the device on which the container acts, from which notifications count on (N-04):
-/// the same number as ``Stratus/Device/setBadge(_:)`` sets. It is kept with the device.
+/// the same number as `Stratus.Device.setBadge(_:)` sets. It is kept with the device.
 @available(*, deprecated, message: "Use Stratus.Device.setBadge(_:).")
 open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.

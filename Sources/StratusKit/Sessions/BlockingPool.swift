@@ -47,6 +47,28 @@ package final class BlockingPool: Sendable {
         try state.submit(priority: priority, job)
     }
 
+    /// Runs `body` on a thread of the pool while the task is suspended, and returns what it returns.
+    ///
+    /// Throws `CancellationError` if the task is cancelled before a thread begins; what has begun runs to its end, and the
+    /// task gets its result. Throws `Refusal` as `submit` does.
+    package func run<Answer: Sendable>(
+        priority: Priority = .normal, _ body: @escaping @Sendable () throws -> Answer
+    ) async throws -> Answer {
+        let call = SuspendedCall()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                do {
+                    let ticket = try submit(priority: priority) { continuation.resume(with: Result(catching: body)) }
+                    call.waits(for: ticket) { continuation.resume(throwing: CancellationError()) }
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            call.cancel()
+        }
+    }
+
     /// Refuses new jobs. Those that were accepted still run; the threads end after them.
     package func close() { state.close() }
 }
@@ -67,6 +89,34 @@ package final class PoolTicket: Sendable {
             defer { job = nil }
             return job
         }
+    }
+}
+
+/// A task that waits for a thread. Taking the ticket back decides who resumes it: the job or the cancellation, never both.
+private final class SuspendedCall: Sendable {
+    private struct State {
+        var isCancelled = false
+        var withdraw: (@Sendable () -> Void)?
+    }
+
+    private let state = Locked(State())
+
+    /// `onWithdrawal` is called if the task is cancelled, or was, and no thread has begun.
+    func waits(for ticket: PoolTicket, _ onWithdrawal: @escaping @Sendable () -> Void) {
+        let withdraw: @Sendable () -> Void = { if ticket.withdraw() { onWithdrawal() } }
+        let isCancelled = state.withLock { state in
+            state.withdraw = withdraw
+            return state.isCancelled
+        }
+        if isCancelled { withdraw() }
+    }
+
+    func cancel() {
+        let withdraw = state.withLock { state in
+            state.isCancelled = true
+            return state.withdraw
+        }
+        withdraw?()
     }
 }
 

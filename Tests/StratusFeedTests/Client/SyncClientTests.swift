@@ -36,7 +36,7 @@ struct SyncClientTests {
             for _ in 0..<8 { try await carryOut(generator.next(), &performer, oracle) }
             if round == 8 {
                 clock.advance(by: 40 * 24 * 3600)
-                try performer.town.store.performUpkeep()
+                try await performer.town.store.performUpkeep()
             }
             for index in devices.indices where !oracle.isSuspended(devices[index].user) {
                 // Some stay away for long.

@@ -86,8 +86,8 @@ struct DatabaseFeedTests {
         let tokens = (try await owner.pull(tree.place).token, try await owner.pull(more).token)
         let before = try await owner.pullZones().token
         let store = tree.town.store
-        try store.purgeZone(owner.zoneID(tree.place), of: owner.account, inContainer: Town.containerName)
-        try store.purgeZone(
+        try await store.purgeZone(owner.zoneID(tree.place), of: owner.account, inContainer: Town.containerName)
+        try await store.purgeZone(
             owner.zoneID(more), of: owner.account, inContainer: Town.containerName, reason: .encryptedDataReset)
         #expect(
             try await owner.pullZones(since: before).deleted
@@ -110,7 +110,8 @@ struct DatabaseFeedTests {
         let (owner, ann) = (tree.owner, tree.ann)
         try await tree.share("top", with: ann)
         let before = try await ann.pullZones(isShared: true).token
-        try tree.town.store.purgeZone(owner.zoneID(tree.place), of: owner.account, inContainer: Town.containerName)
+        try await tree.town.store.purgeZone(
+            owner.zoneID(tree.place), of: owner.account, inContainer: Town.containerName)
         let zones = try await ann.pullZones(isShared: true, since: before)
         #expect(Set(zones.deleted.keys) == [ann.zoneID(tree.place)])
         #expect(zones.changed == [])

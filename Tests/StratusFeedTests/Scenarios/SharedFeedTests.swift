@@ -259,11 +259,11 @@ struct SharedFeedTests {
         try await tree.share("top", with: ann)
         let token = try await ann.pull(place).token
         let zones = try await ann.pullZones(isShared: true).token
-        try tree.town.store.setStanding(.suspended, of: ann.account)
+        try await tree.town.store.setStanding(.suspended, of: ann.account)
         #expect(await owner.delete("leaf", in: place) == .done)
         #expect(await ann.pulling(place, since: token) == .refused(.notAuthenticated))
         #expect(await ann.pullingZones(isShared: true, since: zones) == .refused(.notAuthenticated))
-        try tree.town.store.setStanding(.good, of: ann.account)
+        try await tree.town.store.setStanding(.good, of: ann.account)
         #expect(try await ann.pull(place, since: token).deleted == ["leaf": "Item"])
         #expect(try await ann.pullZones(isShared: true, since: zones).changed == [ann.zoneID(place)])
     }
@@ -296,12 +296,12 @@ struct SharedFeedTests {
         let token = try await ann.pull(place).token
         let zones = try await ann.pullZones(isShared: true)
         #expect(zones.changed == [ann.zoneID(place), ann.zoneID(more)])
-        try tree.town.store.deleteAccountWithAllData(tree.owner.account)
+        try await tree.town.store.deleteAccountWithAllData(tree.owner.account)
         let gone = try await ann.pullZones(isShared: true, since: zones.token)
         #expect(gone.deleted == [ann.zoneID(place): .deleted, ann.zoneID(more): .deleted])
         #expect(gone.changed == [])
         #expect(await ann.pulling(place, since: token) == .refused(.zoneNotFound))
-        try tree.town.store.performUpkeep()
+        try await tree.town.store.performUpkeep()
         #expect(try await ann.pullZones(isShared: true, since: gone.token).deleted == [:])
     }
 

@@ -148,7 +148,7 @@ struct TokenTests {
         let middle = try await owner.pull(place).token
         #expect(await owner.delete("right", in: place) == .done)
         clock.advance(by: 600)
-        try tree.town.store.performUpkeep()
+        try await tree.town.store.performUpkeep()
         #expect(await owner.pulling(place, since: old) == .refused(.changeTokenExpired))
         #expect(await ann.pulling(place, since: annsOld) == .refused(.changeTokenExpired))
         // A zone that is gone is told as long as a token may know it.
@@ -221,8 +221,8 @@ struct TokenTests {
         try FileManager.default.moveItem(at: saved, to: url)
         var options = Stratus.Options()
         options.logger = nil
-        let again = try Stratus.open(at: url, options: options)
-        let account = try #require(try again.account(externalID: "owner"))
+        let again = try await Stratus.open(at: url, options: options)
+        let account = try #require(try await again.account(externalID: "owner"))
         let owner = Person(
             name: "owner", account: account, container: again.container(Town.containerName, signedInAs: account))
         #expect(await owner.create("other", in: tree.place) == .done)

@@ -224,7 +224,7 @@ struct PitfallTests {
         try await database.save(query("q6", "text = %@", .firesOnRecordDeletion))
         let shared = stage.store.container(container, signedInAs: stage.account).sharedCloudDatabase
         try await shared.save(CKDatabaseSubscription(subscriptionID: "d3"))
-        let other = try stage.store.createAccount(.init(), externalID: "other")
+        let other = try await stage.store.createAccount(.init(), externalID: "other")
         try await stage.store.container(container, signedInAs: other).privateCloudDatabase
             .save(CKDatabaseSubscription(subscriptionID: "d4"))
     }
@@ -232,7 +232,7 @@ struct PitfallTests {
     @Test("[N-07] a device hears of a change once for each of two equal subscriptions")
     func heardTwice() async throws {
         let stage = try makeStage()
-        let phone = try stage.store.device("phone", signedInAs: stage.account)
+        let phone = try await stage.store.device("phone", signedInAs: stage.account)
         let heard = Locked<[String]>([])
         phone.onNotification = { received in
             heard.withLock { $0.append(received.notification.subscriptionID ?? "") }

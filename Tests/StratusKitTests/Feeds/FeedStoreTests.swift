@@ -105,7 +105,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         }
         #expect(told == [["titel"], ["ordre"], ["subject"]], "\(warnings.value)")
 
-        try store.importSchema(
+        try await store.importSchema(
             "DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE, GRANT READ TO \"_world\", GRANT CREATE TO \"_icloud\");",
             intoContainer: "iCloud.test")
         #expect(await ask("titel = 'x'", in: database) == .invalidArguments)

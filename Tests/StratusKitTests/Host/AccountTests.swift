@@ -11,12 +11,12 @@ struct HostAccountTests {
 
     @Test("an account is made once for an external identifier, whoever asks first")
     func externalID() async throws {
-        let store = try Stratus.inMemory(options: .tested())
+        let store = try await Stratus.inMemory(options: .tested())
         var name = PersonNameComponents()
         name.givenName = "Alice"
         let profile = Stratus.NewAccount(
             emails: ["Alice@Example.com"], phoneNumbers: ["+49 30 1234567"], name: name, quotaByteCount: 1 << 20)
-        #expect(try store.account(externalID: "user-17") == nil)
+        #expect(try await store.account(externalID: "user-17") == nil)
         let accounts = try await withThrowingTaskGroup(of: Stratus.Account.self) { group in
             for _ in 0..<8 {
                 group.addTask { try store.account(externalID: "user-17", createIfMissing: profile) }
@@ -31,7 +31,7 @@ struct HostAccountTests {
         #expect(account.name.givenName == "Alice")
         #expect(account.standing == .good)
         #expect(account.quotaByteCount == 1 << 20)
-        #expect(try store.accounts() == [account])
+        #expect(try await store.accounts() == [account])
     }
 
     @Test("[X-08] an account is found by every identifier and verified handle, however it is written")
@@ -92,7 +92,7 @@ struct HostAccountTests {
     func standing(_ standing: Stratus.Standing, _ status: CKAccountStatus, _ code: CKError.Code?) async throws {
         let (store, account) = try Stratus.tested()
         let container = store.container("iCloud.test", signedInAs: account)
-        try store.setStanding(standing, of: account)
+        try await store.setStanding(standing, of: account)
         #expect(try await container.accountStatus() == status)
         do {
             try await container.privateCloudDatabase.save(note("a"))
@@ -100,17 +100,17 @@ struct HostAccountTests {
         } catch let error as CKError {
             #expect(error.code == code)
         }
-        try store.setStanding(.good, of: account)
+        try await store.setStanding(.good, of: account)
         #expect(try await container.accountStatus() == .available)
         try await container.privateCloudDatabase.save(note("b"))
     }
 
     @Test("[X-28] containers for accounts of their own work side by side and see only their own")
     func sideBySide() async throws {
-        let store = try Stratus.inMemory(options: .tested())
-        let alice = try store.createAccount(.init(), externalID: "alice")
-        let bob = try store.createAccount(.init(), externalID: "bob")
-        try store.signIn(bob)
+        let store = try await Stratus.inMemory(options: .tested())
+        let alice = try await store.createAccount(.init(), externalID: "alice")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
+        try await store.signIn(bob)
         let alices = store.container("iCloud.test", signedInAs: alice).privateCloudDatabase
         let bobs = store.container("iCloud.test").privateCloudDatabase
         try await alices.save(note("a", text: "Alice's"))
@@ -141,7 +141,7 @@ struct HostAccountTests {
         } throws: { error in
             (error as? CKError)?.code == .notAuthenticated
         }
-        try store.signIn(account)
+        try await store.signIn(account)
         #expect(try store.signedInAccount == account)
         #expect(try await container.accountStatus() == .available)
         #expect(try await container.userRecordID().recordName == account.userRecordName)
@@ -155,7 +155,7 @@ struct HostAccountTests {
     @Test("[O-18][X-32] a change is posted once for each living container of the account, with the container as object")
     func postedContainers() async throws {
         let (store, account) = try Stratus.tested()
-        let other = try store.createAccount(.init(), externalID: "other")
+        let other = try await store.createAccount(.init(), externalID: "other")
         let containers = [
             store.container("iCloud.a"), store.container("iCloud.a"), store.container("iCloud.b"),
             store.container("iCloud.a", signedInAs: account), store.container("iCloud.a", signedInAs: other),
@@ -187,16 +187,16 @@ struct HostAccountTests {
             #expect(!posted.contains(ObjectIdentifier(stranger)) && posted.allSatisfy { $0 != nil })
             return containers.map { container in posted.count { $0 == ObjectIdentifier(container) } }
         }
-        try store.signIn(account)
+        try await store.signIn(account)
         #expect(await take() == [1, 1, 1, 0, 0])
-        try store.setStanding(.restricted, of: account)
+        try await store.setStanding(.restricted, of: account)
         #expect(await take() == [1, 1, 1, 1, 0])
-        try store.setStanding(.restricted, of: other)
+        try await store.setStanding(.restricted, of: other)
         #expect(await take() == [0, 0, 0, 0, 1])
         store.signOut()
         #expect(await take() == [1, 1, 1, 0, 0])
         #expect(last.value == 3 && wasMade)
-        try store.signIn(account)
+        try await store.signIn(account)
         _ = await take()
         try await onThread { try store.deleteAccountWithAllData(account) }
         #expect(await take() == [1, 1, 1, 1, 0], "the signed-in account is deleted")
@@ -212,26 +212,26 @@ struct HostAccountTests {
 
     @Test("a deleted account takes everything it owns along, and nothing of others")
     func deleting() async throws {
-        let store = try Stratus.inMemory(options: .tested())
-        let alice = try store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
-        let bob = try store.createAccount(.init(), externalID: "bob")
-        try store.signIn(alice)
+        let store = try await Stratus.inMemory(options: .tested())
+        let alice = try await store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
+        try await store.signIn(alice)
         let alices = store.container("iCloud.test", signedInAs: alice).privateCloudDatabase
         let bobs = store.container("iCloud.test", signedInAs: bob).privateCloudDatabase
         try await alices.save(CKRecordZone(zoneName: "Notes"))
         try await alices.save(note("a", in: "Notes"))
         try await alices.save(note("a"))
         try await bobs.save(note("a", text: "Bob's"))
-        let ownByteCount = try store.usageByteCount(of: alice)
+        let ownByteCount = try await store.usageByteCount(of: alice)
         #expect(ownByteCount > 0)
-        #expect(try store.publicUsageByteCount(ofContainer: "iCloud.test") == 0)
+        #expect(try await store.publicUsageByteCount(ofContainer: "iCloud.test") == 0)
         try await store.container("iCloud.test", signedInAs: alice).publicCloudDatabase.save(note("public"))
-        #expect(try store.publicUsageByteCount(ofContainer: "iCloud.test") > 64)
-        #expect(try store.publicUsageByteCount(ofContainer: "iCloud.other") == 0)
-        #expect(try store.usageByteCount(of: alice) == ownByteCount)
+        #expect(try await store.publicUsageByteCount(ofContainer: "iCloud.test") > 64)
+        #expect(try await store.publicUsageByteCount(ofContainer: "iCloud.other") == 0)
+        #expect(try await store.usageByteCount(of: alice) == ownByteCount)
 
-        try store.deleteAccountWithAllData(alice)
-        #expect(try store.accounts() == [bob])
+        try await store.deleteAccountWithAllData(alice)
+        #expect(try await store.accounts() == [bob])
         #expect(try store.signedInAccount == nil)
         #expect(try await store.container("iCloud.test", signedInAs: alice).accountStatus() == .noAccount)
         await #expect {
@@ -239,13 +239,13 @@ struct HostAccountTests {
         } throws: { error in
             (error as? CKError)?.code == .notAuthenticated
         }
-        try store.performUpkeep()
+        try await store.performUpkeep()
         let error = try #require(throws: StratusError.self) { try store.deleteAccountWithAllData(alice) }
         #expect(error.code == .unknownAccount)
         #expect(try await bobs.record(for: id)["text"] as? String == "Bob's")
 
         // Whoever comes after with the same identifiers is somebody else.
-        let again = try store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
+        let again = try await store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
         #expect(again.id != alice.id)
         let database = store.container("iCloud.test", signedInAs: again).privateCloudDatabase
         #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])

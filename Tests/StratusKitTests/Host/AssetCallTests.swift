@@ -83,7 +83,7 @@ import Testing
         }
         try await stage.owned.save(newest)
         #expect(await failure { try await content("file", of: stage.foreignID("photo"), in: bob, store) } != "ok")
-        try store.setStanding(.suspended, of: stage.alice)
+        try await store.setStanding(.suspended, of: stage.alice)
         #expect(
             await failure { try await content("file", of: stage.id("photo"), in: stage.owned, store) }
                 == "notAuthenticated")
@@ -104,8 +104,8 @@ import Testing
         "[R-14] a record, zone or content that is gone is the error of the call, and so is a database of another store")
     func refusals() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let record = note("photo")
         record["file"] = try asset("sunset", in: directory)

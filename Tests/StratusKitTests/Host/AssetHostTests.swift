@@ -26,15 +26,15 @@ struct AssetHostTests {
     func survival(isOnDisk: Bool) async throws {
         let directory = try HostDirectory()
         let store =
-            isOnDisk
+            await isOnDisk
             ? try Stratus.open(at: directory.store, options: .tested()) : try Stratus.inMemory(options: .tested())
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let account = try await store.createAccount(.init(), externalID: "alice")
         try await store.container("iCloud.test", signedInAs: account).privateCloudDatabase
             .save(try photo(directory, "sunset"))
         var last = store
         if isOnDisk {
             try await onThread { store.close() }
-            last = try Stratus.open(at: directory.store, options: .tested())
+            last = try await Stratus.open(at: directory.store, options: .tested())
         }
         let opened = last
         let database = opened.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -43,15 +43,15 @@ struct AssetHostTests {
         try FileManager.default.removeItem(at: first)
         let second = try #require((try await database.record(for: id)["file"] as? CKAsset)?.fileURL)
         #expect(try Data(contentsOf: second) == Data("sunset".utf8))
-        #expect(try opened.usageByteCount(of: account) >= 6)
+        #expect(try await opened.usageByteCount(of: account) >= 6)
         try await onThread { opened.close() }
     }
 
     @Test("[R-14] upkeep removes the contents that no record holds any more")
     func collecting() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let record = try await database.save(try photo(directory, "sunset"))
         #expect(try contentCount(directory) == 1)
@@ -99,8 +99,8 @@ struct AssetHostTests {
     @Test("[X-27] the file of a fetched asset is there when the fetch completes, whatever becomes of record and store")
     func pinned() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let zoneID = try await database.save(CKRecordZone(zoneName: "Photos")).zoneID
         let photo = CKRecord(recordType: "Photo", recordID: .init(recordName: "a", zoneID: zoneID))
@@ -182,8 +182,8 @@ struct AssetHostTests {
         let events = Collected<Stratus.Event>()
         var options = Stratus.Options.tested()
         options.onEvent = { events.append($0) }
-        let store = try Stratus.open(at: directory.store, options: options)
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: options)
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let zoneID = try await database.save(CKRecordZone(zoneName: "Photos")).zoneID
         for name in ["bad", "good"] {

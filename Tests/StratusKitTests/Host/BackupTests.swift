@@ -60,9 +60,9 @@ struct BackupTests {
 
         /// What the photos of a store hold, by name.
         func photos(at url: URL, _ names: [String]) async throws -> [String: String] {
-            let store = try Stratus.open(at: url, options: .tested())
+            let store = try await Stratus.open(at: url, options: .tested())
             #expect(try store.service.verifyAssets().isEmpty)
-            let account = try #require(try store.account(externalID: "alice"))
+            let account = try #require(try await store.account(externalID: "alice"))
             let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
             var texts: [String: String] = [:]
             for (id, result) in try await database.records(for: names.map { CKRecord.ID(recordName: $0) }) {
@@ -222,7 +222,7 @@ struct BackupTests {
     @Test("a destination that exists, a store in memory and a directory without a store are refused")
     func refusals() async throws {
         let fixture = try Fixture()
-        let memory = try Stratus.inMemory(options: .tested())
+        let memory = try await Stratus.inMemory(options: .tested())
         try Data("mine".utf8).write(to: fixture.copy)
         let empty = fixture.directory.url.appendingPathComponent("empty")
         try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: false)

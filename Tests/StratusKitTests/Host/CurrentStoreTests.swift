@@ -15,8 +15,8 @@ struct CurrentStoreTests {
     func ofTask() async throws {
         let (first, alice) = try Stratus.tested()
         let (second, bob) = try Stratus.tested()
-        try first.signIn(alice)
-        try second.signIn(bob)
+        try await first.signIn(alice)
+        try await second.signIn(bob)
         try await first.asCurrent {
             #expect(try Stratus.current === first)
             try await CKContainer.default().privateCloudDatabase.save(note("a", text: "first"))
@@ -36,7 +36,7 @@ struct CurrentStoreTests {
     @Test("[X-28][O-01] an operation remembers the store that was current when it was made")
     func captured() async throws {
         let (store, account) = try Stratus.tested()
-        try store.signIn(account)
+        try await store.signIn(account)
         let operation = store.asCurrent { CKModifyRecordsOperation(recordsToSave: [note("a")]) }
         let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
             operation.modifyRecordsResultBlock = { continuation.resume(returning: $0) }
@@ -50,7 +50,7 @@ struct CurrentStoreTests {
     @Test("[X-28] the store of the process is used where the task has none")
     func ofProcess() async throws {
         let (store, account) = try Stratus.tested()
-        try store.signIn(account)
+        try await store.signIn(account)
         let before = Stratus.processWide
         defer { Stratus.processWide = before }
         Stratus.processWide = store
@@ -76,14 +76,14 @@ struct CurrentStoreTests {
         }.value
         let store = try Stratus.current
         #expect(store.directory?.lastPathComponent == "store")
-        #expect(try store.accounts().count == 1)
+        #expect(try await store.accounts().count == 1)
         // Closed by somebody, it is opened again, with the same account and its data.
         try await onThread { store.close() }
         let record = try await CKContainer.default().privateCloudDatabase.record(for: id)
         #expect(record["text"] as? String == "text")
         let again = try Stratus.current
         #expect(again !== store)
-        #expect(try again.accounts().count == 1)
+        #expect(try await again.accounts().count == 1)
         try await onThread { again.close() }
     }
 
@@ -120,7 +120,7 @@ struct CurrentStoreTests {
             CKModifyRecordsOperation(recordsToSave: [note("queued")])
         )
         let (other, account) = try Stratus.tested()
-        try other.signIn(account)
+        try await other.signIn(account)
         Stratus.defaultStore = .at(directory.url.appendingPathComponent("second"))
         Stratus.processWide = other
         try await other.asCurrent {
@@ -138,7 +138,7 @@ struct CurrentStoreTests {
             let found = try await store.container(container).privateCloudDatabase.records(for: ids)
             return found.filter { (try? $0.value.get()) != nil }.map(\.key.recordName).sorted()
         }
-        let store = try Stratus.open(at: directory.url.appendingPathComponent("first"))
+        let store = try await Stratus.open(at: directory.url.appendingPathComponent("first"))
         #expect(try await names(store, "iCloud.default") == ["default", "free", "queued"])
         #expect(try await names(store, "iCloud.test") == ["named"])
         for container in ["iCloud.default", "iCloud.test"] { #expect(try await names(other, container) == []) }
@@ -153,7 +153,7 @@ struct CurrentStoreTests {
         Stratus.defaultStore = .off
         let container = CKContainer.default()
         let (other, account) = try Stratus.tested()
-        try other.signIn(account)
+        try await other.signIn(account)
         Stratus.processWide = other
         let error = try await #require(throws: CKError.self) {
             try await other.asCurrent { try await container.privateCloudDatabase.save(note("a")) }
@@ -201,7 +201,7 @@ struct TraitTests {
         let found = try await database.records(for: [CKRecord.ID(recordName: "a")])
         #expect(throws: CKError.self) { try found.values.first?.get() }
         try await database.save(note("a"))
-        #expect(try Stratus.current.accounts().count == 1)
+        #expect(try await Stratus.current.accounts().count == 1)
         #expect(try Stratus.current.signedInAccount?.externalID == StratusTrait.externalID)
     }
 

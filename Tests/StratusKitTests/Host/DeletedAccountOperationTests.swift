@@ -32,9 +32,9 @@ struct DeletedAccountOperationTests {
     func deleted() async throws {
         let directory = try HostDirectory()
         let clock = Stratus.ManualClock()
-        let store = try Stratus.open(at: directory.store, options: .tested { $0.clock = .manual(clock) })
-        let alice = try store.createAccount(.init(), externalID: "alice")
-        let bob = try store.createAccount(.init(), externalID: "bob")
+        let store = try await Stratus.open(at: directory.store, options: .tested { $0.clock = .manual(clock) })
+        let alice = try await store.createAccount(.init(), externalID: "alice")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
         // Requests fail as those to a server that is out of reach, and are tried again when the clock is moved.
         store.faults.fail(
             .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
@@ -62,16 +62,16 @@ struct DeletedAccountOperationTests {
     @Test("[O-14] what a crash has left of a deleted account's operations goes when the store is opened, or by upkeep")
     func leftovers() async throws {
         let directory = try HostDirectory()
-        var store = try Stratus.open(at: directory.store, options: .tested())
-        let alice = try store.createAccount(.init(), externalID: "alice")
-        let bob = try store.createAccount(.init(), externalID: "bob")
+        var store = try await Stratus.open(at: directory.store, options: .tested())
+        let alice = try await store.createAccount(.init(), externalID: "alice")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
         try await onThread { [store] in
             try store.deleteAccountWithAllData(alice)
             store.close()
         }
         let files = OperationFiles(directory: directory.store.appendingPathComponent("operations").path)
         for entry in [entry("alice's", of: alice.id), entry("bob's", of: bob.id)] { try files.save(entry) }
-        store = try Stratus.open(at: directory.store, options: .tested())
+        store = try await Stratus.open(at: directory.store, options: .tested())
         #expect(names(directory) == [FileKeeper.name(of: "bob's") + ".operation"])
 
         // One that the store learns of later, and that is nobody's either.

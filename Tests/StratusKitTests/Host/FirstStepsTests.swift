@@ -10,8 +10,9 @@ struct FirstStepsTests {
         let scratch = try HostDirectory()
         let directory = scratch.store
 
-        let cloud = try Stratus.open(at: directory)
-        let alice = try cloud.account(externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
+        let cloud = try await Stratus.open(at: directory)
+        let alice = try await cloud.account(
+            externalID: "user-17", createIfMissing: .init(emails: ["alice@example.com"]))
         let database = cloud.container("iCloud.com.example.app", signedInAs: alice).privateCloudDatabase
 
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "groceries"))
@@ -28,11 +29,11 @@ struct FirstStepsTests {
         let (learning, alice) = try Stratus.tested()
         let development = learning.container("iCloud.test", signedInAs: alice).privateCloudDatabase
         try await development.save(note("a"))
-        let text = try learning.exportSchema(ofContainer: "iCloud.test")
+        let text = try await learning.exportSchema(ofContainer: "iCloud.test")
         #expect(text.contains("RECORD TYPE Note"))
 
         let (serving, bob) = try Stratus.tested { $0.schemaMode = .production }
-        try serving.importSchema(text, intoContainer: "iCloud.test")
+        try await serving.importSchema(text, intoContainer: "iCloud.test")
         let production = serving.container("iCloud.test", signedInAs: bob).privateCloudDatabase
         try await production.save(note("a"))
         let stranger = note("b")

@@ -153,7 +153,7 @@ struct LocalPatienceTests {
             $0.servesTool = true
             $0.writeBufferByteCount = 8 << 20
         }
-        let store = try Stratus.open(at: directory.store, options: options)
+        let store = try await Stratus.open(at: directory.store, options: options)
         defer { store.close() }
         try await TestThreads.offPool {
             let engine = try store.service.engine
@@ -195,9 +195,9 @@ struct LocalPatienceTests {
     @Test(
         "a rebuild and a purge of a host's store tell how far they have come, and a rebuild that nobody waits for ends")
     func ofStore() async throws {
-        let store = try Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
+        let store = try await Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
         defer { store.close() }
-        let account = try store.createAccount(.init(), externalID: "test")
+        let account = try await store.createAccount(.init(), externalID: "test")
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         for name in ["Notes", "Gone"] { _ = try await database.save(CKRecordZone(zoneName: name)) }
         for name in ["Notes", "Gone"] {

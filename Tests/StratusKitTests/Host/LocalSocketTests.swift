@@ -73,7 +73,7 @@ struct LocalSocketTests {
     func snapshots() async throws {
         let store = try open()
         defer { store.close() }
-        let account = try store.createAccount(.init(), externalID: "test")
+        let account = try await store.createAccount(.init(), externalID: "test")
         let served = try #require(try ServedStore(directory: path))
         try await TestThreads.offPool {
             let (before, during) = try served.engine.read { reader in
@@ -96,7 +96,7 @@ struct LocalSocketTests {
     func values() async throws {
         let store = try open()
         defer { store.close() }
-        let account = try store.createAccount(.init(emails: ["a@example.com"]), externalID: "test")
+        let account = try await store.createAccount(.init(emails: ["a@example.com"]), externalID: "test")
         let served = try #require(try ServedStore(directory: path))
         let direct = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let remote = served.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -187,7 +187,7 @@ struct LocalSocketTests {
     func garbage(seed: UInt64) async throws {
         let store = try open()
         defer { store.close() }
-        _ = try store.createAccount(.init(), externalID: "test")
+        _ = try await store.createAccount(.init(), externalID: "test")
         let valid = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.checkItemCount(1)))).bytes
         let deep = String(repeating: #"{"list":{"_0":["#, count: 400)
         try await TestThreads.offPool {
@@ -216,7 +216,7 @@ struct LocalSocketTests {
             let client = try self.whenThereIsRoom { try #require(try LocalClient(directory: self.path)) }
             let _: Done = try client.ask(.cloud(.checkItemCount(1)))
         }
-        #expect(try store.account(externalID: "test") != nil)
+        #expect(try await store.account(externalID: "test") != nil)
     }
 
     @Test("more connections than there may be are refused in words, and there is room again when one ends")

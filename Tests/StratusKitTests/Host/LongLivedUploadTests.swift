@@ -54,8 +54,9 @@ struct LongLivedUploadTests {
         let crashed = directory.url.appendingPathComponent("crashed")
         try FileManager.default.copyItem(at: directory.store, to: crashed)
 
-        let next = try Stratus.open(at: crashed, options: .tested())
-        let container = next.container("iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
+        let next = try await Stratus.open(at: crashed, options: .tested())
+        let container = await next.container(
+            "iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
         let found = try await container.longLivedOperation(for: first.operationID)
         let second = try #require(found as? CKModifyRecordsOperation)
         #expect(second.clientChangeTokenData == Data([1, 2, 3]))
@@ -121,7 +122,7 @@ struct LongLivedUploadTests {
         // What a crash leaves is what lies in the directory now.
         let crashed = directory.url.appendingPathComponent("crashed")
         try FileManager.default.copyItem(at: directory.store, to: crashed)
-        let next = try Stratus.open(at: crashed, options: .tested())
+        let next = try await Stratus.open(at: crashed, options: .tested())
         try await expectLists(containers(of: next, try #require(try next.account(externalID: "alice"))))
         for operation in operations { operation.cancel() }
         try await onThread {
@@ -161,8 +162,9 @@ struct LongLivedUploadTests {
         #expect(kept.count == 1)
         try Data("sunsex".utf8).write(to: crashed.appendingPathComponent("operations/\(kept[0])"))
 
-        let next = try Stratus.open(at: crashed, options: .tested())
-        let container = next.container("iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
+        let next = try await Stratus.open(at: crashed, options: .tested())
+        let container = await next.container(
+            "iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
         let found = try await container.longLivedOperation(for: first.operationID)
         let second = try #require(found as? CKModifyRecordsOperation)
         let outcomes = Collected<String>()
@@ -189,8 +191,9 @@ struct LongLivedUploadTests {
             }
         }
         let store =
-            try isInMemory ? Stratus.inMemory(options: options) : Stratus.open(at: directory.store, options: options)
-        let database = store.container(
+            try await isInMemory
+            ? Stratus.inMemory(options: options) : Stratus.open(at: directory.store, options: options)
+        let database = await store.container(
             "iCloud.test", signedInAs: try store.createAccount(.init(), externalID: "alice")
         ).privateCloudDatabase
         store.faults.fail(
@@ -221,8 +224,8 @@ struct LongLivedUploadTests {
     @Test("[L-01][O-14] a request with too many items is refused before any of its files is copied")
     func tooManyItems() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested { $0.requestItemCount = 1 })
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested { $0.requestItemCount = 1 })
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let file = directory.url.appendingPathComponent("sunset.jpg")
         try Data("sunset".utf8).write(to: file)
         let operation = operation([file])
@@ -241,8 +244,8 @@ struct LongLivedUploadTests {
     @Test("[L-04][O-14] a file that is larger than the server takes is refused as always, and is not copied")
     func tooLarge() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested { $0.assetByteCount = 5 })
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested { $0.assetByteCount = 5 })
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let file = directory.url.appendingPathComponent("sunset.jpg")
         try Data("sunset".utf8).write(to: file)
         let operation = operation([file])
@@ -262,8 +265,8 @@ struct LongLivedUploadTests {
     @Test("[O-14][C-10] a file that is not there is told as always, and the operation is kept without it")
     func missing() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let operation = operation([directory.url.appendingPathComponent("none")])
         let error: (any Error)? = await withCheckedContinuation { continuation in
             operation.perRecordSaveBlock = { _, result in

@@ -24,7 +24,7 @@ struct ManyUsersTests {
             }
         }
         let accounts = made.values
-        #expect(try store.accounts().count == 1_000)
+        #expect(try await store.accounts().count == 1_000)
         #expect(Set(accounts.map(\.userRecordName)).count == 1_000)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for share in 0..<40 {
@@ -40,7 +40,7 @@ struct ManyUsersTests {
         try await expectOwnRecords(of: accounts, in: store)
         try await onThread { store.close() }
         let reopened = try await onThread { try Stratus.open(at: url, options: .tested()) }
-        let found = try reopened.accounts()
+        let found = try await reopened.accounts()
         #expect(found.count == 1_000 && Set(found.map(\.id)) == Set(accounts.map(\.id)))
         try await expectOwnRecords(of: found, in: reopened)
         try await onThread { reopened.close() }
@@ -59,7 +59,7 @@ struct ManyUsersTests {
         "[Z-03][S-05][A-02] 64 callers over 16 accounts save, count up, fetch and delete; no account loses or sees more"
     )
     func callers() async throws {
-        let store = try Stratus.inMemory(options: .tested { $0.upkeepIntervalSeconds = 0.02 })
+        let store = try await Stratus.inMemory(options: .tested { $0.upkeepIntervalSeconds = 0.02 })
         let accounts = try (0..<16).map { try store.createAccount(.init(), externalID: "user-\($0)") }
         let rounds = 3
         try await withThrowingTaskGroup(of: Void.self) { group in

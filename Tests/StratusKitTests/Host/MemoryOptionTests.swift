@@ -18,9 +18,9 @@ struct MemoryOptionTests {
         _ change: @escaping @Sendable (inout Stratus.Options) -> Void
     ) async throws -> (tableCount: Int, reads: Int) {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested(change))
-        let account = try store.createAccount(.init(emails: ["owner@example.com"]), externalID: "owner")
-        let guest = try store.createAccount(.init(emails: ["guest@example.com"]), externalID: "guest")
+        let store = try await Stratus.open(at: directory.store, options: .tested(change))
+        let account = try await store.createAccount(.init(emails: ["owner@example.com"]), externalID: "owner")
+        let guest = try await store.createAccount(.init(emails: ["guest@example.com"]), externalID: "guest")
         let database = store.container("iCloud.com.example", signedInAs: account).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
         let root = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r0", zoneID: zone))

@@ -17,7 +17,7 @@ struct OpenStratusTests {
         let directory = try HostDirectory()
         let path = OpenStratus.canonicalPath(directory.store)
         let first = try Stratus(directory: URL(fileURLWithPath: path, isDirectory: true), options: .tested())
-        let second = try Stratus.inMemory(options: .tested())
+        let second = try await Stratus.inMemory(options: .tested())
         try await TestThreads.offPool {
             for _ in 0..<3_000 {
                 let register = OpenStratus()

@@ -23,7 +23,7 @@ struct RecoveryTests {
         init(byteCount: Int, recoveryPauseSeconds: TimeInterval? = nil) async throws {
             volume = try SmallVolume(byteCount: byteCount)
             let events = events
-            store = try Stratus.open(
+            store = try await Stratus.open(
                 at: URL(fileURLWithPath: "\(volume.path)/store"),
                 options: .tested {
                     $0.writeBufferByteCount = 256 << 10
@@ -32,7 +32,7 @@ struct RecoveryTests {
                         if event.operation == .recoverStore { events.withLock { $0.append(event) } }
                     }
                 })
-            let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
+            let alice = try await store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
             database = store.container(RecoveryTests.container, signedInAs: alice).privateCloudDatabase
             _ = try await database.save(CKRecordZone(zoneName: RecoveryTests.zone))
         }
@@ -97,7 +97,7 @@ struct RecoveryTests {
         #expect(try await host.names(since: token).0.isSuperset(of: saved))
 
         #expect(host.volume.resize(byteCount: 64 << 20))
-        try host.store.recover()
+        try await host.store.recover()
         #expect(host.store.writeFailure == nil)
         let (found, later) = try await host.names(since: token)
         #expect(found.isSuperset(of: saved) && found.count <= saved.count + 16, "\(found.count) of \(saved.count)")
@@ -106,7 +106,7 @@ struct RecoveryTests {
         let codes = host.events.value.map(\.errorCode)
         #expect(codes.first == .serviceUnavailable && codes.last == .some(nil), "\(codes)")
         // Asked again, there is nothing to do.
-        try host.store.recover()
+        try await host.store.recover()
         #expect(host.events.value.count == codes.count)
     }
 
@@ -136,7 +136,7 @@ struct RecoveryTests {
         defer { host.store.close() }
         let path = "\(host.volume.path)/store"
         let copy = "\(host.volume.path)/copy"
-        _ = try host.store.backup(to: URL(fileURLWithPath: copy))
+        _ = try await host.store.backup(to: URL(fileURLWithPath: copy))
         _ = try await host.database.save(note("first", in: Self.zone))
         try FileManager.default.moveItem(atPath: path, toPath: "\(host.volume.path)/moved")
         try FileManager.default.moveItem(atPath: copy, toPath: path)
@@ -147,10 +147,10 @@ struct RecoveryTests {
         try FileManager.default.removeItem(atPath: path)
         // Another store, with more writes than this one has had.
         let elsewhere = "\(host.volume.path)/other"
-        let other = try Stratus.open(
+        let other = try await Stratus.open(
             at: URL(fileURLWithPath: elsewhere), options: .tested { $0.identifiers = .seeded(2) })
-        for number in 0..<20 { _ = try other.createAccount(.init(), externalID: "other-\(number)") }
-        other.close()
+        for number in 0..<20 { _ = try await other.createAccount(.init(), externalID: "other-\(number)") }
+        await other.close()
         try FileManager.default.moveItem(atPath: elsewhere, toPath: path)
         let foreign = #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(foreign?.code == .unavailable, "\(String(describing: foreign))")
@@ -162,7 +162,7 @@ struct RecoveryTests {
 
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: "\(host.volume.path)/moved", toPath: path)
-        try host.store.recover()
+        try await host.store.recover()
         #expect(try await host.names(since: nil).0.contains("first"))
         _ = try await host.database.save(note("third", in: Self.zone))
     }
@@ -245,7 +245,7 @@ struct RecoveryTests {
         #expect(throws: StratusError.self) { try host.store.recover() }
         try expectRefusal { try server.withService { _ in } }
         try host.moveBack()
-        try host.store.recover()
+        try await host.store.recover()
         #expect(host.store.writeFailure == nil)
     }
 
@@ -260,7 +260,7 @@ struct RecoveryTests {
                 try #require(Date() < end, "the failed write \(number) was not reported: \(host.events.value)")
                 try await Task.sleep(nanoseconds: 5_000_000)
             }
-            try host.store.recover()
+            try await host.store.recover()
             #expect(host.events.value == (0..<number).flatMap { _ in [.serviceUnavailable, nil] })
         }
     }
@@ -310,7 +310,7 @@ struct RecoveryTests {
         #expect(hasTried.value)
         try host.moveBack()
         store.withLock { $0 = nil }
-        try host.store.recover()
+        try await host.store.recover()
         _ = try await host.database.save(note("after"))
     }
 
@@ -393,7 +393,7 @@ struct RecoveryTests {
         await #expect(throws: CKError.self) { try await host.database.save(note("lost")) }
         #expect(try ChildProcess("/bin/cp", ["-a", host.moved.path, path]).wait().isSuccess)
         #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "nobody listens at the copied socket")
-        try host.store.recover()
+        try await host.store.recover()
         _ = try await host.database.save(note("second"))
         #expect(try await host.database.record(for: CKRecord.ID(recordName: "first"))["text"] as? String == "text")
         let served = try #require(try ServedStore(directory: path))
@@ -449,12 +449,12 @@ struct RecoveryTests {
     @Test("opening a store whose last commit lost a page is an event that names the commit")
     func droppedCommit() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let alice = try await store.account(externalID: "alice", createIfMissing: .init(emails: ["a@example.com"]))
         let database = store.container(Self.container, signedInAs: alice).privateCloudDatabase
         _ = try await database.save(note("kept"))
         _ = try await database.save(note("lost", text: String(repeating: "x", count: 40_000)))
-        store.close()
+        await store.close()
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.store.path)
         let log = directory.store.appendingPathComponent(try #require(names.filter { $0.hasSuffix(".log") }.max()))
         var bytes = try Data(contentsOf: log)
@@ -463,7 +463,7 @@ struct RecoveryTests {
         try bytes.write(to: log)
 
         let events = Locked<[Stratus.Event]>([])
-        let again = try Stratus.open(
+        let again = try await Stratus.open(
             at: directory.store,
             options: .tested { $0.onEvent = { event in events.withLock { $0.append(event) } } })
         defer { again.close() }

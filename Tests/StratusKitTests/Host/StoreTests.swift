@@ -12,14 +12,15 @@ struct HostStoreTests {
     func reopening() async throws {
         let directory = try HostDirectory()
         do {
-            let store = try Stratus.open(at: directory.store, options: .tested())
-            let alice = try store.account(externalID: "alice", createIfMissing: .init(emails: ["alice@example.com"]))
+            let store = try await Stratus.open(at: directory.store, options: .tested())
+            let alice = try await store.account(
+                externalID: "alice", createIfMissing: .init(emails: ["alice@example.com"]))
             try await store.container("iCloud.test", signedInAs: alice).privateCloudDatabase.save(note("a"))
-            store.close()
+            await store.close()
         }
-        let store = try Stratus.open(at: directory.store, options: .tested())
+        let store = try await Stratus.open(at: directory.store, options: .tested())
         defer { store.close() }
-        let alice = try #require(try store.account(email: "ALICE@example.com"))
+        let alice = try #require(try await store.account(email: "ALICE@example.com"))
         #expect(alice.externalID == "alice")
         let database = store.container("iCloud.test", signedInAs: alice).privateCloudDatabase
         let record = try await database.record(for: CKRecord.ID(recordName: "a"))
@@ -52,7 +53,7 @@ struct HostStoreTests {
             return try await group.reduce(into: [Stratus]()) { $0.append($1) }
         }
         #expect(stores.allSatisfy { $0 === stores[0] })
-        stores[0].close()
+        await stores[0].close()
     }
 
     @Test("threads that close a store and threads that open it again never leave it open and unknown")
@@ -77,7 +78,7 @@ struct HostStoreTests {
                 now.close()
             }
         }
-        try Stratus.open(at: directory.store, options: .tested()).close()
+        try await Stratus.open(at: directory.store, options: .tested()).close()
     }
 
     /// A store that is open although another one is.
@@ -128,8 +129,8 @@ struct HostStoreTests {
     @Test("closing finishes what was accepted: every operation's last block has been called, every save is durable")
     func closingFinishes() async throws {
         let directory = try HostDirectory()
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try store.createAccount(.init(), externalID: "alice")
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try await store.createAccount(.init(), externalID: "alice")
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let results = Collected<Bool>()
         for index in 0..<40 {
@@ -140,7 +141,7 @@ struct HostStoreTests {
         try await onThread { store.close() }
         #expect(results.values == [Bool](repeating: true, count: 40))
 
-        let again = try Stratus.open(at: directory.store, options: .tested())
+        let again = try await Stratus.open(at: directory.store, options: .tested())
         let ids = (0..<40).map { CKRecord.ID(recordName: "n\($0)") }
         let found = try await again.container("iCloud.test", signedInAs: account).privateCloudDatabase.records(for: ids)
         #expect(found.values.count { (try? $0.get()) != nil } == 40)
@@ -151,20 +152,20 @@ struct HostStoreTests {
     func reset(isOnDisk: Bool) async throws {
         let directory = try HostDirectory()
         let store =
-            isOnDisk
+            await isOnDisk
             ? try Stratus.open(at: directory.store, options: .tested()) : try Stratus.inMemory(options: .tested())
-        let alice = try store.createAccount(.init(), externalID: "alice")
-        try store.signIn(alice)
+        let alice = try await store.createAccount(.init(), externalID: "alice")
+        try await store.signIn(alice)
         let container = store.container("iCloud.test", signedInAs: alice)
         try await container.privateCloudDatabase.save(note("a"))
         store.faults.fail(.everything, with: .zoneBusy, lasting: .untilCancelled)
         try await onThread { try store.reset() }
-        #expect(try store.accounts() == [])
+        #expect(try await store.accounts() == [])
         #expect(try store.signedInAccount == nil)
         #expect(store.faults.count == 0)
         #expect(try await container.accountStatus() == .noAccount)
 
-        let again = try store.createAccount(.init(), externalID: "alice")
+        let again = try await store.createAccount(.init(), externalID: "alice")
         #expect(again.id != alice.id)
         let database = store.container("iCloud.test", signedInAs: again).privateCloudDatabase
         await #expect {
@@ -203,7 +204,7 @@ struct HostStoreTests {
         let (store, account) = try Stratus.tested()
         let container = store.container("iCloud.test")
         let blocks = Collected<Int>()
-        try store.signIn(account)
+        try await store.signIn(account)
         for index in 0..<20 {
             let operation = CKModifyRecordsOperation(recordsToSave: [note("n\(index)")])
             operation.modifyRecordsResultBlock = { _ in blocks.append(index) }

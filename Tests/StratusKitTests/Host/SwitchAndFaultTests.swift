@@ -101,9 +101,9 @@ struct PlannedFaultTests {
     @Test("[L-16] a whole account is throttled for a time of the store's clock, and others are not")
     func account() async throws {
         let clock = Stratus.ManualClock()
-        let store = try Stratus.inMemory(options: .tested { $0.clock = .manual(clock) })
-        let alice = try store.createAccount(.init(), externalID: "alice")
-        let bob = try store.createAccount(.init(), externalID: "bob")
+        let store = try await Stratus.inMemory(options: .tested { $0.clock = .manual(clock) })
+        let alice = try await store.createAccount(.init(), externalID: "alice")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
         let alices = store.container("iCloud.test", signedInAs: alice).privateCloudDatabase
         let bobs = store.container("iCloud.test", signedInAs: bob).privateCloudDatabase
         let fault = store.faults.fail(

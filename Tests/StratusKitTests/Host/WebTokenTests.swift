@@ -22,7 +22,7 @@ struct WebTokenTests {
     @Test("[X-24] a web token says whose it is, for its container and its service, and for no other")
     func bound() async throws {
         let (store, alice) = try Stratus.tested()
-        let bob = try store.createAccount(.init(), externalID: "bob")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
         let container = store.container(Self.identifier, signedInAs: alice)
         let shop = try await token("shop", in: container)
         let others = [
@@ -52,8 +52,8 @@ struct WebTokenTests {
             // The last characters may hold bits that mean nothing.
             if shop.distance(from: index, to: shop.endIndex) > 2 { #expect(try account(changed) == nil) }
         }
-        let elsewhere = try Stratus.inMemory(options: .tested { $0.identifiers = .seeded(7) })
-        #expect(try elsewhere.account(webAuthToken: shop, apiToken: "shop", container: Self.identifier) == nil)
+        let elsewhere = try await Stratus.inMemory(options: .tested { $0.identifiers = .seeded(7) })
+        #expect(try await elsewhere.account(webAuthToken: shop, apiToken: "shop", container: Self.identifier) == nil)
     }
 
     @Test("a web token ages, and is worth nothing when its account is gone or suspended")
@@ -67,12 +67,13 @@ struct WebTokenTests {
         }
         clock.advance(by: 60)
         #expect(try account(60) == alice.id && account(59) == nil)
-        #expect(try store.account(webAuthToken: shop, apiToken: "shop", container: Self.identifier)?.id == alice.id)
-        _ = try store.setStanding(.restricted, of: alice)
+        #expect(
+            try await store.account(webAuthToken: shop, apiToken: "shop", container: Self.identifier)?.id == alice.id)
+        _ = try await store.setStanding(.restricted, of: alice)
         #expect(try account(60) == nil)
-        _ = try store.setStanding(.good, of: alice)
+        _ = try await store.setStanding(.good, of: alice)
         #expect(try account(60) == alice.id)
-        try store.deleteAccountWithAllData(alice)
+        try await store.deleteAccountWithAllData(alice)
         #expect(try account(60) == nil)
     }
 

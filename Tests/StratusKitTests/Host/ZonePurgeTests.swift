@@ -60,8 +60,8 @@ struct ZonePurgeTests {
     @Test("[Z-04] what cannot be purged is refused with its own code, and nothing is changed")
     func refusals() async throws {
         let (store, account, database) = try await make()
-        let other = try store.createAccount(.init(), externalID: "other")
-        let gone = try store.createAccount(.init(), externalID: "gone")
+        let other = try await store.createAccount(.init(), externalID: "other")
+        let gone = try await store.createAccount(.init(), externalID: "gone")
         try await onThread { try store.deleteAccountWithAllData(gone) }
         let theirs = CKRecordZone.ID(zoneName: "Notes", ownerName: other.userRecordName)
         let never = CKRecordZone.ID(zoneName: "Never")
@@ -102,11 +102,11 @@ struct ZonePurgeTests {
             record["file"] = CKAsset(fileURL: file)
             try await database.save(record)
         }
-        #expect(try store.usageByteCount(of: account) > 20_000)
+        #expect(try await store.usageByteCount(of: account) > 20_000)
         try await onThread { try store.purgeZone(zoneID, of: account, inContainer: Self.container) }
-        #expect((10_000..<20_000).contains(try store.usageByteCount(of: account)))
+        #expect((10_000..<20_000).contains(try await store.usageByteCount(of: account)))
         try await onThread { try store.purgeZone(.default, of: account, inContainer: Self.container) }
-        #expect(try store.usageByteCount(of: account) == 0)
+        #expect(try await store.usageByteCount(of: account) == 0)
         #expect(await code { try await database.record(for: .init(recordName: "photo")) } == .unknownItem)
         #expect(await code { try await database.save(note("new")) } == nil)
         try await onThread { try store.performUpkeep() }

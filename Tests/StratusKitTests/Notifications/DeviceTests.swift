@@ -73,7 +73,7 @@ struct DeviceTests {
     @Test("[N-05] a device hears of what other devices do, before settle returns, and not of what it does itself")
     func otherDevices() async throws {
         let (store, account) = try Stratus.tested()
-        let (phone, desk) = (
+        let (phone, desk) = await (
             try store.device("phone", signedInAs: account), try store.device("desk", signedInAs: account)
         )
         let (onPhone, onDesk) = (Heard.of(phone), Heard.of(desk))
@@ -97,10 +97,10 @@ struct DeviceTests {
     func local() async throws {
         let (store, account) = try Stratus.tested()
         #expect(try store.localDevice == nil)
-        try store.signIn(account)
+        try await store.signIn(account)
         let local = try #require(try store.localDevice)
         #expect(local.name == "local" && local.accountID == account.id)
-        #expect(try store.device("local", signedInAs: account) == local)
+        #expect(try await store.device("local", signedInAs: account) == local)
         let heard = Heard.of(local)
         let database = store.container(container).privateCloudDatabase
         try await database.save(CKRecordZone(zoneName: "Notes"))
@@ -108,7 +108,7 @@ struct DeviceTests {
         try await database.save(note("a", in: "Notes"))
         await store.settle()
         #expect(heard.all.isEmpty)
-        let phone = try store.device("phone", signedInAs: account)
+        let phone = try await store.device("phone", signedInAs: account)
         try await phone.container(container).privateCloudDatabase.save(note("b", in: "Notes"))
         await store.settle()
         #expect(heard.all == ["all database private"])
@@ -120,7 +120,7 @@ struct DeviceTests {
     @Test("[N-05] what nobody listens for waits, coalesced, and a sequence gives it one at a time")
     func sequence() async throws {
         let (store, account) = try Stratus.tested()
-        let phone = try store.device("phone", signedInAs: account)
+        let phone = try await store.device("phone", signedInAs: account)
         let database = store.container(container, signedInAs: account).privateCloudDatabase
         for name in ["A", "B"] {
             let zone = try await database.save(CKRecordZone(zoneName: name))
@@ -152,8 +152,8 @@ struct DeviceTests {
     @Test("a sequence ends with its task, its device, its account, and its store")
     func ends() async throws {
         let (store, account) = try Stratus.tested()
-        let other = try store.createAccount(.init(), externalID: "other")
-        let devices = [
+        let other = try await store.createAccount(.init(), externalID: "other")
+        let devices = await [
             try store.device("cancelled", signedInAs: account), try store.device("removed", signedInAs: account),
             try store.device("deleted", signedInAs: other), try store.device("closed", signedInAs: account),
         ]
@@ -167,8 +167,8 @@ struct DeviceTests {
         }
         try await TestThreads.offPool { for _ in 0..<4 { try started.wait() } }
         tasks[0].cancel()
-        try devices[1].remove()
-        try store.deleteAccountWithAllData(other)
+        try await devices[1].remove()
+        try await store.deleteAccountWithAllData(other)
         #expect(await tasks[0].value == "cancelled")
         // One that begins to wait after its device has gone is ended by the end of the store.
         try await TestThreads.offPool { store.close() }
@@ -178,12 +178,12 @@ struct DeviceTests {
     @Test("a handler is one for its device, may be replaced, and is kept until the store ends")
     func handlers() async throws {
         let (store, account) = try Stratus.tested()
-        let phone = try store.device("phone", signedInAs: account)
+        let phone = try await store.device("phone", signedInAs: account)
         let database = store.container(container, signedInAs: account).privateCloudDatabase
         try await database.save(CKRecordZone(zoneName: "Notes"))
         try await database.save(CKDatabaseSubscription(subscriptionID: "all"))
         let first = Heard.of(phone)
-        let second = Heard.of(try store.device("phone", signedInAs: account))
+        let second = await Heard.of(try store.device("phone", signedInAs: account))
         try await database.save(note("a", in: "Notes"))
         await store.settle()
         #expect(first.all.isEmpty && second.all.count == 1 && phone.onNotification != nil)
@@ -194,14 +194,14 @@ struct DeviceTests {
         let third = Heard.of(phone)
         await store.settle()
         #expect(third.all.count == 1)
-        try store.reset()
+        try await store.reset()
         #expect(phone.onNotification == nil)
     }
 
     @Test("[N-05] a handler may write on its own device, and settle waits for that too")
     func writing() async throws {
         let (store, account) = try Stratus.tested()
-        let (phone, desk) = (
+        let (phone, desk) = await (
             try store.device("phone", signedInAs: account), try store.device("desk", signedInAs: account)
         )
         let database = phone.container(container).privateCloudDatabase
@@ -221,18 +221,18 @@ struct DeviceTests {
     func reopening() async throws {
         let directory = try HostDirectory()
         do {
-            let store = try Stratus.open(at: directory.store, options: .tested())
-            let account = try store.account(externalID: "a", createIfMissing: .init())
-            _ = try store.device("phone", signedInAs: account)
+            let store = try await Stratus.open(at: directory.store, options: .tested())
+            let account = try await store.account(externalID: "a", createIfMissing: .init())
+            _ = try await store.device("phone", signedInAs: account)
             let database = store.container(container, signedInAs: account).privateCloudDatabase
             try await database.save(CKRecordZone(zoneName: "Notes"))
             try await database.save(CKDatabaseSubscription(subscriptionID: "all"))
             try await database.save(note("a", in: "Notes"))
             try await TestThreads.offPool { store.close() }
         }
-        let store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try #require(try store.account(externalID: "a"))
-        let phone = try #require(try store.devices(of: account).first)
+        let store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try #require(try await store.account(externalID: "a"))
+        let phone = try #require(try await store.devices(of: account).first)
         let heard = Heard.of(phone)
         await store.settle()
         #expect(heard.all == ["all database private"])

@@ -32,9 +32,9 @@ struct LeftoverDeliveryTests {
     @Test("[N-05] what was committed and not delivered is delivered when the store is opened again")
     func reopening() async throws {
         let directory = try HostDirectory()
-        var store = try Stratus.open(at: directory.store, options: .tested())
-        let account = try store.account(externalID: "a", createIfMissing: .init())
-        _ = try store.device("phone", signedInAs: account)
+        var store = try await Stratus.open(at: directory.store, options: .tested())
+        let account = try await store.account(externalID: "a", createIfMissing: .init())
+        _ = try await store.device("phone", signedInAs: account)
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
         try await database.save(CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "notes"))
@@ -43,9 +43,9 @@ struct LeftoverDeliveryTests {
             try Self.saveAndDie(
                 directory.store, account.accountID, RecordAddress(recordName: "a", zone: zone.zoneID.address))
         }
-        store = try Stratus.open(at: directory.store, options: .tested())
+        store = try await Stratus.open(at: directory.store, options: .tested())
         await store.settle()
-        let heard = Heard.of(try store.device("phone", signedInAs: account))
+        let heard = await Heard.of(try store.device("phone", signedInAs: account))
         await store.settle()
         #expect(heard.all == ["notes zone Notes"])
         try await TestThreads.offPool { [store] in store.close() }
@@ -59,7 +59,7 @@ struct LeftoverDeliveryTests {
             $0.onEvent = { events.append($0) }
             $0.metricsFactory = metrics
         }
-        let heard = Heard.of(try store.device("phone", signedInAs: account))
+        let heard = await Heard.of(try store.device("phone", signedInAs: account))
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
         try await database.save(CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "notes"))

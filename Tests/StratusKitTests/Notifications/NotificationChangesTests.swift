@@ -101,7 +101,7 @@ struct NotificationChangesTests {
         _ change: (inout Stratus.Options) -> Void = { _ in }
     ) async throws -> (Stratus, Stratus.Account, CKContainer, CKDatabase) {
         let (store, account) = try Stratus.tested(change)
-        let phone = try store.device("phone", signedInAs: account)
+        let phone = try await store.device("phone", signedInAs: account)
         let database = store.container(Self.identifier, signedInAs: account).privateCloudDatabase
         for name in ["A", "B", "C"] {
             let zone = try await database.save(CKRecordZone(zoneName: name))
@@ -141,7 +141,7 @@ struct NotificationChangesTests {
     @Test("[N-05] what is read on one device waits for the others, and what a listener has taken is not fetched")
     func devices() async throws {
         let (store, account, phone, database) = try await make()
-        let desk = try store.device("desk", signedInAs: account)
+        let desk = try await store.device("desk", signedInAs: account)
         try await database.save(note("n", in: "A"))
         let onPhone = await fetch(phone)
         #expect(await markRead(onPhone.ids, in: phone).1 == nil)
@@ -160,7 +160,7 @@ struct NotificationChangesTests {
     @Test("[N-08] notifications of another container are not fetched, and not marked as read there")
     func containers() async throws {
         let (store, account, phone, database) = try await make()
-        let other = try store.device("phone", signedInAs: account).container("iCloud.other")
+        let other = try await store.device("phone", signedInAs: account).container("iCloud.other")
         try await database.save(note("n", in: "A"))
         let fetched = await fetch(phone)
         #expect(await fetch(other).subscriptions.isEmpty)
@@ -173,8 +173,8 @@ struct NotificationChangesTests {
         let (store, account, phone, database) = try await make()
         try await database.save(note("n", in: "A"))
         let token = await fetch(phone).token
-        let bob = try store.createAccount(.init(), externalID: "bob")
-        let strangers = [
+        let bob = try await store.createAccount(.init(), externalID: "bob")
+        let strangers = await [
             try store.device("desk", signedInAs: account).container(Self.identifier),
             try store.device("phone", signedInAs: account).container("iCloud.other"),
             try store.device("phone", signedInAs: bob).container(Self.identifier),
@@ -183,8 +183,8 @@ struct NotificationChangesTests {
         let change = try await database.recordZoneChanges(inZoneWith: .init(zoneName: "A"), since: nil)
         #expect(await fetch(phone, since: change.changeToken).code == .changeTokenExpired)
         // One that is removed and comes again is told what comes then.
-        try store.device("phone", signedInAs: account).remove()
-        _ = try store.device("phone", signedInAs: account)
+        try await store.device("phone", signedInAs: account).remove()
+        _ = try await store.device("phone", signedInAs: account)
         try await database.save(note("m", in: "B"))
         #expect(await fetch(phone, since: token).subscriptions == ["in B"])
     }
@@ -192,12 +192,12 @@ struct NotificationChangesTests {
     @Test("the first of the operations makes its device known; a container of no device has none")
     func unknownDevice() async throws {
         let (store, account) = try Stratus.tested()
-        try store.signIn(account)
+        try await store.signIn(account)
         let app = store.container(Self.identifier)
-        #expect(try store.devices(of: account).isEmpty)
+        #expect(try await store.devices(of: account).isEmpty)
         let first = await fetch(app)
         #expect(first.token != nil && first.subscriptions.isEmpty)
-        #expect(try store.devices(of: account).map(\.name) == ["local"])
+        #expect(try await store.devices(of: account).map(\.name) == ["local"])
         let other = store.container(Self.identifier, signedInAs: account)
         let zone = try await other.privateCloudDatabase.save(CKRecordZone(zoneName: "A"))
         try await other.privateCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "all"))

@@ -23,7 +23,7 @@ struct NotificationJourneyTests {
     /// A store with a person, whose phone listens, and a zone.
     private func makeStage(_ change: (inout Stratus.Options) -> Void = { _ in }) async throws -> Stage {
         let (store, account) = try Stratus.tested(change)
-        let phone = try store.device("phone", signedInAs: account)
+        let phone = try await store.device("phone", signedInAs: account)
         let stage = Stage(
             store: store, phone: phone, heard: Heard.of(phone),
             container: store.container(container, signedInAs: account))
@@ -148,7 +148,7 @@ struct NotificationJourneyTests {
     @Test("[D-01] who takes part in a share hears in the shared database, and the owner in the private one")
     func sharing() async throws {
         let stage = try SharingStage()
-        let (bobs, alices) = (
+        let (bobs, alices) = await (
             try stage.store.device("phone", signedInAs: stage.bob),
             try stage.store.device("phone", signedInAs: stage.alice)
         )
@@ -203,8 +203,8 @@ struct NotificationJourneyTests {
     func belonging() async throws {
         let stage = try await makeStage()
         try await stage.database.save(CKDatabaseSubscription(subscriptionID: "x"))
-        let other = try stage.store.createAccount(.init(), externalID: "other")
-        let elsewhere = try #require(try stage.store.account(externalID: "test"))
+        let other = try await stage.store.createAccount(.init(), externalID: "other")
+        let elsewhere = try #require(try await stage.store.account(externalID: "test"))
         let databases = [
             stage.container.sharedCloudDatabase,
             stage.store.container(container, signedInAs: other).privateCloudDatabase,

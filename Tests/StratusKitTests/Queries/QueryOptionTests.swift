@@ -10,8 +10,8 @@ import Testing
     func distanceUnit(metres: Double?, foundCount: Int) async throws {
         var options = Stratus.Options()
         if let metres { options.queryDistanceUnitMetres = metres }
-        let store = try Stratus.inMemory(options: options)
-        let account = try store.createAccount(.init(), externalID: "somebody")
+        let store = try await Stratus.inMemory(options: options)
+        let account = try await store.createAccount(.init(), externalID: "somebody")
         let database = store.container("iCloud.com.example.places", signedInAs: account).privateCloudDatabase
         let place = CKRecord(recordType: "Place")
         // A little more than a kilometre from the centre.
@@ -56,7 +56,7 @@ import Testing
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         _ = try await database.modifyRecords(saving: (0..<9).map { note("n\($0)", text: "\($0 % 3)") }, deleting: [])
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == '1'"))
-        let found = try store.explainQuery(query, inContainer: "iCloud.test", as: account, resultsLimit: 2)
+        let found = try await store.explainQuery(query, inContainer: "iCloud.test", as: account, resultsLimit: 2)
         #expect(found.resultCount == 2 && found.isMoreComing)
         let zone = try #require(found.zones.first { $0.resultCount > 0 })
         #expect(zone.zone == CKRecordZone.ID.defaultZoneName && zone.plan.contains("the index on Note.text"))

@@ -51,7 +51,7 @@ struct RecordOriginTests {
     @Test("[X-22][X-23] an archived record is refused elsewhere too; a copy without the mark is judged as any claim")
     func archived() async throws {
         let (store, alice) = try Stratus.tested()
-        let bob = try store.createAccount(.init(), externalID: "bob")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
         let here = store.container("iCloud.here", signedInAs: alice)
         let home = here.privateCloudDatabase
         let saved = try await home.save(note("a"))
@@ -91,7 +91,7 @@ struct RecordOriginTests {
         let file = directory.url.appendingPathComponent("sunset.txt")
         try Data("sunset".utf8).write(to: file)
         let (store, alice) = try Stratus.tested()
-        let bob = try store.createAccount(.init(), externalID: "bob")
+        let bob = try await store.createAccount(.init(), externalID: "bob")
         let container = store.container("iCloud.test", signedInAs: alice)
         let original = CKRecord(recordType: "Photo", recordID: id)
         original["file"] = CKAsset(fileURL: file)

@@ -102,13 +102,13 @@ import Testing
         #expect(texts(try await page(stage, "deep").viewers, stage).count == 1)
         #expect(texts(try await page(stage, "outside").viewers, stage).count == 3)
         try await check("moved")
-        try stage.store.setStanding(.suspended, of: stage.carol)
+        try await stage.store.setStanding(.suspended, of: stage.carol)
         #expect(
             Set(texts(try await page(stage, "note").others, stage)) == [
                 "Carol privateUser readOnly accepted", "dave@example.com privateUser readWrite pending",
             ])
         try await check("suspended")
-        try stage.store.setStanding(.good, of: stage.carol)
+        try await stage.store.setStanding(.good, of: stage.carol)
         let newest = try await stage.newest(share)
         for participant in newest.participants where participant.role != .owner {
             let email = participant.userIdentity.lookupInfo?.emailAddress

@@ -18,14 +18,14 @@ import Testing
         let store = stage.store
         let error = #expect(throws: StratusError.self) { try store.open(url, as: stage.dave) }
         #expect(error?.code == .unknownShare)
-        let metadata = try store.open(url, as: stage.bob)
+        let metadata = try await store.open(url, as: stage.bob)
         #expect(metadata.containerIdentifier == SharingStage.containerID)
         #expect(metadata.participantStatus == .accepted && metadata.rootRecord?["text"] as? String == "text")
         #expect(metadata.share.currentUserParticipant?.acceptanceStatus == .accepted)
         #expect(try await stage.visible(["note"], to: stage.bob) == ["note"])
         // Again, and by the owner: no harm.
-        #expect(try store.open(url, as: stage.bob).participantStatus == .accepted)
-        #expect(try store.open(url, as: stage.alice).participantRole == .owner)
+        #expect(try await store.open(url, as: stage.bob).participantStatus == .accepted)
+        #expect(try await store.open(url, as: stage.alice).participantRole == .owner)
         // The root belongs to the shared database of whoever was told.
         let root = try #require(metadata.rootRecord)
         root["text"] = "no"
@@ -41,13 +41,13 @@ import Testing
         }
         let url = try #require(share.url)
         #expect(throws: StratusError.self) { try stage.store.open(url, as: stage.dave) }
-        try stage.store.setHandles(emails: ["dave@example.com", "NEW@example.com"], of: stage.dave)
-        #expect(try stage.store.open(url, as: stage.dave).participantStatus == .accepted)
+        try await stage.store.setHandles(emails: ["dave@example.com", "NEW@example.com"], of: stage.dave)
+        #expect(try await stage.store.open(url, as: stage.dave).participantStatus == .accepted)
         #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
-        try stage.store.setStanding(.suspended, of: stage.dave)
+        try await stage.store.setStanding(.suspended, of: stage.dave)
         #expect(throws: StratusError.self) { try stage.store.open(url, as: stage.dave) }
         #expect(await failure { try await stage.shared(stage.dave).record(for: stage.foreignID("note")) } != "ok")
-        try stage.store.setStanding(.good, of: stage.dave)
+        try await stage.store.setStanding(.good, of: stage.dave)
         #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
     }
 
@@ -75,7 +75,7 @@ import Testing
         #expect(!bobs.description.contains(bobs.url.lastPathComponent))
         let once = try #require(sent.first { $0.participantID == guest.participantID })
         #expect(once.url == share.oneTimeURL(for: guest.participantID) && once.emailAddress == nil)
-        #expect(try stage.store.open(once.url, as: stage.dave).participantStatus == .accepted)
+        #expect(try await stage.store.open(once.url, as: stage.dave).participantStatus == .accepted)
     }
 
     @Test("a host invites for a person, as far as the sharing options go")
@@ -174,7 +174,7 @@ import Testing
         var events: [Stratus.ShareEvent] = []
         var next: Stratus.ShareEventPage.Position?
         repeat {
-            let page = try stage.store.shareEvents(
+            let page = try await stage.store.shareEvents(
                 of: stage.zoneID, of: stage.alice, inContainer: SharingStage.containerID, after: next, limit: 2)
             #expect(page.events.count <= 2)
             events += page.events

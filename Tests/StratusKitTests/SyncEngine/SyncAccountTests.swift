@@ -26,7 +26,7 @@ import Testing
     @Test("[E-10] the first round with an account tells of signing in, before anything else, and keeps what is pending")
     func firstSignIn() async throws {
         try await withSyncStage { stage in
-            try stage.cloud.signIn(stage.alice)
+            try await stage.cloud.signIn(stage.alice)
             let (phone, told) = try await local(stage)
             await phone.createZone()
             await phone.write("a", "1")
@@ -45,8 +45,8 @@ import Testing
     @Test("[E-10] signing out clears the state and what is pending; so does another person's signing in")
     func switching() async throws {
         try await withSyncStage { stage in
-            let bob = try stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
-            try stage.cloud.signIn(stage.alice)
+            let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
+            try await stage.cloud.signIn(stage.alice)
             let (phone, told) = try await local(stage, isAutomatic: true)
             await phone.createZone()
             await phone.write("a", "1")
@@ -57,14 +57,14 @@ import Testing
             await phone.write("b", "alice's")
             await stage.cloud.settle()
             #expect(await phone.engine.state.pendingRecordZoneChanges.count == 1)
-            try stage.cloud.signIn(bob)
+            try await stage.cloud.signIn(bob)
             stage.cloud.faults.removeAll()
             await stage.cloud.settle()
             #expect(await phone.engine.state.pendingRecordZoneChanges.isEmpty)
             #expect(await phone.texts.isEmpty)
             stage.cloud.signOut()
             await stage.cloud.settle()
-            try stage.cloud.signIn(stage.alice)
+            try await stage.cloud.signIn(stage.alice)
             await stage.cloud.settle()
             #expect(await phone.texts == ["a": "1"])
             #expect(
@@ -82,19 +82,19 @@ import Testing
     @Test("[E-10] several changes while no engine runs are told as one", arguments: [0, 1, 2])
     func changesMeanwhile(_ number: Int) async throws {
         try await withSyncStage { stage in
-            let bob = try stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
-            try stage.cloud.signIn(stage.alice)
+            let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
+            try await stage.cloud.signIn(stage.alice)
             let (phone, _) = try await local(stage)
             await phone.write("unsent", "1")
             try await phone.fetch()
             let disk = await phone.disk
             await phone.letGo()
             stage.cloud.signOut()
-            try stage.cloud.signIn(bob)
+            try await stage.cloud.signIn(bob)
             switch number {
             case 0: break
             case 1: stage.cloud.signOut()
-            default: try stage.cloud.signIn(stage.alice)
+            default: try await stage.cloud.signIn(stage.alice)
             }
             let (restarted, told) = try await local(stage, disk)
             try await restarted.fetch()
@@ -121,7 +121,7 @@ import Testing
             await stage.cloud.settle()
             #expect(told.value.isEmpty)
             #expect(await phone.engine.state.pendingRecordZoneChanges.count == 1)
-            try stage.cloud.signIn(stage.alice)
+            try await stage.cloud.signIn(stage.alice)
             await stage.cloud.settle()
             #expect(told.value.count == 1)
             #expect(try await stage.serverTexts() == ["a": "1"])
@@ -131,8 +131,8 @@ import Testing
     @Test("[E-10] a person who signs in while a round runs gets nothing of the one before")
     func switchMeanwhile() async throws {
         try await withSyncStage { stage in
-            let bob = try stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
-            try stage.cloud.signIn(stage.alice)
+            let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
+            try await stage.cloud.signIn(stage.alice)
             let (phone, _) = try await local(stage)
             await phone.createZone()
             await phone.write("a", "1")
@@ -157,7 +157,7 @@ import Testing
             try await phone.send()
             await phone.write("unsent", "1")
             await stage.cloud.settle()
-            let device = try stage.cloud.device("phone", signedInAs: stage.alice)
+            let device = try await stage.cloud.device("phone", signedInAs: stage.alice)
             let other = device.container("iCloud.com.example.other").privateCloudDatabase
             let shared = device.container(SyncStage.container).sharedCloudDatabase
             for database in [other, shared] {
@@ -175,12 +175,12 @@ import Testing
             let phone = try await stage.replica("phone", isAutomatic: true)
             await phone.createZone()
             await stage.cloud.settle()
-            try stage.cloud.setStanding(.needsVerification, of: stage.alice)
+            try await stage.cloud.setStanding(.needsVerification, of: stage.alice)
             await phone.write("a", "1")
             await stage.cloud.settle()
             #expect(await phone.engine.state.pendingRecordZoneChanges.count == 1)
             #expect(await phone.trace.contains("account signOut") == false)
-            try stage.cloud.setStanding(.good, of: stage.alice)
+            try await stage.cloud.setStanding(.good, of: stage.alice)
             await stage.cloud.settle()
             #expect(try await stage.serverTexts() == ["a": "1"])
         }

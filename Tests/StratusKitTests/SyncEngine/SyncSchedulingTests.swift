@@ -71,7 +71,7 @@ import Testing
             let container = stage.cloud.container(SyncStage.container, signedInAs: stage.alice)
             let first = try await Replica.started("1", container.privateCloudDatabase, isAutomatic: true)
             let second = try await Replica.started("2", container.privateCloudDatabase, isAutomatic: true)
-            let tablet = try stage.cloud.device("tablet", signedInAs: stage.alice)
+            let tablet = try await stage.cloud.device("tablet", signedInAs: stage.alice)
             let heard = Locked(0)
             tablet.onNotification = { _ in heard.withLock { $0 += 1 } }
             await first.createZone()
@@ -268,7 +268,7 @@ import Testing
     @Test("[D-01] an owner's and a participant's engines keep a shared zone alike")
     func sharedDatabase() async throws {
         try await withSyncStage { stage in
-            let bob = try stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
+            let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
             let phone = try await stage.replica("phone", isAutomatic: true)
             await phone.createZone()
             await phone.write("a", "1")
@@ -276,7 +276,7 @@ import Testing
             let share = CKShare(recordZoneID: Replica.zoneID)
             share.publicPermission = .readWrite
             try await stage.database("phone").save(share)
-            let bobs = try stage.cloud.device("bobs", signedInAs: bob).container(SyncStage.container)
+            let bobs = try await stage.cloud.device("bobs", signedInAs: bob).container(SyncStage.container)
             let url = try #require(share.url)
             let metadata = try await bobs.shareMetadata(for: url)
             try await bobs.accept(metadata)

@@ -133,7 +133,7 @@ struct ForgedURLTests {
         for forged in try Self.forged(from: url).prefix(12) {
             #expect(await folder.stranger.accept(forged) == .refused(.unknownItem))
         }
-        let guest = try folder.town.store.createAccount(.init(emails: ["guest@example.com"]), externalID: "guest")
+        let guest = try await folder.town.store.createAccount(.init(emails: ["guest@example.com"]), externalID: "guest")
         let container = folder.town.store.container(Town.containerName, signedInAs: guest)
         let other = Person(name: "guest", account: guest, container: container)
         #expect(await folder.stranger.accept(url) == .done)

@@ -64,7 +64,7 @@ struct ScenarioRunner {
             let outcome = await (try person(owner, line)).make(place)
             guard outcome.isDone else { throw error("\(outcome)") }
         case .standing(let name, let isGood):
-            try town.store.setStanding(isGood ? .good : .suspended, of: try person(name, line).account)
+            try await town.store.setStanding(isGood ? .good : .suspended, of: try person(name, line).account)
         case .deed(let deed, let name):
             let outcome = try await outcome(of: deed, by: try person(name, line), line)
             guard outcome.isDone else { throw error("\(outcome)") }

@@ -40,22 +40,21 @@ public struct ListService: Sendable {
     ///
     /// - Throws: ``StratusError`` where the store cannot be opened, and what the system says where the port is taken.
     public func run() async throws {
-        let hostCalls = HostCalls()
         let metrics = PrometheusMetrics()
-        let (cloud, sessions) = try await hostCalls { try open(metrics: metrics, hostCalls: hostCalls) }
+        let (cloud, sessions) = try await open(metrics: metrics)
         let result: Result<Void, any Error>
         do {
-            try await serve(cloud, sessions, metrics, hostCalls)
+            try await serve(cloud, sessions, metrics)
             result = .success(())
         } catch {
             result = .failure(error)
         }
-        try await hostCalls { cloud.close() }
+        await cloud.close()
         logger.info("closed")
         try result.get()
     }
 
-    private func open(metrics: PrometheusMetrics, hostCalls: HostCalls) throws -> (Stratus, Sessions) {
+    private func open(metrics: PrometheusMetrics) async throws -> (Stratus, Sessions) {
         try FileManager.default.createDirectory(
             at: configuration.dataDirectory, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
@@ -73,21 +72,21 @@ public struct ListService: Sendable {
                 logger.error("an invitation was not sent", metadata: ["error": "\(error)"])
             }
         }
-        let cloud = try Stratus.open(at: configuration.storeDirectory, options: options)
-        try cloud.importSchema(Schema.lists, intoContainer: UserLists.containerIdentifier)
-        try cloud.importSchema(Schema.sessions, intoContainer: Sessions.containerIdentifier)
-        let account = try cloud.account(
+        let cloud = try await Stratus.open(at: configuration.storeDirectory, options: options)
+        try await cloud.importSchema(Schema.lists, intoContainer: UserLists.containerIdentifier)
+        try await cloud.importSchema(Schema.sessions, intoContainer: Sessions.containerIdentifier)
+        let account = try await cloud.account(
             externalID: Self.accountName,
             // Codes and tokens are no data of a person's: the quota of people is not theirs.
             createIfMissing: Stratus.NewAccount(isDiscoverable: false, quotaByteCount: .max))
-        return (cloud, Sessions(cloud: cloud, account: account, outbox: outbox, hostCalls: hostCalls))
+        return (cloud, Sessions(cloud: cloud, account: account, outbox: outbox))
     }
 
     private func serve(
-        _ cloud: Stratus, _ sessions: Sessions, _ metrics: PrometheusMetrics, _ hostCalls: HostCalls
+        _ cloud: Stratus, _ sessions: Sessions, _ metrics: PrometheusMetrics
     ) async throws {
         let server = Application(
-            router: router(cloud, sessions, metrics, hostCalls),
+            router: router(cloud, sessions, metrics),
             server: .http1(configuration: .init(idleTimeout: .seconds(60))),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "shared-lists",
@@ -105,21 +104,21 @@ public struct ListService: Sendable {
     }
 
     private func router(
-        _ cloud: Stratus, _ sessions: Sessions, _ metrics: PrometheusMetrics, _ hostCalls: HostCalls
+        _ cloud: Stratus, _ sessions: Sessions, _ metrics: PrometheusMetrics
     ) -> Router<ServiceContext> {
         let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestLog(metrics: metrics))
         router.add(middleware: ProblemMiddleware())
-        HealthRoutes(cloud: cloud, hostCalls: hostCalls, metrics: metrics).add(to: router)
+        HealthRoutes(cloud: cloud, metrics: metrics).add(to: router)
 
         let accounts = AccountRoutes(sessions: sessions)
         accounts.addOpen(to: router.group("v1"))
         let authentication = Authentication(sessions: sessions)
         let signedIn = router.group("v1").add(middleware: authentication)
         accounts.addSignedIn(to: signedIn)
-        ListRoutes(cloud: cloud, hostCalls: hostCalls).add(to: signedIn)
-        EventRoutes(cloud: cloud, hostCalls: hostCalls).add(to: signedIn)
-        let sharing = SharingRoutes(cloud: cloud, hostCalls: hostCalls, shareURLBase: configuration.shareURLBase)
+        ListRoutes(cloud: cloud).add(to: signedIn)
+        EventRoutes(cloud: cloud).add(to: signedIn)
+        let sharing = SharingRoutes(cloud: cloud, shareURLBase: configuration.shareURLBase)
         sharing.add(to: signedIn)
         sharing.addLinks(to: router.group("share").add(middleware: authentication))
         return router

@@ -90,7 +90,7 @@ func withServer(
         }
         guard let port = await ports.first(where: { _ in true }) else { return try await running.value }
         // A directory that is open in this process is one store: this is the service's.
-        let cloud = try Stratus.open(at: data.appendingPathComponent("store"))
+        let cloud = try await Stratus.open(at: data.appendingPathComponent("store"))
         do {
             try await body(ServerAddress(port: port, data: data), cloud, log)
         } catch {

@@ -18,7 +18,7 @@ import Testing
     @Test("while the store is closed it lives and cannot serve")
     func notReady() async throws {
         try await withServer { server, cloud, _ in
-            try await offPool { cloud.close() }
+            await cloud.close()
             let anybody = Client(server: server)
             try await anybody.expect(200, "GET", "/health/live")
             let answer = try await anybody.expect(503, "GET", "/health/ready")

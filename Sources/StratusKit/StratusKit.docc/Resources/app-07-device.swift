@@ -44,7 +44,7 @@ extension TodoListTests {
         let database = CKContainer.default().privateCloudDatabase
         try await database.save(CKDatabaseSubscription(subscriptionID: "everything"))
         let account = try #require(try store.signedInAccount)
-        let tablet = try store.device("tablet", signedInAs: account)
+        let tablet = try await store.device("tablet", signedInAs: account)
 
         try await TodoList().add("Milk")
         await store.settle()

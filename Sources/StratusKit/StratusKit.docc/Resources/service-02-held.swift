@@ -1,7 +1,7 @@
 import StratusKit
 
 do {
-    return try Stratus.open(at: directory)
+    return try await Stratus.open(at: directory)
 } catch let error as StratusError where error.code == .held {
     let holder = error.fields["holderCommand"] ?? "another process"
     print("The store is in use by \(holder): stop it first.")

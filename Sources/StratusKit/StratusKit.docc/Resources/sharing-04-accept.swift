@@ -1,4 +1,4 @@
-let metadata = try cloud.open(url, as: bob)
+let metadata = try await cloud.open(url, as: bob)
 
 let container = cloud.container(metadata.containerIdentifier, signedInAs: bob)
 let shared = container.sharedCloudDatabase

@@ -2,6 +2,7 @@
 // because codes and links are secrets. A real service hands them to whoever sends its mail.
 
 import Foundation
+import NIOPosix
 import StratusKit
 import Synchronization
 
@@ -19,7 +20,7 @@ struct Mail: Encodable, Sendable {
 
 /// Where mails are put.
 ///
-/// Writing blocks its thread. It is called on threads of the store's and of `HostCalls`, which may be blocked.
+/// `deliver` blocks its thread: call it on threads that may block, as the store's are. Tasks await `send`.
 final class Outbox: Sendable {
     private let file: Mutex<FileHandle>
 
@@ -33,6 +34,11 @@ final class Outbox: Sendable {
         let handle = try FileHandle(forWritingTo: url)
         try handle.seekToEnd()
         file = Mutex(handle)
+    }
+
+    /// Delivers a mail on a thread that may block, while the task is suspended.
+    func send(_ mail: Mail) async throws {
+        try await NIOThreadPool.singleton.runIfActive { try self.deliver(mail) }
     }
 
     func deliver(_ mail: Mail) throws {

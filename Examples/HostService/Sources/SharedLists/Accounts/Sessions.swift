@@ -39,14 +39,12 @@ struct Sessions: Sendable {
     private let cloud: Stratus
     private let database: CKDatabase
     private let outbox: Outbox
-    private let hostCalls: HostCalls
 
     /// The sessions of a store, kept in the private database of `account`.
-    init(cloud: Stratus, account: Stratus.Account, outbox: Outbox, hostCalls: HostCalls) {
+    init(cloud: Stratus, account: Stratus.Account, outbox: Outbox) {
         self.cloud = cloud
         database = cloud.container(Self.containerIdentifier, signedInAs: account).privateCloudDatabase
         self.outbox = outbox
-        self.hostCalls = hostCalls
     }
 
     // MARK: Codes
@@ -65,9 +63,7 @@ struct Sessions: Sendable {
         record["hash"] = Secret.hash(email + code)
         record["expires"] = isOver ? now.addingTimeInterval(Self.codeSeconds) : expires
         try await database.save(record)
-        try await hostCalls { [outbox] in
-            try outbox.deliver(Mail(to: email, subject: "Your code for shared lists", code: code))
-        }
+        try await outbox.send(Mail(to: email, subject: "Your code for shared lists", code: code))
     }
 
     /// Signs in whoever has the code that was sent to an address; makes the account where there is none.
@@ -82,10 +78,8 @@ struct Sessions: Sendable {
         try await database.save(record)
         guard record["hash"] as? String == Secret.hash(email + code) else { throw Refusal.wrongCode }
 
-        let (account, signedIn) = try await hostCalls { [cloud] in
-            let account = try cloud.findOrMakeAccount(email: email)
-            return (account, try cloud.device(device, signedInAs: account))
-        }
+        let account = try await cloud.findOrMakeAccount(email: email)
+        let signedIn = try await cloud.device(device, signedInAs: account)
         try await UserLists.prepare(for: signedIn)
         try await database.deleteRecord(withID: record.recordID)
         let token = Secret.makeToken()
@@ -109,18 +103,16 @@ struct Sessions: Sendable {
             try await database.deleteRecord(withID: id)
             throw Refusal.unknownToken
         }
-        return try await hostCalls { [cloud] in
-            guard let account = try cloud.account(id: accountID), account.standing == .good else {
-                throw Refusal.unknownToken
-            }
-            return Person(account: account, device: try cloud.device(device, signedInAs: account), tokenID: id)
+        guard let account = try await cloud.account(id: accountID), account.standing == .good else {
+            throw Refusal.unknownToken
         }
+        return Person(account: account, device: try await cloud.device(device, signedInAs: account), tokenID: id)
     }
 
     /// Ends a session: its token is no good from then on, and its device hears nothing more.
     func signOut(_ person: Person) async throws {
         try await database.deleteRecord(withID: person.tokenID)
-        try await hostCalls { try person.device.remove() }
+        try await person.device.remove()
     }
 
     // MARK: Records
@@ -136,12 +128,12 @@ struct Sessions: Sendable {
 
 extension Stratus {
     /// The account with a verified address. Two that sign in for the first time at once get the same.
-    fileprivate func findOrMakeAccount(email: String) throws -> Account {
-        if let account = try account(email: email) { return account }
+    fileprivate func findOrMakeAccount(email: String) async throws -> Account {
+        if let account = try await account(email: email) { return account }
         do {
-            return try createAccount(NewAccount(emails: [email]))
+            return try await createAccount(NewAccount(emails: [email]))
         } catch let error as StratusError where error.code == .alreadyTaken {
-            guard let account = try account(email: email) else { throw error }
+            guard let account = try await account(email: email) else { throw error }
             return account
         }
     }

@@ -30,12 +30,11 @@ struct EventRoutes: Sendable {
     }
 
     let cloud: Stratus
-    let hostCalls: HostCalls
 
     func add(to router: some RouterMethods<ServiceContext>) {
         router.get("events") { request, context in
             let person = try context.signedIn()
-            try await UserLists(cloud: cloud, person: person, hostCalls: hostCalls).subscribe()
+            try await UserLists(cloud: cloud, person: person).subscribe()
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
                 body: ResponseBody { writer in

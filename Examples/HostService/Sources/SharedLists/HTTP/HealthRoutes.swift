@@ -7,7 +7,6 @@ import StratusKit
 
 struct HealthRoutes: Sendable {
     let cloud: Stratus
-    let hostCalls: HostCalls
     let metrics: PrometheusMetrics
 
     func add(to router: some RouterMethods<ServiceContext>) {
@@ -15,7 +14,7 @@ struct HealthRoutes: Sendable {
         router.get("health/live") { _, _ in HealthBody(status: "live") }
         // Whether the store can be read: while it cannot, requests go elsewhere, or wait.
         router.get("health/ready") { _, _ in
-            _ = try await hostCalls { [cloud] in try cloud.account(externalID: ListService.accountName) }
+            _ = try await cloud.account(externalID: ListService.accountName)
             return HealthBody(status: "ready")
         }
         router.get("metrics") { _, _ in

@@ -7,7 +7,6 @@ import StratusKit
 
 struct ListRoutes: Sendable {
     let cloud: Stratus
-    let hostCalls: HostCalls
 
     func add(to router: some RouterMethods<ServiceContext>) {
         addLists(to: router)
@@ -16,7 +15,7 @@ struct ListRoutes: Sendable {
     }
 
     private func lists(_ context: ServiceContext) throws -> UserLists {
-        UserLists(cloud: cloud, person: try context.signedIn(), hostCalls: hostCalls)
+        UserLists(cloud: cloud, person: try context.signedIn())
     }
 
     // MARK: Lists

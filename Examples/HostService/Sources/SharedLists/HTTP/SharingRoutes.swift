@@ -9,7 +9,6 @@ import StratusKit
 
 struct SharingRoutes: Sendable {
     let cloud: Stratus
-    let hostCalls: HostCalls
     let shareURLBase: String
 
     func add(to router: some RouterMethods<ServiceContext>) {
@@ -48,6 +47,6 @@ struct SharingRoutes: Sendable {
     }
 
     private func lists(_ context: ServiceContext) throws -> UserLists {
-        UserLists(cloud: cloud, person: try context.signedIn(), hostCalls: hostCalls)
+        UserLists(cloud: cloud, person: try context.signedIn())
     }
 }

@@ -44,7 +44,7 @@ extension UserLists {
     /// Accepts a share by its link, as a tap on it does on Apple's systems.
     /// - Returns: The list.
     func accept(link: URL, as account: Stratus.Account) async throws -> CKRecord {
-        let root = try await hostCalls { [cloud] in try cloud.open(link, as: account).hierarchicalRootRecordID }
+        let root = try await cloud.open(link, as: account).hierarchicalRootRecordID
         guard let root else { throw CKError(.unknownItem) }
         return try await record(root, ofType: RecordType.list)
     }

@@ -34,13 +34,11 @@ struct UserLists: Sendable {
     let cloud: Stratus
     let container: CKContainer
     let userRecordName: String
-    let hostCalls: HostCalls
 
-    init(cloud: Stratus, person: Person, hostCalls: HostCalls) {
+    init(cloud: Stratus, person: Person) {
         self.cloud = cloud
         container = person.device.container(Self.containerIdentifier)
         userRecordName = person.account.userRecordName
-        self.hostCalls = hostCalls
     }
 
     /// Makes the zone of a person's lists, where they have none yet.
