@@ -69,6 +69,7 @@ check: bootstrap ## Checks formatting, warnings, imports, documentation, public 
 	$(OPTIMISED) swift build --build-tests $(IMPORT_CHECK)
 	$(TEST) --filter TidyTests
 	$(OPTIMISED) scripts/documentation
+	@command -v python3 >/dev/null || scripts/bootstrap python3
 	scripts/public-symbols
 	$(OPTIMISED) scripts/manual debug
 
