@@ -25,7 +25,7 @@ final class HostedServer: @unchecked Sendable {
         /// The store could not be created again: requests are refused with the reason.
         case failed(any Error)
         /// The store is opened again after a failed write: requests are refused for a moment.
-        case recovering
+        case recovering(from: any Error)
         /// It could not be opened again: requests are refused with the reason until it can.
         case unrecovered(Interruption, any Error)
     }
@@ -110,9 +110,9 @@ final class HostedServer: @unchecked Sendable {
         condition.unlock()
         switch state {
         case .open(let service): return backing.failure(of: service.engine.store)
-        case .failed(let error), .unrecovered(_, let error): return error
+        case .failed(let error), .recovering(let error), .unrecovered(_, let error): return error
         case .closed: return Self.closedError
-        case .changing, .recovering: return nil
+        case .changing: return nil
         }
     }
 
@@ -141,18 +141,19 @@ final class HostedServer: @unchecked Sendable {
         waitWhileChanging()
         switch state {
         case .closed: throw Self.closedError
-        case .failed:
+        case .failed(let error):
             // What was being emptied, or created again, is finished by opening it.
-            state = .recovering
+            state = .recovering(from: error)
             return Interruption(continuation: nil, incarnation: nil, assets: nil)
-        case .unrecovered(let interruption, _):
-            state = .recovering
+        case .unrecovered(let interruption, let error):
+            state = .recovering(from: error)
             return interruption
         case .changing, .recovering: return nil
         case .open(let service):
             let store = service.engine.store
-            guard try mustReopen(store), case .open(let current) = state, current === service else { return nil }
-            state = .recovering
+            guard let failure = try failureToRecover(from: store), case .open(let current) = state, current === service
+            else { return nil }
+            state = .recovering(from: failure)
             let end = TimedCondition.now + Self.requestSeconds
             while runningCount > 0, condition.wait(until: end) {}
             // From here on reads and writes of those that still run are refused. It does not wait for them: one of
@@ -166,14 +167,14 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Whether the store takes no writes, and there is room to open it again. The caller holds the lock, which is given up
-    /// meanwhile: requests go on.
-    private func mustReopen(_ store: any OrderedStore) throws -> Bool {
+    /// Why the store takes no writes, if there is room to open it again; nil if it takes them. The caller holds the lock. It is
+    /// released meanwhile, so that requests continue.
+    private func failureToRecover(from store: any OrderedStore) throws -> StoreError? {
         condition.unlock()
         defer { condition.lock() }
-        guard backing.failure(of: store) != nil else { return false }
+        guard let failure = backing.failure(of: store) else { return nil }
         try backing.checkRoom(for: store)
-        return true
+        return failure
     }
 
     /// Whether a request that runs on is to end, because the store is opened again and its time is over.
