@@ -95,9 +95,13 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     }
 
     private func isEmptyObject(_ object: PropertyValue) -> Bool {
-        if object.string == "$null" { return true }
-        guard let content = object.dictionary else { return isEmpty(object) }
-        return content["NS.objects"]?.array?.isEmpty ?? false
+        switch object {
+        case .string(let text): text.isEmpty || text == "$null"
+        case .dictionary(let content): content["NS.objects"]?.array?.isEmpty ?? false
+        // No object is a reference. Following one could lead in a circle.
+        case .reference: false
+        default: isEmpty(object)
+        }
     }
 
     /// The object of a number; nil for none, for one of a class that is not known, and for a damaged one.

@@ -185,6 +185,20 @@ import Testing
         #expect(code(of: data, CKRecord.self) != nil)
     }
 
+    @Test("[X-25] references in the place of objects, which lead in a circle, are refused", arguments: [1, 2, 3])
+    func circlesOfReferences(length: Int) {
+        // An unknown key names the first of the circle; whether that is empty must not be looked for without end.
+        var objects: [TestList] = [
+            .text("$null"),
+            .dictionary([("$class", .reference(2)), ("NS.objects", .array([])), ("Unknown", .reference(3))]),
+            .className("NSArray"),
+        ]
+        for index in 0..<length { objects.append(.reference(3 + (index + 1) % length)) }
+        for top in [[("root", TestList.reference(1))], [("root", .reference(1)), ("more", .reference(3))]] {
+            #expect(code(of: AppleArchive.archive(objects: objects, top: top), CKRecord.self) != nil)
+        }
+    }
+
     @Test("objects that fail to decode are tried once, not once for each place")
     func failingObjects() {
         // Each record names the next one under five keys and fails for want of a type, forty levels deep.
