@@ -26,6 +26,8 @@ STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple
 FILTER ?=
 FILTER_OPTION = $(if $(FILTER),--filter '$(FILTER)')
+# Narrows mutants to these faults.
+NUMBERS ?=
 SOURCES := Sources Tests Examples/Swift6 Examples/Guide $(wildcard Benchmarks) Package.swift
 
 .PHONY: help
@@ -58,6 +60,10 @@ SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
 .PHONY: kills
 kills: bootstrap ## Kills and fails every verb that makes, renames or removes files at each of its calls (ten minutes)
 	STRATUS_KILLS=1 $(TEST) --filter '$(if $(FILTER),$(FILTER),KilledVerbTests)'
+
+.PHONY: mutants
+mutants: bootstrap ## Plants every fault of Tests/Mutants and prints those that no test catches (NUMBERS="3 17" narrows)
+	NUMBERS="$(NUMBERS)" scripts/mutants
 
 .PHONY: service
 service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests

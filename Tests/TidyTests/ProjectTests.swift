@@ -154,6 +154,16 @@ import Testing
         }
     }
 
+    @Test("every planted fault fits its source exactly once, and names tests that are there")
+    func plantedFaults() {
+        let faults = MutantRule.faults(in: Self.project.texts)
+        #expect(faults.count >= 150)
+        for target in MutantRule.targets {
+            #expect(faults.contains { $0.file.hasPrefix("Sources/\(target)/") }, "\(target)")
+        }
+        expectNone(MutantRule.findings(texts: Self.project.texts))
+    }
+
     @Test("the repository holds no build products and no names of one machine")
     func repository() throws {
         for (path, text) in Self.project.texts where !path.hasPrefix(Self.ownFolder) && path != "Package.resolved" {
