@@ -1,7 +1,7 @@
-// Plants all faults of Tests/Mutants/*.txt in a copy of the package, builds its tests once, and runs for each fault the tests
-// that must fail. `scripts/mutants` compiles it with the reader of the definitions (Tests/TidyTests/Reading).
+// Plants all faults of Tests/Mutants/*.txt in a copy of the package, builds its tests once, and runs for each fault the
+// tests that must fail. `scripts/mutants` compiles it with the reader of the definitions (Tests/TidyTests/Reading).
 //
-// A fault is caught when its tests fail, trap, or do not end within two minutes. With no fault on all of them must pass.
+// A fault is caught when its tests fail, trap, or do not end within two minutes. With no fault all of them must pass.
 // What each run printed is in .build/mutants/runs. JOBS=1 runs one after the other.
 
 import Foundation
@@ -37,20 +37,20 @@ func fail(_ lines: [String]) -> Never {
     exit(2)
 }
 
-/// What a command printed and how it ended, by the rules of `timeout`: 124 for too late, 128 and more for a signal.
-func run(_ command: [String], _ variables: [String: String] = [:]) -> (output: String, status: Int32) {
+/// Runs a command to its end. What it prints is returned, unless it `isShown`.
+func run(
+    _ command: [String], _ variables: [String: String] = [:], isShown: Bool = false
+) -> (output: String, status: Int32) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = command
     process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
     let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
+    if !isShown { process.standardOutput = pipe }
     do { try process.run() } catch { fail(["\(command[0]) cannot be started: \(error)"]) }
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    let output = isShown ? Data() : pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
-    let status = process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0)
-    return (String(decoding: output, as: UTF8.self), status)
+    return (String(decoding: output, as: UTF8.self), process.terminationStatus)
 }
 
 /// Prints at once: whoever waits for the next line sees the last one.
@@ -168,13 +168,13 @@ let wanted = Set((settings["NUMBERS"] ?? "").split(separator: " ").compactMap { 
 let chosen = faults.filter { wanted.isEmpty || wanted.contains($0.number) }
 
 let tracked = run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-guard tracked.status == 0 else { fail(["the list of files comes from git, which says: \(tracked.output)"]) }
+guard tracked.status == 0 else { fail(["the list of files comes from git, which has failed"]) }
 try copy(tracked.output.split(separator: "\0").map(String.init) + ["Package.resolved"], planting: faults)
 
 say("Building the tests with \(faults.count) faults in \(scratch).")
 let optimised = ["STRATUS_OPTIMISED_TESTS": "1"]
-let built = run(["swift", "build", "--build-tests", "--package-path", scratch], optimised)
-guard built.status == 0 else { fail(built.output.split(separator: "\n").suffix(40).map(String.init)) }
+let built = run(["swift", "build", "--build-tests", "--package-path", scratch], optimised, isShown: true)
+guard built.status == 0 else { fail(["the copy does not build: see above"]) }
 let products = run(["swift", "build", "--show-bin-path", "--package-path", scratch], optimised).output
 tester = products.split(separator: "\n").last.map { "\($0)/stratusPackageTests.xctest" } ?? ""
 

@@ -35,4 +35,23 @@ import Testing
         #expect(fields.map(\.key) == ["a", "b"])
         #expect(fields["b"] == Field(.int64(3)))
     }
+
+    @Test("of a record with many fields each is found, and none that it has not")
+    func many() {
+        var fields = RecordFields()
+        for number in 0..<40 { fields[FieldKey("key\(number)")] = Field(.int64(Int64(number))) }
+        for number in 0..<40 { #expect(fields[FieldKey("key\(number)")] == Field(.int64(Int64(number)))) }
+        #expect(fields["key40"] == nil)
+        #expect(fields["key99"] == nil)
+        #expect(fields.only(["key1", "key50"]).map(\.key) == ["key1"])
+    }
+
+    @Test("names of the same letters whose marks are in another order are different names")
+    func names() {
+        // Canonically equivalent, and as many bytes.
+        let (one, other) = ("a\u{323}\u{307}", "a\u{307}\u{323}")
+        #expect(one == other)
+        #expect(RecordName(one) != RecordName(other))
+        #expect(FieldKey(one) != FieldKey(other))
+    }
 }

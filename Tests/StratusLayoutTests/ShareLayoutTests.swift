@@ -151,4 +151,22 @@ struct ShareLayoutTests {
             return text.contains(hex) || text.contains("\(byte), \(byte)")
         } || text.contains(LayoutSamples.token.text) || text.contains(LayoutSamples.oneTimeToken.text)
     }
+
+    @Test("[M-05] a token is read from the text that shows it and from no other, and is the same as itself alone")
+    func tokenTexts() throws {
+        let token = try #require(ShareToken(bytes: [UInt8](repeating: 0xA5, count: 16)))
+        let text = token.text
+        #expect(text.utf8.count == 22)
+        #expect(ShareToken(text: text) == token)
+        // The last digit holds two bits of the token; whoever changes the other four has another text.
+        for digit in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where digit != text.last {
+            let other = ShareToken(text: String(text.dropLast()) + String(digit))
+            #expect(other != token)
+            if let other { #expect(other.text.last == digit) }
+        }
+        #expect(ShareToken(text: text + "A") == nil)
+        let neighbour = try #require(ShareToken(bytes: [UInt8](repeating: 0xA5, count: 15) + [0xA4]))
+        #expect(token.isSame(as: token))
+        #expect(!token.isSame(as: neighbour))
+    }
 }

@@ -129,4 +129,18 @@ struct AcknowledgedLogTests {
         #expect(error.code == .corruption, "\(error)")
         #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
+
+    @Test("a backup whose log was emptied is corruption, as the store would be")
+    func backups() throws {
+        let store = try open()
+        try fill(store)
+        let copy = directory.path(of: "copy")
+        _ = try LevelDBStore.backup(ofStoreAt: path, to: copy)
+        store.close()
+        let log = try #require(try files(in: copy, suffix: ".log").last)
+        try Data().write(to: URL(fileURLWithPath: "\(copy)/\(log)"))
+        let error = try storeError { _ = try LevelDBStore.open(at: copy) }
+        #expect(error.code == .corruption)
+        #expect(error.fields["candidateFiles"] == log)
+    }
 }

@@ -90,4 +90,27 @@ private final class Made: Sendable {
             for _ in 0..<3 { #expect(try Self.look(bare, [1], offering: 1) == nil) }
         }
     }
+
+    @Test("a reader of an older snapshot is neither given what was made of a newer value, nor leaves what it has made")
+    func olderSnapshots() async throws {
+        try await TestThreads.offPool {
+            let (store, directory) = try Self.store(keptByteCount: 1 << 20)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            try store.transact { try $0.set([1], to: [1]) }
+            try store.read { older in
+                try TestThreads.run(1) { _ in
+                    try store.transact { try $0.set([1], to: [2]) }
+                    for number in [20, 21] { _ = try Self.look(store, [1], offering: number) }
+                    #expect(try Self.look(store, [1], offering: 22) == 21)
+                }
+                #expect(older.keptObject(forKey: [1]) == nil)
+                try TestThreads.run(1) { _ in
+                    try store.transact { try $0.set([1], to: [3]) }
+                    #expect(try Self.look(store, [1], offering: 30) == nil)
+                }
+                for _ in 0..<2 { older.keep(forKey: [1], byteCount: 100) { Made(10) } }
+            }
+            #expect(try Self.look(store, [1], offering: 31) != 10)
+        }
+    }
 }

@@ -97,4 +97,51 @@ import Testing
             }
         }
     }
+
+    @Test("closing waits for the readers that are in, who read on until they leave")
+    func closingWaits() async throws {
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            let store = try LevelDBStore.open(at: directory.path(of: "store"))
+            try store.transact { try $0.set([1], to: [2]) }
+            let isReading = Latch("the reader to be in")
+            let isClosed = Locked(false)
+            try TestThreads.run(2) { thread in
+                if thread == 0 {
+                    try store.read { reader in
+                        isReading.open()
+                        // Long enough for whoever does not wait.
+                        for _ in 0..<2_000 where !isClosed.value { TestThreads.yield() }
+                        #expect(!isClosed.value)
+                        #expect(try reader.value(forKey: [1]) == [2])
+                    }
+                } else {
+                    try isReading.wait()
+                    store.close()
+                    isClosed.withLock { $0 = true }
+                }
+            }
+            #expect(isClosed.value)
+        }
+    }
+
+    @Test("a scan over own writes shows the state at its beginning, however far ahead its visitor writes")
+    func visitorsWrites() throws {
+        let directory = try TemporaryDirectory()
+        let store = try LevelDBStore.open(at: directory.path(of: "store"))
+        defer { store.close() }
+        try store.transact { transaction in
+            for number in [2, 4, 6, 8] as [UInt8] { try transaction.set([number], to: [1]) }
+            var found: [[UInt8]] = []
+            try transaction.scan(KeyRange(from: [0], upTo: [20])) { key, value in
+                found.append([key[0], value[0]])
+                guard key[0] == 2 else { return .next }
+                for number in [5, 6, 9] as [UInt8] { try transaction.set([number], to: [7]) }
+                try transaction.delete([8])
+                return .next
+            }
+            #expect(found == [[2, 1], [4, 1], [6, 1], [8, 1]])
+            #expect(try transaction.value(forKey: [6]) == [7])
+        }
+    }
 }

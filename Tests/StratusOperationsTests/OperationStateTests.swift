@@ -24,6 +24,8 @@ struct OperationStateTests {
     func singleUse() {
         var state = OperationState()
         #expect(state.acceptsConfiguration)
+        #expect(state.handle(.enqueued) == [])
+        #expect(state.handle(.enqueued) == [.refuse(.alreadyEnqueued)])
         _ = state.handle(.startRequested)
         #expect(!state.acceptsConfiguration)
         #expect(state.handle(.startRequested) == [.refuse(.alreadyStarted)])

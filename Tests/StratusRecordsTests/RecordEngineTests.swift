@@ -114,4 +114,97 @@ struct RecordEngineTests {
                 ])
         }
     }
+
+    @Test("a large record that becomes small, or is deleted, leaves none of its chunks behind")
+    func chunks() throws {
+        for last in [RecordMutation.save(Record(name: "large", type: "Note")), .delete("large")] {
+            let sample = try SampleZone()
+            let content = Field(.bytes([UInt8](repeating: 7, count: 350_000)))
+            try sample.apply(.save(Record(name: "large", type: "Note", fields: ["content": content])))
+            let range = try sample.keys().recordChunks("large").keyRange
+            func chunkCount() throws -> Int {
+                try sample.store.read { reader in
+                    var count = 0
+                    try reader.scan(range) { _, _ in
+                        count += 1
+                        return .next
+                    }
+                    return count
+                }
+            }
+            #expect(try chunkCount() == 3)
+            try sample.apply(last)
+            #expect(try chunkCount() == 0)
+        }
+    }
+
+    @Test("a request that names a record twice, or has more items than it may have, is refused")
+    func contradictions() throws {
+        func code(_ mutations: [RecordMutation]) -> RecordsError.Code? {
+            let request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
+            do { _ = try engine.transact { try $0.apply(request, in: zone) } } catch {
+                return (error as? RecordsError)?.code
+            }
+            return nil
+        }
+        #expect(code([save("a"), .delete("a")]) == .invalidRequest)
+        let limit = RecordLimits().requestItemCount
+        #expect(code((0...limit).map { .delete(RecordName("\($0)")) }) == .invalidRequest)
+        #expect(code((0..<limit).map { .delete(RecordName("\($0)")) }) == nil)
+    }
+
+    @Test("a parent that is deleted beside its child is refused for both, each with its own reason")
+    func deletedParent() throws {
+        try apply(save("a"), save("b", under: "a"))
+        #expect(
+            try refusals(save("b", under: "a"), .delete("a"))
+                == ["a": .hasChildren(child: "b"), "b": .parentMissing(parent: "a")])
+    }
+
+    @Test("a record from below which the last share was moved away, or stopped, can be shared")
+    func sharesThatLeft() throws {
+        try apply(save("a"), save("b", under: "a"), save("c", under: "b", share: "S1"))
+        try apply(save("b"))
+        #expect(try refusals(save("a", share: "S2")) == [:])
+        try apply(save("c", under: "b"))
+        #expect(try refusals(save("b", share: "S3")) == [:])
+    }
+
+    @Test("a parent that loses its last child has none, and one that keeps another still has")
+    func lastChild() throws {
+        try apply(save("top"), save("a", under: "top"), save("b", under: "a"), save("c", under: "a"))
+        func hasChildren() throws -> Bool? {
+            try engine.read { try $0.existingZone(zone).children(of: "top").first?.hasChildren }
+        }
+        try apply(save("b"))
+        #expect(try hasChildren() == true)
+        try apply(.delete("c"))
+        #expect(try hasChildren() == false)
+    }
+
+    @Test("that a record was the root of a share is remembered after the share was stopped")
+    func pastShares() throws {
+        try apply(save("a", share: "S1"))  // 1
+        try apply(save("a"))  // 2
+        try engine.read { reader in
+            let zone = try reader.existingZone(zone)
+            #expect(try zone.pastNode("a", asOf: 1) == PastNode(parent: nil, share: "S1"))
+            #expect(try zone.pastNode("a", asOf: 2) == PastNode(parent: nil, share: nil))
+        }
+    }
+
+    @Test("after a purge history is known from its horizon on, and expired before it")
+    func purgedHistory() throws {
+        try apply(save("a"), save("b"), save("c"), save("x", under: "a"))  // 1 to 4
+        try apply(save("x", under: "b"))  // 5
+        try apply(save("x", under: "c"))  // 6
+        _ = try engine.purgeHistory(of: zone, upTo: 5)
+        try engine.read { reader in
+            let zone = try reader.existingZone(zone)
+            #expect(try zone.pastNode("x", asOf: 5) == PastNode(parent: "b", share: nil))
+            #expect(try zone.changes(after: 5).map(\.sequence) == [6])
+            let error = #expect(throws: RecordsError.self) { try zone.changes(after: 4) }
+            #expect(error?.code == .expired)
+        }
+    }
 }

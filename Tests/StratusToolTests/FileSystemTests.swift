@@ -79,8 +79,11 @@ struct FileSystemTests {
     func quantities() {
         #expect(Quantities.count(1_234_567) == "1,234,567")
         #expect(Quantities.count(-1_000) == "-1,000")
+        #expect(Quantities.bytes(1_023) == "1023 B")
+        #expect(Quantities.bytes(1_024) == "1.0 KiB")
         #expect(Quantities.bytes(1_536) == "1.5 KiB")
         #expect(Quantities.duration(.milliseconds(12)) == "12.00 ms")
         #expect(Quantities.duration(.seconds(75)) == "1 min 15 s")
+        #expect(Quantities.duration(.seconds(7_384)) == "2 h 3 min")
     }
 }

@@ -100,6 +100,10 @@ struct TupleReadWriteTests {
         #expect(TupleElement.double(0.0) != .double(-0.0))
         #expect(TupleElement.double(.nan) == .double(.nan))
         #expect(TupleElement.double(5) != .integer(5))
+        // Identifiers that differ in their last byte alone.
+        let (first, second) = (UUID(uuid: Self.identifier(1)), UUID(uuid: Self.identifier(2)))
+        #expect(TupleElement.uuid(first) != .uuid(second))
+        #expect(TupleElement.uuid(first) < .uuid(second))
     }
 
     @Test("the upper bound of a prefix is the next key that lacks it")
@@ -111,4 +115,6 @@ struct TupleReadWriteTests {
         #expect(prefixUpperBound(of: [0xFF, 0xFF]) == nil)
         #expect(prefixUpperBound(of: []) == nil)
     }
+
+    private static func identifier(_ last: UInt8) -> uuid_t { (9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last) }
 }

@@ -131,6 +131,11 @@ struct TupleRefusalTests {
             try TupleWriter.append(tooDeep, to: &buffer)
         }
         #expect(buffer == [7])
+        let oneDeeper = TupleLimits.maximumNestedDepth + 1
+        let whole =
+            [UInt8](repeating: TupleTypeCode.nested, count: oneDeeper)
+            + [UInt8](repeating: TupleTypeCode.end, count: oneDeeper)
+        #expect(refusal(whole)?.code == .nestedTooDeep)
         let bottomless = [UInt8](repeating: TupleTypeCode.nested, count: 1_000_000)
         #expect(refusal(bottomless)?.code == .nestedTooDeep)
         #expect(firstRefusal(bottomless)?.code == .nestedTooDeep)

@@ -12,10 +12,14 @@ struct HandleTests {
             ("alice@example.com", "alice@example.com"), (" Alice@Example.COM\n", "alice@example.com"),
             ("a+tag@mail.example.co.uk", "a+tag@mail.example.co.uk"), ("o'neil@example.com", "o'neil@example.com"),
             ("a@localhost", "a@localhost"), ("a@xn--mller-kva.de", "a@xn--mller-kva.de"),
+            (longest, longest),
         ])
     func emails(written: String, normalized: String) {
         #expect(Handle.email(written).normalized == .email(normalized))
     }
+
+    /// As long as an address may be.
+    private static let longest = String(repeating: "a", count: 242) + "@example.com"
 
     @Test(
         "what is no e-mail address is malformed",

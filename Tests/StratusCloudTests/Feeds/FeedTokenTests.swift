@@ -94,6 +94,8 @@ struct FeedTokenTests {
             TokenBinding(user: "ab", container: "c", database: .private),
             TokenBinding(user: nil, container: "abc", database: .private),
             TokenBinding(user: "a", container: "bc", database: .shared),
+            TokenBinding(user: "b", container: "bc", database: .private),
+            TokenBinding(user: "a", container: "b", database: .private, zone: zone("e", "d")),
             TokenBinding(user: "a", container: "b", database: .private, zone: zone("c", nil)),
             TokenBinding(user: "a", container: "b", database: .private, zone: zone("c", "d")),
             TokenBinding(user: "a", container: "b", database: .private, zone: zone("cd", "")),

@@ -175,4 +175,16 @@ struct QueryRefusalTests {
         #expect(rest.cursor == nil)
         service.engine.store.close()
     }
+
+    @Test("[X-06] a root is not found by its parent where that is not seen, and by its owner it is")
+    func parentsOfRoots() throws {
+        let bench = try RecordBench.forSharing()
+        _ = try bench.modify([.new("top"), .new("root", parent: "top")]).saves.map { try $0.get() }
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+        #expect(try bench.names(.all("Note", .where("parent", .equals, .link("top")))) == ["root"])
+        let zone = bench.others()
+        let query = ClientQuery.all("Note", .where("parent", .equals, .link("top", in: zone)))
+        #expect(try bench.names(query, zone: zone, by: bench.bob, in: .shared) == [])
+        #expect(try bench.names(.all("Note"), zone: zone, by: bench.bob, in: .shared) == ["root"])
+    }
 }

@@ -178,4 +178,14 @@ struct ReferenceTests {
         let swap = try bench.modify([.new("r900", ["owner": .owned(by: "top")])], deleting: [.note("r6")])
         #expect(swap.saves[0].error == nil)
     }
+
+    @Test("[R-03] what was changed since it got its reference is deleted with its target all the same")
+    func changedHolders() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        let saved = try bench.save(.new("target"), .new("holder", ["owner": .owned(by: "target")]))
+        try bench.save(.change(saved[1], ["title": .string("changed")]))
+        try bench.delete(.note("target"))
+        #expect(try !bench.exists(.note("holder")))
+    }
 }

@@ -412,4 +412,25 @@ struct ShareChangeTests {
         #expect(answer.error?.serverRecord?.sharing?.participants[1].status == .accepted)
         #expect(try bench.seen(["root"], by: bench.bob) == ["root"])
     }
+
+    @Test("[X-17] who is invited with a permission that the server does not know may only read")
+    func unknownPermission() throws {
+        let bench = try RecordBench.forSharing()
+        var claim = ParticipantClaim.email("bob@example.com")
+        claim.permission = nil
+        let share = try bench.share("root", as: "Share", with: [claim])
+        #expect(share.sharing?.participant("bob@example.com")?.permission == .readOnly)
+    }
+
+    @Test("[M-08] who is invited by their user record sees nothing before they have accepted")
+    func invitedByRecord() throws {
+        let bench = try RecordBench.forSharing()
+        let claim = ParticipantClaim(
+            id: "new", lookup: .userRecord(bench.bob.userName.text), role: .privateUser, permission: .readWrite,
+            isAdded: true)
+        let share = try bench.share("root", as: "Share", with: [claim])
+        #expect(throws: CloudError.self) { try bench.fetch(bench.shared("root"), by: bench.bob, in: .shared).get() }
+        _ = try bench.accept(share, by: bench.bob).get()
+        #expect(try bench.fetch(bench.shared("root"), by: bench.bob, in: .shared).get().address.recordName == "root")
+    }
 }

@@ -215,6 +215,11 @@ struct TokenTests {
         try await TestThreads.offPool { _ = try store.backup(to: saved) }
         for number in 0..<3 { #expect(await tree.owner.create("later\(number)", in: tree.place) == .done) }
         let token = try await tree.owner.pull(tree.place).token
+        func database(of store: Stratus) throws -> CKDatabase {
+            let owner = try #require(try store.account(externalID: "owner"))
+            return store.container(Town.containerName, signedInAs: owner).privateCloudDatabase
+        }
+        let databaseToken = try await database(of: store).databaseChanges(since: nil).changeToken
         await tree.town.close()
         // The copy takes the place of the store.
         try FileManager.default.removeItem(at: url)
@@ -228,6 +233,10 @@ struct TokenTests {
         #expect(await owner.create("other", in: tree.place) == .done)
         let outcome = await owner.pulling(tree.place, since: token)
         #expect(outcome == .refused(.changeTokenExpired), "\(outcome)")
+        let error = await #expect(throws: CKError.self) {
+            try await database(of: again).databaseChanges(since: databaseToken)
+        }
+        #expect(error?.code == .changeTokenExpired)
         try await TestThreads.offPool { again.close() }
         _ = directory
     }

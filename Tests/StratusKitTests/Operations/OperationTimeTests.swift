@@ -117,6 +117,8 @@ import Testing
         #expect(try await run(.default, failures: 1, advancing: []) == ["networkUnavailable"])
         #expect(try await run(.userInitiated, failures: 1, advancing: []) == ["networkUnavailable"])
         #expect(try await run(.utility, failures: 2, advancing: [1, 2]) == ["ok"])
+        // The second pause is not over after one second.
+        #expect(try await run(.utility, failures: 2, advancing: [1, 1, 1]) == ["ok"])
         #expect(try await run(.background, failures: 2, advancing: [1, 2]) == ["ok"])
         #expect(try await run(.background, failures: .max, advancing: [1, 2, 7 * 86_400]) == ["networkFailure"])
     }

@@ -79,6 +79,25 @@ import Testing
         }
     }
 
+    @Test("[E-10] what one person has left unsent is not sent to a zone of the same name of the next")
+    func sameZones() async throws {
+        try await withSyncStage { stage in
+            let bob = try stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
+            let bobs = try stage.database("bobs", of: bob)
+            _ = try await bobs.save(CKRecordZone(zoneID: Replica.zoneID))
+            try stage.cloud.signIn(stage.alice)
+            let (phone, _) = try await local(stage)
+            await phone.createZone()
+            try await phone.send()
+            await phone.write("b", "alice's")
+            try stage.cloud.signIn(bob)
+            try? await phone.send()
+            #expect(
+                try await bobs.recordZoneChanges(inZoneWith: Replica.zoneID, since: nil)
+                    .modificationResultsByID.isEmpty)
+        }
+    }
+
     @Test("[E-10] several changes while no engine runs are told as one", arguments: [0, 1, 2])
     func changesMeanwhile(_ number: Int) async throws {
         try await withSyncStage { stage in

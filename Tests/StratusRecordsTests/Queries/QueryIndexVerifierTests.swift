@@ -126,4 +126,17 @@ struct QueryIndexVerifierTests {
         // Three more for the work in hand, and none for the sixteen entries of the other indexes.
         #expect(reads <= sample.store.statistics.cost.reads - start + 3)
     }
+
+    @Test("a changed value leaves no entry of the value before, and a deleted record none")
+    func changed() throws {
+        let sample = try indexed()
+        try sample.apply(
+            .save(Record(name: "n1", type: "Note", fields: ["age": Field(.int64(40)), "title": Field(.string("ant"))])))
+        // Two words, blue and whale, are one now.
+        #expect(try indexEntries(sample).count == 15)
+        #expect(try sample.engine.verify().isClean)
+        try sample.apply(.delete("n1"))
+        #expect(try indexEntries(sample).count == 12)
+        #expect(try sample.engine.verify().isClean)
+    }
 }
