@@ -155,4 +155,23 @@ struct KeyReadingTests {
         let zeroPurge = GlobalKeys.purge(.outside, ZoneNumber(1))
         #expect(throws: LayoutError.self) { try GlobalKeys.readPurgeKey(zeroPurge.span) }
     }
+
+    @Test("a key with a part more than its keyspace has is damage, whatever is read of it")
+    func moreParts() {
+        let zone = LayoutSamples.zone
+        func expectDamage(_ key: [UInt8], _ read: (Span<UInt8>) throws -> Void) {
+            #expect(throws: Never.self) { try read(key.span) }
+            // One more element: null, and an integer.
+            for part in [[0x01], [0x11, 0x05]] as [[UInt8]] {
+                #expect(throws: LayoutError.self, "\(Hex.text(key))") { try read((key + part).span) }
+            }
+        }
+        expectDamage(zone.parent(of: "a")) { _ = try zone.readParentKey($0) }
+        expectDamage(zone.change(sequence: 3)) { _ = try zone.readChangeKey($0) }
+        expectDamage(zone.endedAcceptance(user: "u", ended: 3, share: "S")) { _ = try zone.readEndedAcceptanceKey($0) }
+        expectDamage(GlobalKeys.shareURL([1, 2])) { _ = try GlobalKeys.readShareURLKey($0) }
+        expectDamage(GlobalKeys.purge(DatabaseNumber(1), ZoneNumber(1))) { _ = try GlobalKeys.readPurgeKey($0) }
+        let acceptance = AcceptanceKeyParts(user: "u", zone: LayoutSamples.second, share: "S")
+        expectDamage(GlobalKeys.acceptance(acceptance)) { _ = try GlobalKeys.readAcceptanceKey($0) }
+    }
 }

@@ -130,17 +130,23 @@ struct AcknowledgedLogTests {
         #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 
-    @Test("a backup whose log was emptied is corruption, as the store would be")
-    func backups() throws {
+    @Test("a backup, and a copy to read, of a store whose log was emptied are corruption, too")
+    func emptiedSource() throws {
         let store = try open()
         try fill(store)
-        let copy = directory.path(of: "copy")
-        _ = try LevelDBStore.backup(ofStoreAt: path, to: copy)
         store.close()
-        let log = try #require(try files(in: copy, suffix: ".log").last)
-        try Data().write(to: URL(fileURLWithPath: "\(copy)/\(log)"))
-        let error = try storeError { _ = try LevelDBStore.open(at: copy) }
-        #expect(error.code == .corruption)
-        #expect(error.fields["candidateFiles"] == log)
+        let log = try #require(try files(in: path, suffix: ".log").last)
+        try Data().write(to: URL(fileURLWithPath: "\(path)/\(log)"))
+        let backup = try storeError { _ = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "backup")) }
+        #expect(backup.code == .corruption)
+        #expect(backup.fields["candidateFiles"] == log)
+        let copy = directory.path(of: "copy")
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+        let reading = try storeError {
+            _ = try LevelDBStore.copyToRead(path, into: copy, formatVersion: 1)
+            _ = try LevelDBStore.open(at: copy)
+        }
+        #expect(reading.code == .corruption)
+        #expect(reading.fields["candidateFiles"] == log)
     }
 }

@@ -110,10 +110,12 @@ import Testing
                 if thread == 0 {
                     try store.read { reader in
                         isReading.open()
-                        // Long enough for whoever does not wait.
-                        for _ in 0..<2_000 where !isClosed.value { TestThreads.yield() }
+                        // Until closing has begun, and then long enough for whoever does not wait.
+                        while (try? store.read { _ in }) != nil { TestThreads.yield() }
+                        for _ in 0..<50_000 where !isClosed.value { TestThreads.yield() }
                         #expect(!isClosed.value)
-                        #expect(try reader.value(forKey: [1]) == [2])
+                        let value = try reader.value(forKey: [1])
+                        #expect(value == [2])
                     }
                 } else {
                     try isReading.wait()

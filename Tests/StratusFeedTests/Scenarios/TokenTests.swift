@@ -215,11 +215,6 @@ struct TokenTests {
         try await TestThreads.offPool { _ = try store.backup(to: saved) }
         for number in 0..<3 { #expect(await tree.owner.create("later\(number)", in: tree.place) == .done) }
         let token = try await tree.owner.pull(tree.place).token
-        func database(of store: Stratus) throws -> CKDatabase {
-            let owner = try #require(try store.account(externalID: "owner"))
-            return store.container(Town.containerName, signedInAs: owner).privateCloudDatabase
-        }
-        let databaseToken = try await database(of: store).databaseChanges(since: nil).changeToken
         await tree.town.close()
         // The copy takes the place of the store.
         try FileManager.default.removeItem(at: url)
@@ -233,8 +228,40 @@ struct TokenTests {
         #expect(await owner.create("other", in: tree.place) == .done)
         let outcome = await owner.pulling(tree.place, since: token)
         #expect(outcome == .refused(.changeTokenExpired), "\(outcome)")
+        try await TestThreads.offPool { again.close() }
+        _ = directory
+    }
+
+    @Test("[T-09] tokens of the future are refused where the files of an older copy took the place of the store's")
+    func copiedBack() async throws {
+        let directory = ScratchDirectory()
+        try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+        let url = directory.url.appendingPathComponent("store")
+        let saved = directory.url.appendingPathComponent("saved")
+        let tree = try await TreeTown(in: url)
+        await tree.town.close()
+        try FileManager.default.copyItem(at: url, to: saved)
+        var options = Stratus.Options()
+        options.logger = nil
+        func person(in store: Stratus) throws -> Person {
+            let account = try #require(try store.account(externalID: "owner"))
+            let container = store.container(Town.containerName, signedInAs: account)
+            return Person(name: "owner", account: account, container: container)
+        }
+        let later = try Stratus.open(at: url, options: options)
+        let before = try person(in: later)
+        for number in 0..<3 { #expect(await before.create("later\(number)", in: tree.place) == .done) }
+        let token = try await before.pull(tree.place).token
+        let databaseToken = try await before.container.privateCloudDatabase.databaseChanges(since: nil).changeToken
+        try await TestThreads.offPool { later.close() }
+        try FileManager.default.removeItem(at: url)
+        try FileManager.default.moveItem(at: saved, to: url)
+        let again = try Stratus.open(at: url, options: options)
+        let owner = try person(in: again)
+        #expect(await owner.create("other", in: tree.place) == .done)
+        #expect(await owner.pulling(tree.place, since: token) == .refused(.changeTokenExpired))
         let error = await #expect(throws: CKError.self) {
-            try await database(of: again).databaseChanges(since: databaseToken)
+            try await owner.container.privateCloudDatabase.databaseChanges(since: databaseToken)
         }
         #expect(error?.code == .changeTokenExpired)
         try await TestThreads.offPool { again.close() }

@@ -37,6 +37,8 @@ import Testing
     func poles() {
         #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: 89, radiusDegrees: 2) == 180)
         #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: -89, radiusDegrees: 2) == 180)
+        // More than half of the way to the other side, so that its sine is small again.
+        #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: 0, radiusDegrees: 170) == 180)
         #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: 0, radiusDegrees: 2) < 2.1)
         #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: 60, radiusDegrees: 2) < 5)
     }
