@@ -248,7 +248,7 @@ struct TokenTests {
             let container = store.container(Town.containerName, signedInAs: account)
             return Person(name: "owner", account: account, container: container)
         }
-        let later = try Stratus.open(at: url, options: options)
+        let later = try await Stratus.open(at: url, options: options)
         let before = try person(in: later)
         for number in 0..<3 { #expect(await before.create("later\(number)", in: tree.place) == .done) }
         let token = try await before.pull(tree.place).token
@@ -256,7 +256,7 @@ struct TokenTests {
         try await TestThreads.offPool { later.close() }
         try FileManager.default.removeItem(at: url)
         try FileManager.default.moveItem(at: saved, to: url)
-        let again = try Stratus.open(at: url, options: options)
+        let again = try await Stratus.open(at: url, options: options)
         let owner = try person(in: again)
         #expect(await owner.create("other", in: tree.place) == .done)
         #expect(await owner.pulling(tree.place, since: token) == .refused(.changeTokenExpired))

@@ -82,13 +82,13 @@ import Testing
     @Test("[E-10] what one person has left unsent is not pending for the next")
     func leftUnsent() async throws {
         try await withSyncStage { stage in
-            let bob = try stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
-            try stage.cloud.signIn(stage.alice)
+            let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
+            try await stage.cloud.signIn(stage.alice)
             let (phone, _) = try await local(stage)
             await phone.createZone()
             try await phone.send()
             await phone.write("b", "alice's")
-            try stage.cloud.signIn(bob)
+            try await stage.cloud.signIn(bob)
             try await phone.fetch()
             #expect(await phone.engine.state.pendingRecordZoneChanges.isEmpty)
             #expect(await phone.engine.state.pendingDatabaseChanges.isEmpty)
