@@ -37,7 +37,8 @@ extension Guide {
 
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "title BEGINSWITH %@", "Gro"))
         for (_, match) in try await database.records(matching: query).matchResults {
-            print(try match.get()["title"] ?? "")
+            let title: String? = try match.get()["title"]
+            print(title ?? "")
         }
         // end
         return titles

@@ -164,8 +164,12 @@ if !broken.isEmpty { fail(broken) }
 let faults = read.flatMap(\.faults)
 let settings = ProcessInfo.processInfo.environment
 let jobCount = max(1, settings["JOBS"].flatMap { Int($0) } ?? 2)
-let wanted = Set((settings["NUMBERS"] ?? "").split(separator: " ").compactMap { Int($0) })
-let chosen = faults.filter { wanted.isEmpty || wanted.contains($0.number) }
+let numbers = (settings["NUMBERS"] ?? "").split(separator: " ").map(String.init)
+let unknown = numbers.filter { number in !faults.contains { "\($0.number)" == number } }
+if !unknown.isEmpty {
+    fail(["no fault has these numbers, which NUMBERS separates by spaces: \(unknown.joined(separator: ", "))"])
+}
+let chosen = faults.filter { numbers.isEmpty || numbers.contains("\($0.number)") }
 
 let tracked = run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
 guard tracked.status == 0 else { fail(["the list of files comes from git, which has failed"]) }

@@ -90,6 +90,7 @@ struct ToolRun {
         return switch child.wait() {
         case .exited(let status): End(status: status, wasKilled: false)
         case .killed(let signal): End(status: signal, wasKilled: true)
+        case .lost: End(status: -1, wasKilled: true)
         }
     }
 

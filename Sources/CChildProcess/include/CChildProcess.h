@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Starts `path` with the null-terminated lists `words` and `variables`, in `directory` where it is not null. The child has
- * these three descriptors as its first ones, and no others. Returns its number, or a negated errno.
+ * these three descriptors as its first ones, and no others; `output` is not 0 and `errors` is not 0 or 1. Returns its number, or a negated errno.
  */
 int32_t cchildprocess_start(const char *path, char *const words[], char *const variables[], const char *directory,
                             int32_t input, int32_t output, int32_t errors);

@@ -94,7 +94,7 @@ extension Stratus {
 // MARK: Making and changing
 
 extension Stratus {
-    /// Makes an account.
+    /// Creates an account.
     ///
     /// - Parameters:
     ///   - account: What it is like.

@@ -2,26 +2,28 @@
 // accounts; `Stratus+AwaitingData.swift` has those about data.
 //
 // Each runs its blocking variant on a thread that may block and suspends the task meanwhile, so that the few threads
-// that all tasks share go on. In asynchronous code the compiler chooses these.
+// that all tasks share stay free. In asynchronous code the compiler chooses these.
 //
 // Calls about accounts and data run on the session's pool, as requests do. Calls about a whole store run on a pool of
-// the process: there is no session before a store is open, and closing one waits for requests that need its threads.
+// the process, because there is no session before a store is open. `close` and `open(at:)` have a thread of their own:
+// closing waits for callbacks of clients, which may wait for any other call, and opening waits for a closing.
 
 public import Foundation
 
 // MARK: Opening and closing
 
 extension Stratus {
-    /// Opens the store in a directory, or makes a new one there. A directory that is open in this process already is
+    /// Opens the store in a directory, or creates one there. A directory that is open in this process already is
     /// not opened twice: you get the same instance.
     ///
     /// - Throws: ``StratusError`` with `held` naming the process that has the store open, `notAStore`, `newerFormat`,
     ///   `notPermitted`, `diskFull`, or `corruption`; `CancellationError`.
     public static func open(at directory: URL, options: Options = Options()) async throws -> Stratus {
-        try await Self.suspending { try Stratus.open(at: directory, options: options) }
+        try Task.checkCancellation()
+        return try await Self.onOwnThread { Result { try Stratus.open(at: directory, options: options) } }.get()
     }
 
-    /// Makes an empty store in memory, which is gone when nothing refers to it any more.
+    /// Creates an empty store in memory, which is gone when nothing refers to it any more.
     ///
     /// - Throws: ``StratusError`` where there is no room for the files of assets; `CancellationError`.
     public static func inMemory(options: Options = Options()) async throws -> Stratus {
@@ -34,7 +36,7 @@ extension Stratus {
     /// Cancelling the task changes nothing: the store is closed when this returns. Do not await it in a block of an
     /// operation.
     public func close() async {
-        await Self.suspendingToTheEnd { self.close() }
+        await Self.onOwnThread { self.close() }
     }
 
     /// Empties the store: accounts, devices, records, assets, planned faults and the signed-in account are gone. For
@@ -67,7 +69,7 @@ extension Stratus {
         try await Self.suspending { try self.performUpkeep() }
     }
 
-    /// Makes a copy of this store, which goes on serving meanwhile. The copy is opened, read whole and verified
+    /// Copies this store, which serves requests meanwhile. The copy is opened, read whole and verified
     /// before it has its name, and is durable when this returns.
     ///
     /// - Throws: ``StratusError`` with `corruption` where the store is damaged, `unavailable` where it changes too
@@ -78,7 +80,7 @@ extension Stratus {
         try await Self.suspending { try self.backup(to: destination) }
     }
 
-    /// Makes a copy of a store that may be open here, in another process or nowhere.
+    /// Copies a store that may be open here, in another process, or in none.
     ///
     /// - Throws: ``StratusError`` as for a store that is open here; also `notAStore` and `newerFormat`;
     ///   `CancellationError`.
@@ -170,7 +172,7 @@ extension Stratus {
         try await suspending { try self.publicUsageByteCount(ofContainer: identifier) }
     }
 
-    /// Makes an account. `externalID` is the host's own identifier of the person, nil where it knows them by handle
+    /// Creates an account. `externalID` is the host's own identifier of the person, nil where it knows them by handle
     /// alone.
     ///
     /// - Throws: ``StratusError`` with `alreadyTaken` when the identifier or a handle belongs to another account, and
@@ -225,7 +227,7 @@ extension Stratus {
     }
 
     /// Deletes an account and **everything it owns in every container**, for good. Where it throws half way, calling
-    /// it again goes on, and so does the upkeep.
+    /// it again continues, and so does the upkeep.
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`; `CancellationError`.
     public func deleteAccountWithAllData(_ account: Account) async throws {
@@ -286,21 +288,10 @@ extension Stratus {
         }
     }
 
-    /// The same for a call that cannot fail, and that is carried out although the task was cancelled.
-    private static func suspendingToTheEnd(_ call: @escaping @Sendable () -> Void) async {
+    /// Runs a call on a thread of its own while the task is suspended. It runs although the task was cancelled.
+    private static func onOwnThread<Answer: Sendable>(_ call: @escaping @Sendable () -> Answer) async -> Answer {
         await withCheckedContinuation { continuation in
-            do {
-                try storeCalls.submit {
-                    call()
-                    continuation.resume()
-                }
-            } catch {
-                // The pool is never closed. With so many calls before it, this one gets a thread of its own.
-                Thread.detachNewThread {
-                    call()
-                    continuation.resume()
-                }
-            }
+            Thread.detachNewThread { continuation.resume(returning: call()) }
         }
     }
 }

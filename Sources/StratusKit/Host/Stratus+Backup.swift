@@ -30,7 +30,7 @@ extension Stratus {
         public internal(set) var removedPaths: [String] = []
     }
 
-    /// Makes a copy of this store, which goes on serving meanwhile.
+    /// Copies this store, which serves requests meanwhile.
     ///
     /// The copy has every record that was saved before this was called, as they were at one moment, every asset that
     /// these records name, and the long-lived operations. Tables and contents are shared where the file system allows it,
@@ -54,7 +54,7 @@ extension Stratus {
         return try Self.backup(ofStoreAt: directory, to: destination)
     }
 
-    /// Makes a copy of a store that may be open here, in another process or nowhere; see `backup(to:)`.
+    /// Copies a store that may be open here, in another process, or in none; see `backup(to:)`.
     ///
     /// - Parameters:
     ///   - source: The store's directory.

@@ -15,6 +15,8 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
     package enum End: Hashable, Sendable {
         case exited(status: Int32)
         case killed(signal: Int32)
+        /// Somebody else has waited for it, or the system keeps no ended children.
+        case lost
 
         package var isSuccess: Bool { self == .exited(status: 0) }
     }
@@ -48,9 +50,11 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
         let variables = (environment ?? ProcessInfo.processInfo.environment).map { "\($0)=\($1)" }
         let words = unsafe CStrings([executable] + arguments)
         let settings = unsafe CStrings(variables)
-        let result = unsafe cchildprocess_start(
-            executable, words.pointers, settings.pointers, directory, descriptor(input, STDIN_FILENO),
-            descriptor(output, STDOUT_FILENO), descriptor(errors, STDERR_FILENO))
+        let result = withExtendedLifetime((nothing, input, output, errors)) {
+            unsafe cchildprocess_start(
+                executable, words.pointers, settings.pointers, directory, descriptor(input, STDIN_FILENO),
+                descriptor(output, STDOUT_FILENO), descriptor(errors, STDERR_FILENO))
+        }
         unsafe words.free()
         unsafe settings.free()
         guard result > 0 else { throw POSIXError(POSIXError.Code(rawValue: -result) ?? .EINVAL) }
@@ -77,7 +81,9 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
     private func findEnd() -> End? {
         if let end { return end }
         var status: Int32 = 0
-        guard unsafe waitpid(processID, &status, WNOHANG) == processID else { return nil }
+        let found = unsafe waitpid(processID, &status, WNOHANG)
+        if found < 0, errno == ECHILD { end = .lost }
+        guard found == processID else { return end }
         let signal = status & 0x7F
         end = signal == 0 ? .exited(status: status >> 8 & 0xFF) : .killed(signal: signal)
         return end
@@ -91,6 +97,7 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
         let output = Pipe()
         let child = try ChildProcess(
             executable, arguments, environment: environment, output: .file(output.fileHandleForWriting), errors: errors)
+        defer { child.wait() }
         try output.fileHandleForWriting.close()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         return (child.wait(), data)

@@ -37,7 +37,7 @@ struct AwaitedCallTests {
         }
     }
 
-    @Test("a call whose task is cancelled while it waits for a thread throws at once and is never made")
+    @Test("a call whose task is cancelled before a thread begins with it throws at once and is never made")
     func cancelledWhileWaiting() async throws {
         let busy = try BusyPool()
         let isMade = Locked(false)

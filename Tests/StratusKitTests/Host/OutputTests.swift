@@ -76,6 +76,22 @@ struct OutputTests {
             ])
     }
 
+    @Test("[X-31] a field that no record has had is a warning in the log, once a type and field")
+    func unknownFields() async throws {
+        let lines = Collected<String>()
+        let logger = Logger(label: "test") { _ in CollectingLogHandler(lines: lines) }
+        let (store, account) = try Stratus.tested { $0.logger = logger }
+        let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+        _ = try await database.save(note("a"))
+        for field in ["titel", "titel", "ordre"] {
+            let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "\(field) = 'x'"))
+            _ = try await database.records(matching: query)
+        }
+        let warnings = lines.values.filter { $0.hasPrefix("warning: ") }
+        #expect(warnings.count == 2)
+        #expect(warnings.allSatisfy { $0.contains("A query names a field that no record has had") })
+    }
+
     @Test("requests are counted and timed by kind and outcome")
     func metrics() async throws {
         let metrics = TestMetrics()
