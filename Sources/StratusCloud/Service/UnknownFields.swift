@@ -7,7 +7,7 @@ import StratusStore
 
 /// Collects fields while a request runs, so that the host's hook is called when nothing of the store is held.
 final class UnknownFields: Sendable {
-    private struct Name: Hashable {
+    struct Name: Hashable {
         /// The store's, as a process may have several.
         var incarnation: UUID
         var container: ContainerName
@@ -15,18 +15,26 @@ final class UnknownFields: Sendable {
         var field: FieldKey
     }
 
-    /// The fields of this process that a warning was given for. The least recently used field is dropped.
-    private static let warned = Locked(RecentEntries<Name, Bool>(room: 1_000))
+    /// The fields that a warning was given for. The least recently used field is dropped.
+    final class Memory: Sendable {
+        static let ofProcess = Memory()
+
+        fileprivate let warned = Locked(RecentEntries<Name, Bool>(room: 1_000))
+    }
 
     private let incarnation: UUID
+    private let memory: Memory
     private let pending = Locked<[Name]>([])
 
-    init(incarnation: UUID) { self.incarnation = incarnation }
+    init(incarnation: UUID, memory: Memory = .ofProcess) {
+        self.incarnation = incarnation
+        self.memory = memory
+    }
 
     func note(_ fields: [FieldKey], of type: RecordType, in container: ContainerName) {
         guard !fields.isEmpty else { return }
         let names = fields.map { Name(incarnation: incarnation, container: container, type: type, field: $0) }
-        let new = Self.warned.withLock { warned in
+        let new = memory.warned.withLock { warned in
             names.filter { name in
                 if warned.find(name) != nil { return false }
                 warned.insert(name, true)

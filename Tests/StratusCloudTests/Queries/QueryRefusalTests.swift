@@ -81,23 +81,6 @@ struct QueryRefusalTests {
         #expect(error.message == "Unknown field 'nothing'", "the schema was imported")
     }
 
-    @Test("[X-31] of more than 1,000 unknown fields the least recently used one is forgotten, and warned of again")
-    func manyUnknownFields() throws {
-        let bench = try RecordBench(inMemory: true)
-        try bench.makeNotes()
-        try bench.save(.new("a"))
-        func warningCount(_ field: String) throws -> Int {
-            let before = bench.events.value.count { $0.kind == .queryUnknownField }
-            _ = try bench.names(.all("Note", .where(field, .equals, .int64(1))))
-            return bench.events.value.count { $0.kind == .queryUnknownField } - before
-        }
-        #expect(try warningCount("first") == 1)
-        #expect(try warningCount("first") == 0)
-        for number in 0..<1_000 { #expect(try warningCount("field\(number)") == 1) }
-        #expect(try warningCount("first") == 1)
-        #expect(try warningCount("field999") == 0)
-    }
-
     @Test("[Q-10] encrypted values, bytes and files can be asked for in no mode")
     func hidden() throws {
         let bench = try RecordBench(inMemory: true)
