@@ -37,28 +37,18 @@ struct AwaitedCallTests {
         }
     }
 
-    @Test("a call whose task is cancelled before a thread begins with it throws at once and is never made")
-    func cancelledWhileWaiting() async throws {
-        let busy = try BusyPool()
-        let isMade = Locked(false)
-        let call = Task { try await busy.pool.run { isMade.withLock { $0 = true } } }
-        call.cancel()
-        // The thread is still busy: the answer comes from the cancellation.
-        await #expect(throws: CancellationError.self) { try await call.value }
-        busy.letGo()
-        try await busy.pool.run {}
-        #expect(!isMade.value)
-    }
-
-    @Test("a call of a task that was cancelled before is never made")
-    func cancelledBefore() async throws {
+    @Test(
+        "a call whose task is cancelled before it, or before a thread begins with it, is never made",
+        arguments: [false, true])
+    func cancelled(isBefore: Bool) async throws {
         let busy = try BusyPool()
         let isMade = Locked(false)
         let call = Task {
-            try? await Task.sleep(for: .seconds(60))  // until it is cancelled
+            if isBefore { try? await Task.sleep(for: .seconds(60)) }  // until it is cancelled
             try await busy.pool.run { isMade.withLock { $0 = true } }
         }
         call.cancel()
+        // The thread is still busy: the answer comes from the cancellation.
         await #expect(throws: CancellationError.self) { try await call.value }
         busy.letGo()
         try await busy.pool.run {}

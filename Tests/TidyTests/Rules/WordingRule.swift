@@ -4,7 +4,7 @@ enum WordingRule {
     /// Words in comments, with what to write instead.
     private static let comments: [(word: String, instead: String)] = [
         ("TODO", "do it, or describe the limit as it is"),
-        ("FIXME", "mend it, or describe the limit as it is"),
+        ("FIXME", "fix it, or describe the limit as it is"),
         ("XXX", "say what a reader must know"),
         ("HACK", "say why it must be so"),
         ("whitelist", "allow list"),
