@@ -19,8 +19,8 @@ FEW_AT_ONCE := --experimental-maximum-parallelization-width 4
 
 EXECUTIONS ?= 1000000
 FUZZ_TARGETS ?= tuple key record account schema schema-entry share subscription archive
-# Archives are the face's to decode: their fuzzer is built only where it is asked for.
-FUZZERS = stratus-fuzz $(if $(filter archive,$(FUZZ_TARGETS)),stratus-archive-fuzz)
+# Which build the fuzzer is: release, or the one of the tests.
+FUZZ_BUILD ?= release
 STRATUS_HISTORIES ?= 20000
 STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple
@@ -98,7 +98,7 @@ RECORDS ?= 1000000
 
 .PHONY: memory
 memory: build ## Measures the memory of every verb on a store of RECORDS records, and fails above 256 MiB
-	swift build -c release --product stratus-test-child
+	swift build -c release --product stratus-test-program
 	RECORDS="$(RECORDS)" scripts/memory
 
 .PHONY: sanitize
@@ -120,10 +120,9 @@ sanitize-thread: bootstrap ## … thread only
 
 .PHONY: fuzz
 fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
-	for fuzzer in $(FUZZERS); do swift build -c release --product $$fuzzer; done
-	cd "$$(swift build -c release --show-bin-path)" && printf '%s\n' $(FUZZ_TARGETS) \
-		| sed 's/^/stratus-fuzz /; s/^stratus-fuzz archive$$/stratus-archive-fuzz archive/' \
-		| xargs -P 2 -I TARGET sh -c './TARGET --executions $(EXECUTIONS)'
+	$(OPTIMISED) swift build -c $(FUZZ_BUILD) --product stratus-test-program
+	cd "$$(swift build -c $(FUZZ_BUILD) --show-bin-path)" && printf '%s\n' $(FUZZ_TARGETS) \
+		| xargs -P 2 -I TARGET ./stratus-test-program fuzz TARGET --executions $(EXECUTIONS)
 
 .PHONY: soak
 soak: bootstrap ## Runs the long random histories, optimised (hours)

@@ -4,6 +4,16 @@
 
 import PackageDescription
 
+/// Gives the C functions of `CSystem`, whose pointers carry their lengths, signatures with spans.
+let spans: [SwiftSetting] = [.enableExperimentalFeature("SafeInteropWrappers")]
+
+/// A target that tests share. No product contains it, except the library that tests load into the tool.
+func support(
+    _ name: String, dependencies: [Target.Dependency] = [], linkerSettings: [LinkerSetting]? = nil
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", linkerSettings: linkerSettings)
+}
+
 let package = Package(
     name: "stratus",
     products: [
@@ -22,141 +32,112 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     ],
     targets: [
-        // Floor 1: words and seams.
+        // Floor 1: words and the seam.
         .systemLibrary(name: "CLevelDB"),
         // LevelDB's log is synced beside the insertion of what was logged.
         .target(name: "CLogSync", linkerSettings: [.linkedLibrary("leveldb")]),
+        // What the operating system does and Swift's Foundation does not: its pointers carry their lengths.
+        .target(name: "CSystem"),
         .target(name: "StratusModel"),
-        .target(name: "StratusTuple"),
         .target(name: "StratusStore"),
-        .target(name: "StratusOperations"),
 
         // Floor 2: bytes on disk.
         .target(name: "StratusLevelDB", dependencies: ["CLevelDB", "CLogSync", "StratusStore"]),
-        .target(name: "StratusLayout", dependencies: ["StratusTuple", "StratusModel"]),
+        .target(name: "StratusLayout", dependencies: ["StratusModel"]),
 
         // Floor 3: records, indexes, hierarchy.
-        .target(
-            name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel", "StratusTuple"]),
+        .target(name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel"]),
 
         // Floor 4: what the server decides.
         .target(
             name: "StratusCloud",
             dependencies: [
-                "StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "CFileTree",
+                "StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "CSystem",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            // Gives the C functions of CFileTree signatures with spans, as for `stratus`.
-            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
+            swiftSettings: spans),
 
         // Floor 5: what users touch.
         .target(
             name: "StratusKit",
             dependencies: [
-                "StratusCloud", "StratusRecords", "StratusModel", "StratusOperations", "StratusLevelDB", "StratusStore",
-                "CLoadHook", "CLocalSocket",
+                "StratusCloud", "StratusRecords", "StratusModel", "StratusLevelDB", "StratusStore", "CSystem",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
-            // Gives the C functions of CLocalSocket signatures with spans.
-            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
+            swiftSettings: spans),
         .systemLibrary(name: "CloudKitSubmodules"),
         .target(name: "CloudKit", dependencies: ["StratusKit", "CloudKitSubmodules"]),
         .target(name: "CoreLocation", dependencies: ["StratusKit", "CloudKitSubmodules"]),
         .target(name: "StratusTesting", dependencies: ["StratusKit"]),
+        .executableTarget(
+            name: "stratus",
+            dependencies: [
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
+                "StratusModel", "CSystem",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: spans),
 
         // Programs written against CloudKit, in the language mode of today and in the one before (see the end).
         .target(name: "CloudKitExamples", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift6"),
         .target(name: "CloudKitExamplesSwift5", dependencies: ["CloudKit", "CoreLocation"], path: "Examples/Swift5"),
         // The code that the guide's pages show, word for word.
         .target(name: "GuideExamples", dependencies: ["CloudKit", "StratusKit"], path: "Examples/Guide"),
-        .target(name: "CFileTree"),
-        .target(name: "CLocalSocket"),
-        // Calls StratusKit when it is loaded.
-        .target(name: "CLoadHook"),
-        .executableTarget(
-            name: "stratus",
-            dependencies: [
-                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
-                "StratusModel", "CFileTree",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            // Gives the C functions of CFileTree, whose pointers carry their lengths, signatures with spans.
-            swiftSettings: [.enableExperimentalFeature("SafeInteropWrappers")]),
 
-        // Tests only: conformance suites, fault injection, the oracle, generators.
-        .target(
-            name: "StratusTestSupport",
+        // For tests: conformance suites, fault injection below the engine and above it, the oracle, generators.
+        support(
+            "StratusTestSupport",
             dependencies: [
-                "StratusModel", "StratusTuple", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
-                "CChildProcess", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "StratusModel", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords", "CChildProcess",
+                "CLevelDBFaults", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .target(name: "CChildProcess"),
-
-        // Tests only: people who share, what they do, and what each of them may see.
-        .target(
-            name: "StratusSharingSupport",
+        // People who share, what they do, and what each of them may see.
+        support(
+            "StratusSharingSupport",
             dependencies: ["StratusKit", "StratusCloud", "StratusRecords", "StratusStore", "StratusTestSupport"]),
-
-        // Tests and benchmarks only: the data sets and requests of the workloads, and what counts their costs.
-        .target(
-            name: "StratusWorkloads",
+        // The data sets and requests of the benchmarks' workloads, and what counts their costs.
+        support(
+            "StratusWorkloads",
             dependencies: [
                 "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
                 "StratusModel",
             ]),
-        .target(name: "CAllocationCount"),
+        support("CChildProcess"),
+        support("CAllocationCount"),
+        // Ends or fails a process at a call that changes files.
+        support("CFileCalls", linkerSettings: [.linkedLibrary("dl")]),
+        // Faults below the engine, by LevelDB's C++ environment.
+        support("CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),
+        // The child processes of tests, and the fuzzer.
         .executableTarget(
-            name: "stratus-cost-child",
+            name: "stratus-test-program",
             dependencies: [
-                "StratusWorkloads", "CAllocationCount", "StratusCloud", "StratusRecords", "StratusLevelDB",
-                "StratusStore",
-                "StratusModel",
+                "StratusTestSupport", "StratusWorkloads", "StratusKit", "StratusCloud", "StratusRecords",
+                "StratusLevelDB", "StratusStore", "StratusModel", "CAllocationCount",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            path: "Tests/Support/stratus-test-program",
             // Allocations have bounds only where the floors below are optimised as the recorded ones were.
             swiftSettings: Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
                 ? [.define("STRATUS_OPTIMISED_TESTS", .when(configuration: .debug))] : []),
 
-        // Tests only: ends or fails a process at a call that changes files.
-        .target(name: "CFileCalls", linkerSettings: [.linkedLibrary("dl")]),
-
-        // Tests only: faults below the engine, by LevelDB's C++ environment.
-        .target(name: "CLevelDBFaults", linkerSettings: [.linkedLibrary("leveldb")]),
-        .target(name: "StratusEngineFaults", dependencies: ["CLevelDBFaults", "StratusLevelDB"]),
-
-        .executableTarget(
-            name: "stratus-fuzz",
-            dependencies: ["StratusTestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
-        .executableTarget(
-            name: "stratus-archive-fuzz",
-            dependencies: [
-                "StratusTestSupport", "StratusKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]),
-
-        .testTarget(
-            name: "StratusFuzzTests", dependencies: ["StratusTestSupport", "StratusTuple", "stratus-archive-fuzz"]),
-        .testTarget(
-            name: "StratusTupleTests", dependencies: ["StratusTuple", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(
             name: "StratusLayoutTests",
-            dependencies: ["StratusLayout", "StratusTuple", "StratusModel", "StratusTestSupport"], exclude: ["Golden"]),
-        .testTarget(name: "StratusOperationsTests", dependencies: ["StratusOperations"]),
+            dependencies: ["StratusLayout", "StratusModel", "StratusTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",
             dependencies: [
-                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel", "StratusTuple",
+                "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore", "StratusModel",
                 "StratusTestSupport",
             ]),
-        .executableTarget(
-            name: "stratus-test-child",
-            dependencies: ["StratusKit", "StratusLevelDB", "StratusRecords", "StratusStore"]),
         .testTarget(
             name: "StratusLevelDBTests",
             dependencies: [
                 "StratusLevelDB", "StratusRecords", "StratusLayout", "StratusModel", "StratusStore",
-                "StratusTestSupport", "stratus-test-child",
+                "StratusTestSupport", "stratus-test-program",
             ]),
         .testTarget(
             name: "StratusCloudTests",
@@ -194,25 +175,20 @@ let package = Package(
         .testTarget(
             name: "StratusToolTests",
             dependencies: [
-                "stratus", "stratus-test-child", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
+                "stratus", "stratus-test-program", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
                 "StratusStore", "StratusModel", "StratusTestSupport",
             ], exclude: ["Frozen"]),
-        .executableTarget(name: "stratus-crash-child", dependencies: ["StratusLevelDB", "StratusTestSupport"]),
-        .testTarget(
-            name: "StratusCrashTests",
-            dependencies: [
-                "StratusLevelDB", "StratusRecords", "StratusStore", "StratusTestSupport", "stratus-crash-child",
-            ]),
+        // Faults below the engine, killed processes, damaged bytes.
         .testTarget(
             name: "StratusFaultTests",
             dependencies: [
-                "StratusEngineFaults", "StratusLevelDB", "StratusRecords", "StratusStore", "StratusModel",
-                "StratusTestSupport",
+                "StratusLevelDB", "StratusRecords", "StratusLayout", "StratusStore", "StratusModel",
+                "StratusTestSupport", "stratus-test-program",
             ]),
         .testTarget(
             name: "StratusCostTests",
             dependencies: [
-                "StratusWorkloads", "StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-cost-child",
+                "StratusWorkloads", "StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-test-program",
             ],
             exclude: ["Golden"]),
         .testTarget(name: "TidyTests", dependencies: ["StratusTestSupport"]),
@@ -255,8 +231,8 @@ let exampleModes: [String: SwiftLanguageMode] = [
 let optimisedTargets: Set<String> =
     Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
     ? [
-        "StratusModel", "StratusTuple", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusRecords",
-        "StratusCloud", "StratusTestSupport", "StratusSharingSupport", "StratusWorkloads",
+        "StratusModel", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusRecords", "StratusCloud",
+        "StratusTestSupport", "StratusSharingSupport", "StratusWorkloads",
     ] : []
 
 for target in package.targets where target.type != .system {

@@ -21,12 +21,12 @@ enum CostChild {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-                .appendingPathComponent("stratus-cost-child")
+                .appendingPathComponent("stratus-test-program")
             let child = try ChildProcess.run(
-                program.path, [folder.path] + (plant.map { [$0] } ?? []),
+                program.path, ["costs", folder.path] + (plant.map { [$0] } ?? []),
                 environment: ProcessInfo.processInfo.environment.merging(["SWIFT_DETERMINISTIC_HASHING": "1"]) { $1 })
             guard child.end.isSuccess else {
-                throw Failure(description: "stratus-cost-child has ended: \(child.end)")
+                throw Failure(description: "stratus-test-program has ended: \(child.end)")
             }
             return try JSONDecoder().decode([CountedCost].self, from: child.output)
         }

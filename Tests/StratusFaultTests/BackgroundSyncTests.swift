@@ -1,6 +1,5 @@
 // The log of a large commit is synced while the commit is inserted into memory. Its answer waits for both.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

@@ -1,6 +1,5 @@
 // Reads while no table can be read, and afterwards.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

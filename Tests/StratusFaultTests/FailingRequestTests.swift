@@ -1,7 +1,6 @@
 // Every request that LevelDB makes of the operating system during a scenario fails once, in every way it can fail: on
 // the bare store and under the record layer.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

@@ -8,9 +8,9 @@
 //   3. Every error names its cause. A failed read is an error, never a missing key.
 //   4. The store that was opened again has no damage, and takes transactions.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
+import StratusTestSupport
 import Testing
 
 /// What a run has shown.

@@ -1,8 +1,8 @@
 // Follows one run and notes what breaks the rules (see `FaultBench`).
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
+import StratusTestSupport
 
 /// What must come to a stop when a request has failed.
 enum FaultStrictness {

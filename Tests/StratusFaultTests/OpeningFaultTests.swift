@@ -1,6 +1,5 @@
 // Opening and creating a store while requests fail: a clear error or a right store, and a store that opens afterwards.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

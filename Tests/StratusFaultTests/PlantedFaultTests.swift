@@ -1,6 +1,5 @@
 // The judge of the fault tests is shown stores that break each rule, and must say so.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

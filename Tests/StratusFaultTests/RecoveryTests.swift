@@ -2,7 +2,6 @@
 // is taken, and versions go on.
 
 import Foundation
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

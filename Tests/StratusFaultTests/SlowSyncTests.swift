@@ -1,6 +1,5 @@
 // Many callers on a disk whose syncs are slow. Counts decide, not clocks.
 
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

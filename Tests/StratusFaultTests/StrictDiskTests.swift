@@ -2,7 +2,6 @@
 // was. After each acknowledged commit the machine loses power.
 
 import Foundation
-import StratusEngineFaults
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport

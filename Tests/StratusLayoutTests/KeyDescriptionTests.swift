@@ -3,7 +3,6 @@
 import StratusLayout
 import StratusModel
 import StratusTestSupport
-import StratusTuple
 import Testing
 
 @Suite("keys as lines")

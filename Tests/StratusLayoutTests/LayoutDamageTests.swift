@@ -4,7 +4,6 @@
 import StratusLayout
 import StratusModel
 import StratusTestSupport
-import StratusTuple
 import Testing
 
 @Suite("damaged bytes")

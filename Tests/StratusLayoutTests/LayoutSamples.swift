@@ -3,7 +3,6 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
-import StratusTuple
 
 /// Fixed keys and values.
 enum LayoutSamples {

@@ -12,7 +12,7 @@ final class TestChild {
     var processID: Int32 { process.processID }
 
     private static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        .appendingPathComponent("stratus-test-child")
+        .appendingPathComponent("stratus-test-program")
 
     static func start(_ arguments: String...) throws -> TestChild { try TestChild(executable, arguments) }
 

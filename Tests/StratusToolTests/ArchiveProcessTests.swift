@@ -13,7 +13,7 @@ struct ArchiveProcessTests {
     func equalBytes() async throws {
         let run = try await ToolRun.shell(
             """
-            CHILD=$(dirname "$TOOL")/stratus-test-child
+            CHILD=$(dirname "$TOOL")/stratus-test-program
             for i in 1 2 3; do "$CHILD" archive "na\u{EF}ve" | sha256sum; done | sort -u | wc -l
             "$CHILD" archive name | wc -l
             "$CHILD" archive name | sort -u | wc -l

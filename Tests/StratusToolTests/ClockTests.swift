@@ -44,7 +44,7 @@ struct ClockTests {
         try Data(Self.library.utf8).write(to: URL(fileURLWithPath: "\(directory.path)/clock.c"))
         return try await ToolRun.shell(
             """
-            CHILD=$(dirname "$TOOL")/stratus-test-child
+            CHILD=$(dirname "$TOOL")/stratus-test-program
             clang -shared -fPIC -O1 -o clock.so clock.c || exit 99
             at() { SHIFT=$1 LD_PRELOAD=$PWD/clock.so "${@:2}"; }
             \(script)

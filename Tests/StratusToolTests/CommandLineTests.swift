@@ -177,7 +177,7 @@ struct CommandLineTests {
         let served = try await shell(
             """
             PATH=$PWD/bin:$PATH
-            coproc HOST { exec "$(dirname "$TOOL")/stratus-test-child" serve store; }
+            coproc HOST { exec "$(dirname "$TOOL")/stratus-test-program" serve store; }
             read -r -u ${HOST[0]} line; echo "$line"
             \(second.joined(separator: "\n"))
             exec {HOST[1]}>&-; wait $HOST_PID; echo $?

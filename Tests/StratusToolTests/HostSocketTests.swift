@@ -350,7 +350,7 @@ struct HostSocketTests {
     private func children(_ script: String) async throws -> ToolRun {
         try await ToolRun.shell(
             """
-            CHILD=$(dirname "$TOOL")/stratus-test-child
+            CHILD=$(dirname "$TOOL")/stratus-test-program
             serve() { coproc HOST { exec "$CHILD" serve store; }; read -r -u ${HOST[0]} line; echo "$line"; }
             \(script)
             """, in: directory)

@@ -13,7 +13,7 @@ struct LeftoverTests {
     private func shell(_ script: String) async throws -> ToolRun {
         try await ToolRun.shell(
             """
-            CHILD=$(dirname "$TOOL")/stratus-test-child
+            CHILD=$(dirname "$TOOL")/stratus-test-program
             mkdir tmp; export TMPDIR=$PWD/tmp
             count() { ls tmp | wc -l; }
             # Waits until a command succeeds.

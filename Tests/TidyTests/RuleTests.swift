@@ -96,7 +96,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
     @Test(
         "an identity that may be predictable is found in every target of Sources, and a draw outside its one place",
         arguments: [
-            ("UUID()", ["StratusKit", "stratus", "StratusTestSupport", "stratus-test-child"]),
+            ("UUID()", ["StratusKit", "stratus", "StratusTestSupport", "stratus-test-program"]),
             ("UUID.init().uuidString", ["StratusKit", "StratusWorkloads", "StratusCloud"]),
             ("NSUUID()", ["StratusKit", "StratusRecords"]),
             ("SystemRandomNumberGenerator()", ["StratusKit", "stratus"]), ("Int.random(in: 0..<9)", ["stratus"]),
@@ -163,7 +163,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         for code in codes {
             #expect(
                 SeamRule.findings(in: [source("let a = 1\n" + code, at: "Sources/stratus/A.swift")]).map(\.line) == [2])
-            #expect(SeamRule.findings(in: [source(code, at: "Sources/StratusTestSupport/A.swift")]).isEmpty)
+            #expect(SeamRule.findings(in: [source(code, at: "Tests/Support/StratusTestSupport/A.swift")]).isEmpty)
         }
         let whole = "LevelDBStore.open(at: path, options: LevelDBOptions(formatVersion: Format.number))"
         #expect(SeamRule.findings(in: [source(whole, at: "Sources/stratus/A.swift")]).isEmpty)

@@ -1,6 +1,6 @@
 // The operating system's files, through C functions that Swift sees with spans.
 
-import CFileTree
+import CSystem
 import FoundationEssentials
 import StratusStore
 

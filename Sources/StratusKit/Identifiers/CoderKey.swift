@@ -5,7 +5,7 @@
 // these archives are a reference and a location as values: `recordID` and the keys of a location are known from public
 // tools, `referenceAction` is not confirmed. The keys that begin with `Stratus` are our own.
 
-import CLoadHook
+import CSystem
 import Foundation
 
 /// The keys of archives.

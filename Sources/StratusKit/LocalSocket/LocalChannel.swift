@@ -6,7 +6,7 @@
 //   3. A frame that has begun comes whole within a time, or the connection is over. What is there already has come in time,
 //      however late it is looked for.
 
-import CLocalSocket
+import CSystem
 import Foundation
 
 final class LocalChannel: Sendable {

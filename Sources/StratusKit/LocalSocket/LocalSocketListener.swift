@@ -6,7 +6,7 @@
 //   3. Nothing that comes over a connection ends more than that connection.
 //   4. When `stop` returns no thread is left, and the socket is gone.
 
-import CLocalSocket
+import CSystem
 import Foundation
 import StratusStore
 

@@ -5,7 +5,6 @@
 
 public import Foundation
 import StratusCloud
-import StratusOperations
 
 /// The base of the operations that are sent to the server.
 ///

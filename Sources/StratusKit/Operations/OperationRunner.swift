@@ -8,7 +8,6 @@
 
 import Foundation
 import StratusCloud
-import StratusOperations
 import StratusStore
 
 /// One started operation's work.

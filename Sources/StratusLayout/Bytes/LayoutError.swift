@@ -4,7 +4,6 @@
 // made when the fields are asked for.
 
 import StratusModel
-import StratusTuple
 
 /// An error of the layout: an open code, a message that says how to mend it, and the variables as fields.
 package struct LayoutError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -4,7 +4,6 @@
 //   end of the store
 
 import StratusModel
-import StratusTuple
 
 extension KeyDescription {
     /// The line for a bound of a range, whatever its bytes are.

@@ -2,7 +2,6 @@
 
 import FoundationEssentials
 import StratusModel
-import StratusTuple
 
 extension KeyDescription {
     /// The key a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`) gives

@@ -5,7 +5,6 @@
 
 import FoundationEssentials
 import StratusModel
-import StratusTuple
 
 /// A key as text. The static functions also read text back.
 package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {

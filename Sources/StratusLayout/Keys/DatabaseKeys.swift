@@ -1,7 +1,6 @@
 // The keys of one database outside its zones: (database number, 0, tag, …).
 
 package import StratusModel
-import StratusTuple
 
 /// Builds and reads the keys of one database.
 package struct DatabaseKeys: Hashable, Sendable {

@@ -2,7 +2,6 @@
 
 package import FoundationEssentials
 package import StratusModel
-import StratusTuple
 
 /// The parts of a key of the identities keyspace.
 package struct IdentityKeyParts: Hashable, Sendable {

@@ -4,7 +4,6 @@
 
 package import FoundationEssentials
 package import StratusModel
-import StratusTuple
 
 /// The parts of a key of the acceptances keyspace.
 package struct AcceptanceKeyParts: Hashable, Sendable {

@@ -2,7 +2,6 @@
 // behind to be told.
 
 package import StratusModel
-import StratusTuple
 
 /// The parts of a key of the subscriptions keyspace.
 package struct SubscriptionKeyParts: Hashable, Sendable {

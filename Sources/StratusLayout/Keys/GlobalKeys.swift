@@ -1,7 +1,6 @@
 // The keys outside every database: (0, 0, tag, …).
 
 package import StratusModel
-import StratusTuple
 
 /// Builds and reads the keys outside every database.
 package enum GlobalKeys {

@@ -12,7 +12,6 @@
 
 import FoundationEssentials
 package import StratusModel
-package import StratusTuple
 
 /// The value of a field as it stands in the key of an index.
 package enum IndexedValue {

@@ -4,7 +4,6 @@
 // the parts' bytes up to `upperBound` of them. A key is a whole number of elements.
 
 import StratusModel
-import StratusTuple
 
 /// Builds keys and ranges from the parts in front.
 enum KeyBuilder {

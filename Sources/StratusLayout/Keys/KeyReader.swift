@@ -2,7 +2,6 @@
 // for, and nothing traps: a key that is too short, or is not what it should be, is `.corruptKey`.
 
 import StratusModel
-import StratusTuple
 
 /// Which keyspace a key is read in.
 enum KeyspaceLabel {

@@ -1,7 +1,6 @@
 // The keys of a zone's indexes, its feed and its history.
 
 package import StratusModel
-package import StratusTuple
 
 extension ZoneKeys {
     package func reference(

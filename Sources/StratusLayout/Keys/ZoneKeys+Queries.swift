@@ -1,7 +1,6 @@
 // Ranges of the indexes that queries read, and how a scan goes on behind a name.
 
 package import StratusModel
-package import StratusTuple
 
 /// Where a range of one field's entries begins or ends.
 package enum FieldEdge: Hashable, Sendable {

@@ -1,7 +1,6 @@
 // The ranges of a zone. A range that goes on "after" something excludes it and everything that belongs to it.
 
 package import StratusModel
-import StratusTuple
 
 extension ZoneKeys {
     /// Every key of the zone and no other.

@@ -4,7 +4,6 @@
 // Everything here throws `.corruptKey` for a key that is not what this file's sisters write, and never traps.
 
 package import StratusModel
-package import StratusTuple
 
 /// The parts of a key of the records keyspace.
 package struct RecordKeyParts: Hashable, Sendable {

@@ -1,7 +1,6 @@
 // The keys of what a zone keeps of its shares beside the share records: URL secrets, events, acceptances that ended.
 
 package import StratusModel
-import StratusTuple
 
 /// The parts of a key of the share events keyspace.
 package struct ShareEventKeyParts: Hashable, Sendable {

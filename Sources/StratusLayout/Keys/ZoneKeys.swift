@@ -4,7 +4,6 @@
 // suffices), and one that returns bytes of its own.
 
 package import StratusModel
-import StratusTuple
 
 /// Builds and reads the keys of one zone.
 package struct ZoneKeys: Hashable, Sendable {

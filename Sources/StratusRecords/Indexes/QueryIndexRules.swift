@@ -9,7 +9,6 @@
 
 package import StratusLayout
 package import StratusModel
-package import StratusTuple
 
 /// What a live record contributes to the indexes for queries.
 package struct QueryFacts: Hashable, Sendable {

@@ -13,7 +13,6 @@
 import StratusLayout
 import StratusModel
 import StratusStore
-import StratusTuple
 
 struct QueryPlanner {
     let query: RecordQuery

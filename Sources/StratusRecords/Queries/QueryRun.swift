@@ -8,7 +8,6 @@
 import StratusLayout
 import StratusModel
 import StratusStore
-import StratusTuple
 
 /// One page of one zone.
 package struct QueryPage: Sendable {

@@ -7,7 +7,6 @@
 
 import StratusLayout
 import StratusModel
-import StratusTuple
 
 final class RowTest {
     let query: RecordQuery

@@ -1,6 +1,6 @@
 // The names in one directory, in byte order, kept in one piece of memory: a million names take some tens of megabytes.
 
-import CFileTree
+import CSystem
 
 /// The entries of a directory at one moment, without "." and "..".
 struct DirectoryListing {

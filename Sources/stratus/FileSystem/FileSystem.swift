@@ -1,6 +1,6 @@
 // Paths as bytes: what is there, what a link says, what a file's content hashes to.
 
-import CFileTree
+import CSystem
 import Crypto
 
 /// What kind of thing a path names.

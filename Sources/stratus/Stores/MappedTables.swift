@@ -6,7 +6,7 @@
 // at the addresses by then: a page that is touched again is read again. Pages that another process has mapped too, as the
 // host of a live store has, stay where they are.
 
-import CFileTree
+import CSystem
 import Foundation
 
 enum MappedTables {

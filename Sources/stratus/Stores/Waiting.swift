@@ -1,6 +1,6 @@
 // How the tool waits while the store is behind with its own work.
 
-import CFileTree
+import CSystem
 
 enum Waiting {
     private static let milliseconds: Int32 = 20

@@ -5,7 +5,7 @@
 //      prints what a store or a disk holds calls `VisibleText` all the same, where ends of lines would be mistaken.
 //   2. Colours appear only on a terminal, and never with JSON.
 
-import CFileTree
+import CSystem
 import FoundationEssentials
 import Synchronization
 

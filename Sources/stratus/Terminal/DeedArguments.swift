@@ -1,7 +1,7 @@
 // What every verb asks for that takes something away: --force, --dry-run, or a yes on the terminal.
 
 import ArgumentParser
-import CFileTree
+import CSystem
 
 /// The arguments of a verb whose deed cannot be undone. Such a verb calls `mayDo` when it knows what would happen, and
 /// before anything has.

@@ -6,7 +6,7 @@
 //   2. The draft is locked as long as its process lives. So the next verb that makes a file in the folder, or opens a store
 //      in it, can tell the draft of a killed verb and removes it.
 
-import CFileTree
+import CSystem
 import FoundationEssentials
 import Synchronization
 

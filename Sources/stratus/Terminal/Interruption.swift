@@ -4,7 +4,7 @@
 // it stopped, when it was asked to stop and did so at a place of its own; and what the tool has made for itself alone is
 // taken away before it ends.
 
-import CFileTree
+import CSystem
 import Foundation
 import Synchronization
 

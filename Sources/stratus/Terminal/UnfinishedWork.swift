@@ -8,7 +8,7 @@
 //      `Interruption.making` alone, and LevelDB makes no directory.
 //   3. Where the process is killed meanwhile, the name that is left is one that the next verb knows as an unfinished copy's.
 
-import CFileTree
+import CSystem
 import Foundation
 
 enum UnfinishedWork {

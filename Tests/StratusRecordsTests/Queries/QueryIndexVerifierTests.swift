@@ -6,7 +6,6 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
-import StratusTuple
 import Testing
 
 @Suite("Verification of indexes for queries")

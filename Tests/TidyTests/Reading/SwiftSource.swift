@@ -113,9 +113,15 @@ struct SwiftSource {
 
 /// Where a file stands: `Sources/StratusRecords/Index/…` is target `StratusRecords`, folder `Index`.
 extension SwiftSource {
-    private var components: [Substring] { path.split(separator: "/") }
+    /// Where the targets are that tests share.
+    private static let supportFolder = "Tests/Support/"
 
-    /// The target when the file is under `Sources`, else nil.
+    private var components: [Substring] {
+        let isSupport = path.hasPrefix(Self.supportFolder)
+        return (isSupport ? "Sources/" + path.dropFirst(Self.supportFolder.count) : path[...]).split(separator: "/")
+    }
+
+    /// The target if the file is under `Sources` or `Tests/Support`, else nil.
     var sourceTarget: String? {
         components.count > 2 && components[0] == "Sources" ? String(components[1]) : nil
     }

@@ -5,8 +5,8 @@ enum MutantRule {
     static let folder = "Tests/Mutants/"
     /// The targets of the product, each of which has faults.
     static let targets = [
-        "StratusTuple", "StratusModel", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
-        "StratusCloud", "StratusOperations", "StratusKit", "stratus",
+        "StratusModel", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
+        "StratusCloud", "StratusKit", "stratus",
     ]
 
     static func isDefinition(_ path: String) -> Bool { path.hasPrefix(folder) && path.hasSuffix(".txt") }

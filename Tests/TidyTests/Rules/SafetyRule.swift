@@ -2,8 +2,8 @@
 
 enum SafetyRule {
     /// Where unsafe code may stand among `Sources`; C and C++ targets are not Swift and are not asked.
-    /// `StratusEngineFaults` and `StratusTestSupport` give C pointers, too, and serve tests alone.
-    static let unsafeTargets: Set = ["StratusLevelDB", "StratusEngineFaults", "StratusTestSupport"]
+    /// `StratusTestSupport` gives C pointers, too, and serves tests alone.
+    static let unsafeTargets: Set = ["StratusLevelDB", "StratusTestSupport"]
 
     static func findings(in source: SwiftSource) -> [Finding] {
         promises(in: source) + unsafeCode(in: source)

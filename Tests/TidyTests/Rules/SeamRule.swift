@@ -7,8 +7,7 @@ enum SeamRule {
     static let hosts: Set = ["stratus", "StratusKit"]
     private static let engine = "StratusLevelDB"
     private static let exempt: Set = [
-        engine, "StratusTestSupport", "StratusEngineFaults", "StratusWorkloads", "stratus-test-child",
-        "stratus-crash-child", "stratus-cost-child",
+        engine, "StratusTestSupport", "StratusWorkloads", "stratus-test-program",
     ]
 
     static func findings(in sources: [SwiftSource]) -> [Finding] {

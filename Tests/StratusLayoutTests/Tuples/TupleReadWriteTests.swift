@@ -1,0 +1,120 @@
+// The typed calls, as keys are built and read with them.
+
+import FoundationEssentials
+import StratusLayout
+import Testing
+
+@Suite("typed reading and writing")
+struct TupleReadWriteTests {
+    @Test("what typed calls write, typed calls read")
+    func typedCalls() throws {
+        let identifier = UUID(uuid: (0xFF, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0x80))
+        var buffer: [UInt8] = []
+        TupleWriter.appendNull(to: &buffer)
+        TupleWriter.appendInteger(Int64.min, to: &buffer)
+        TupleWriter.appendInteger(UInt64.max, to: &buffer)
+        TupleWriter.appendString("a\0b\u{1}c", to: &buffer)
+        TupleWriter.appendBytes([0, 1, 0xFF], to: &buffer)
+        TupleWriter.appendBytes([3, 2, 1].span, to: &buffer)
+        TupleWriter.appendDouble(-1.5, to: &buffer)
+        TupleWriter.appendBoolean(true, to: &buffer)
+        TupleWriter.appendBoolean(false, to: &buffer)
+        TupleWriter.appendDate(Date(timeIntervalSinceReferenceDate: 12.25), to: &buffer)
+        TupleWriter.appendUUID(identifier, to: &buffer)
+
+        var reader = TupleReader(buffer.span)
+        try reader.readNull()
+        #expect(try reader.readInteger() == .min)
+        #expect(try reader.readUnsigned() == .max)
+        #expect(try Array(reader.readString().utf8) == Array("a\0b\u{1}c".utf8))
+        #expect(try reader.readBytes() == [0, 1, 0xFF])
+        #expect(try reader.readBytes() == [3, 2, 1])
+        #expect(try reader.readDouble() == -1.5)
+        #expect(try reader.readBoolean())
+        #expect(try reader.readBoolean() == false)
+        #expect(try reader.readDate() == Date(timeIntervalSinceReferenceDate: 12.25))
+        #expect(try reader.readUUID() == identifier)
+        #expect(reader.isAtEnd && reader.nextTypeCode == nil)
+    }
+
+    @Test("a nested tuple is written and read element by element")
+    func nested() throws {
+        var buffer: [UInt8] = []
+        TupleWriter.beginNested(to: &buffer)
+        TupleWriter.appendNull(to: &buffer)
+        TupleWriter.beginNested(to: &buffer)
+        TupleWriter.endNested(to: &buffer)
+        TupleWriter.appendInteger(Int64(7), to: &buffer)
+        TupleWriter.endNested(to: &buffer)
+        #expect(try TupleWriter.encoding(of: [.nested([.null, .nested([]), .integer(7)])]) == buffer)
+
+        var reader = TupleReader(buffer.span)
+        #expect(reader.isAtNestedEnd == false)
+        try reader.beginNested()
+        try reader.readNull()
+        try reader.beginNested()
+        #expect(reader.isAtNestedEnd == true && reader.depth == 2)
+        try reader.endNested()
+        #expect(throws: TupleError(.unexpectedType, position: 4, typeCode: 0x11)) { try reader.endNested() }
+        #expect(try reader.readInteger() == 7)
+        try reader.endNested()
+        #expect(reader.depth == 0)
+        try reader.expectEnd()
+    }
+
+    @Test("content of every length around a scanned block is read whole, wherever a zero byte lies in it")
+    func contentLengths() throws {
+        for count in 0..<50 {
+            let plain = [UInt8](repeating: 0x61, count: count)
+            for zeroIndex in 0...count {
+                var content = plain
+                if zeroIndex < count { content[zeroIndex] = 0 }
+                let bytes = try TupleWriter.encoding(of: [.bytes(content), .string("end")])
+                var reader = TupleReader(bytes.span)
+                #expect(try reader.readBytes() == content)
+                #expect(try reader.readString() == "end")
+            }
+        }
+    }
+
+    @Test("a buffer with room is not allocated anew")
+    func reusedBuffer() {
+        var buffer: [UInt8] = []
+        buffer.reserveCapacity(256)
+        let capacity = buffer.capacity
+        for round in 0..<100 {
+            buffer.removeAll(keepingCapacity: true)
+            TupleWriter.appendString("0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0", to: &buffer)
+            TupleWriter.appendInteger(Int64(round), to: &buffer)
+            TupleWriter.appendBytes([0, 1, 2], to: &buffer)
+            #expect(buffer.capacity == capacity)
+        }
+    }
+
+    @Test("elements are equal as their bytes are: canonically equivalent text differs, integers of both cases do not")
+    func equality() {
+        #expect(TupleElement.string("\u{E9}") != .string("e\u{301}"))
+        #expect(TupleElement.integer(5) == .unsigned(5))
+        #expect(TupleElement.integer(5).hashValue == TupleElement.unsigned(5).hashValue)
+        #expect(TupleElement.integer(-1) != .unsigned(.max))
+        #expect(TupleElement.double(0.0) != .double(-0.0))
+        #expect(TupleElement.double(.nan) == .double(.nan))
+        #expect(TupleElement.double(5) != .integer(5))
+        // Identifiers that differ in their last byte alone.
+        let (first, second) = (UUID(uuid: Self.identifier(1)), UUID(uuid: Self.identifier(2)))
+        #expect(TupleElement.uuid(first) != .uuid(second))
+        #expect(TupleElement.uuid(first) < .uuid(second))
+    }
+
+    @Test("the upper bound of a prefix is the next key that lacks it")
+    func upperBounds() {
+        #expect(prefixUpperBound(of: [1, 2]) == [1, 3])
+        #expect(prefixUpperBound(of: [1, 0xFF, 0xFF]) == [2])
+        #expect(prefixUpperBound(of: [0xFE]) == [0xFF])
+        #expect(prefixUpperBound(of: [0]) == [1])
+        #expect(prefixUpperBound(of: [0xFF, 0xFF]) == nil)
+        #expect(prefixUpperBound(of: []) == nil)
+    }
+
+    private static func identifier(_ last: UInt8) -> uuid_t { (9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last) }
+}

@@ -1,0 +1,36 @@
+// Fuzzing the tuple decoder: any bytes are refused, or read so that writing gives the same bytes.
+
+import StratusLayout
+
+extension FuzzTarget {
+    package static let tuple = FuzzTarget(
+        name: "tuple",
+        // Type codes and ends, escapes right and wrong, integers that are too long, text that is not UTF-8.
+        dictionary: (UInt8(0)...0x40).map { [$0] } + [
+            [0x01, 0x01], [0x01, 0x02], [0x01, 0x00], [0x01, 0xFF], [0x11, 0x00], [0x0F, 0xFF], [0x18, 0x80],
+            [0x08, 0x7F],
+            [0xC1, 0xBF], [0xED, 0xA0, 0x80], [0xF4, 0x90], [0xE2, 0x82], [0xFF, 0xFF], [0x04, 0x04, 0x04],
+            [0x00, 0x00],
+        ],
+        validInput: { random in
+            let tuple = random.tuple(maximumCount: 6)
+            // Generated tuples are far from the depth limit, so writing them cannot fail.
+            return (try? TupleWriter.encoding(of: tuple)) ?? []
+        },
+        check: { input in
+            var reader = TupleReader(input.span)
+            var skipper = TupleReader(input.span)
+            do throws(TupleError) {
+                while !skipper.isAtEnd { try skipper.skipElement() }
+            } catch {
+                return (try? reader.readAllElements()) == nil ? .refused : .violation("read, but could not be skipped")
+            }
+            do throws(TupleError) {
+                let elements = try reader.readAllElements()
+                let written = try TupleWriter.encoding(of: elements)
+                return written == input ? .accepted : .violation("written as \(written)")
+            } catch {
+                return .violation("skipped, but could not be read: \(error)")
+            }
+        })
+}
