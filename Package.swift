@@ -125,7 +125,7 @@ let package = Package(
 
         .testTarget(
             name: "StratusLayoutTests",
-            dependencies: ["StratusLayout", "StratusModel", "StratusTestSupport"], exclude: ["Golden"]),
+            dependencies: ["StratusLayout", "StratusModel", "StratusTestSupport"], exclude: ["Golden", "Tuples/Golden"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",

@@ -166,7 +166,7 @@ import Testing
         let error = try failure()
         #expect(error.code == .held)
         #expect(error.fields["holderProcessID"] == "\(child.processID)")
-        #expect(error.fields["holderCommand"] == "stratus-test-ch")
+        #expect(error.fields["holderCommand"] == "stratus-test-pr")
         child.finish()
         try create()
     }

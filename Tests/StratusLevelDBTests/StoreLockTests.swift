@@ -176,7 +176,7 @@ struct StoreLockTests {
         try FileManager.default.removeItem(atPath: "\(path)/LOCK")
         let holder = try LevelDBStore.holder(ofStoreAt: path)
         #expect(holder?.processID == child.processID)
-        #expect(holder?.command == "stratus-test-ch")
+        #expect(holder?.command == "stratus-test-pr")
         child.finish()
         #expect(try LevelDBStore.holder(ofStoreAt: path) == nil)
     }

@@ -39,12 +39,12 @@ struct ArchiveProcessTests {
             """
             PRODUCTS=$(dirname "$TOOL"); PACKAGE=\(package); set -e
             # A thin archive names the object files; a linker takes from it what it takes from any other.
-            for target in Stratus{Kit,Cloud,Records,Layout,LevelDB,Store,Model,Tuple,Operations} \\
-                C{LogSync,LoadHook,LocalSocket,FileTree} Logging CoreMetrics Metrics Crypto CryptoBoringWrapper \\
+            for target in Stratus{Kit,Cloud,Records,Layout,LevelDB,Store,Model} \\
+                C{LogSync,System} Logging CoreMetrics Metrics Crypto CryptoBoringWrapper \\
                 CCryptoBoringSSL CCryptoBoringSSLShims
             do find "$PRODUCTS/$target.build" -name '*.o'; done | xargs ar qcsST libStratus.a
             ar sT libStratus.a
-            MAPS=$(for map in "$PRODUCTS"/C{LogSync,LoadHook,LocalSocket,FileTree}.build "$PACKAGE/Sources/CLevelDB"
+            MAPS=$(for map in "$PRODUCTS"/C{LogSync,System}.build "$PACKAGE/Sources/CLevelDB"
                 do echo "-Xcc -fmodule-map-file=$map/module.modulemap"; done)
             swiftc -Onone -I "$PRODUCTS/Modules" $MAPS main.swift libStratus.a -lleveldb -lstdc++ -o program
             ./program "$PACKAGE/Tests/StratusKitTests/Archiving/Apple/participant.plist"
