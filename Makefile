@@ -79,6 +79,11 @@ check: bootstrap ## Checks formatting, warnings, imports, documentation, public 
 	scripts/public-symbols
 	$(OPTIMISED) scripts/manual debug
 
+.PHONY: house
+house: bootstrap ## Counts files, lines and targets, and the functions that one request runs through
+	@command -v python3 >/dev/null || scripts/bootstrap python3
+	scripts/house
+
 .PHONY: bench
 bench: bootstrap ## Measures against SQLite and raw LevelDB and prints the table
 	scripts/bootstrap libsqlite3-dev

@@ -105,7 +105,7 @@ let package = Package(
                 "StratusModel",
             ]),
         support("CChildProcess"),
-        support("CAllocationCount"),
+        support("CCounters"),
         // Ends or fails a process at a call that changes files.
         support("CFileCalls", linkerSettings: [.linkedLibrary("dl")]),
         // Faults below the engine, by LevelDB's C++ environment.
@@ -115,7 +115,7 @@ let package = Package(
             name: "stratus-test-program",
             dependencies: [
                 "StratusTestSupport", "StratusWorkloads", "StratusKit", "StratusCloud", "StratusRecords",
-                "StratusLevelDB", "StratusStore", "StratusModel", "CAllocationCount",
+                "StratusLevelDB", "StratusStore", "StratusModel", "CCounters",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Support/stratus-test-program",

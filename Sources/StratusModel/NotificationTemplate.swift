@@ -1,7 +1,7 @@
 // What notifications say and do where they arrive: asked for by a subscription, and filled with what has happened.
 
 /// A text, or a key and what fills the gaps of the text that an app finds by it.
-package struct NotificationPhrase: Hashable, Sendable {
+package struct NotificationPhrase: Hashable, Codable, Sendable {
     package var text: String?
     package var localizationKey: String?
     /// Names of fields in what is asked for, their values in what is told.
@@ -15,7 +15,7 @@ package struct NotificationPhrase: Hashable, Sendable {
 }
 
 /// What a notification says and does.
-package struct NotificationAlert: Hashable, Sendable {
+package struct NotificationAlert: Hashable, Codable, Sendable {
     package var body = NotificationPhrase()
     package var title = NotificationPhrase()
     package var subtitle = NotificationPhrase()
@@ -30,7 +30,7 @@ package struct NotificationAlert: Hashable, Sendable {
 }
 
 /// What a subscription's notifications are to say and to do.
-package struct NotificationTemplate: Hashable, Sendable {
+package struct NotificationTemplate: Hashable, Codable, Sendable {
     /// Names of fields stand for their values in the record.
     package var alert = NotificationAlert()
     /// Fields whose values come along (L-13).

@@ -3,10 +3,7 @@
 enum RequestLimits {
     /// Throws `limitExceeded` for more items than one request may have.
     static func checkItemCount(_ count: Int, _ options: CloudOptions) throws(CloudError) {
-        guard count > options.requestItemCount else { return }
-        throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The request has too many items: split it in half.",
-            ["items": "\(count)", "limit": "\(options.requestItemCount)"])
+        try RequestSize(options).check(itemCount: count)
     }
 
     /// Throws `limitExceeded` for more bytes than a client may send with a change (T-11).

@@ -50,7 +50,7 @@ extension CloudService {
     /// Throws as `fetchNotificationChanges`, and `limitExceeded` for too many (L-01).
     package func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws(CloudError) {
         try reporting(.markNotificationsRead, caller, itemCount: ids.count) { _ in
-            try checkItemCount(ids.count)
+            try RequestLimits.checkItemCount(ids.count, options)
             let device = try requireDevice(caller).device
             try remove(Set(ids), because: caller.container, from: device)
         }

@@ -1,20 +1,21 @@
-// What a client can ask of queries, and what it is answered.
+// Requests for queries, for subscriptions, and for the notifications that subscriptions leave for devices.
 
+package import FoundationEssentials
 package import StratusRecords
 
-/// A query, or the page after a cursor.
-package struct QueryRequest: Sendable {
-    package enum Start: Sendable {
-        /// The first page. Without a zone all zones of the database are asked.
+/// Fetches one page of a query's results.
+package struct QueryRequest: CloudRequest {
+    package enum Start: Codable, Sendable {
+        /// The first page. Without a zone, all zones of the database are asked.
         case query(ClientQuery, zone: ZoneAddress?)
-        /// The page after the one that gave this cursor. It holds query, zone and position.
+        /// The page after the one that returned this cursor. It holds query, zone and position.
         case cursor([UInt8])
     }
 
     package var start: Start
     /// Results in one page; 0 lets the server decide (L-14).
     package var limit: Int
-    /// The fields to hand out; nil for all of them.
+    /// The fields to return; nil for all of them.
     package var desiredKeys: Set<String>?
 
     package init(_ start: Start, limit: Int = 0, desiredKeys: Set<String>? = nil) {
@@ -22,12 +23,20 @@ package struct QueryRequest: Sendable {
         self.limit = limit
         self.desiredKeys = desiredKeys
     }
+
+    package static let name = RequestName.query
+
+    package func answer(
+        by service: CloudService, as caller: Caller, in database: DatabaseSelector
+    ) throws -> QueryResponse {
+        try service.query(self, as: caller, in: database)
+    }
 }
 
 /// One result of a query.
-package enum QueryResult: Sendable {
+package enum QueryResult: Codable, Sendable {
     case record(ClientRecord)
-    /// A record that was found and cannot be handed out.
+    /// A record that was found and cannot be returned.
     indirect case failure(RecordAddress, CloudError)
 
     package var address: RecordAddress {
@@ -46,16 +55,134 @@ package enum QueryResult: Sendable {
 }
 
 /// One page of results, in order.
-package struct QueryResponse: Sendable {
+package struct QueryResponse: Codable, Sendable {
     package var records: [QueryResult]
     /// Nil at the end.
     package var cursor: [UInt8]?
-    /// What was done for the page, by itself.
+    /// What the server did for this page alone.
     package var work: QueryWork
 
     package init(records: [QueryResult], cursor: [UInt8]?, work: QueryWork) {
         self.records = records
         self.cursor = cursor
         self.work = work
+    }
+}
+
+/// Saves and deletes subscriptions.
+package struct ModifySubscriptionsRequest: CloudRequest {
+    package var saves: [ClientSubscription]
+    /// Their identifiers.
+    package var deletes: [String]
+
+    package init(saves: [ClientSubscription] = [], deletes: [String] = []) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+
+    package static let name = RequestName.modifySubscriptions
+
+    package func answer(
+        by service: CloudService, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ModifySubscriptionsResponse {
+        try service.modifySubscriptions(self, as: caller, in: database)
+    }
+}
+
+/// An answer for every item, in the order of the request.
+package struct ModifySubscriptionsResponse: Codable, Sendable {
+    @ItemResults package var saves: [Result<ClientSubscription, CloudError>]
+    @ItemVerdicts package var deletes: [Result<Void, CloudError>]
+
+    package init(saves: [Result<ClientSubscription, CloudError>], deletes: [Result<Void, CloudError>]) {
+        self.saves = saves
+        self.deletes = deletes
+    }
+}
+
+/// Fetches subscriptions: those named, or all that the caller has in the database.
+package enum FetchSubscriptionsRequest: CloudRequest {
+    case named([String])
+    case all
+
+    package static let name = RequestName.fetchSubscriptions
+
+    package func answer(
+        by service: CloudService, as caller: Caller, in database: DatabaseSelector
+    ) throws -> FetchSubscriptionsResponse {
+        FetchSubscriptionsResponse(try service.fetchSubscriptions(self, as: caller, in: database))
+    }
+}
+
+/// Subscriptions that were found, or why not, each with its identifier.
+package struct FetchSubscriptionsResponse: Codable, Sendable {
+    package var ids: [String]
+    @ItemResults package var subscriptions: [Result<ClientSubscription, CloudError>]
+
+    package init(_ found: [(String, Result<ClientSubscription, CloudError>)]) {
+        ids = found.map(\.0)
+        subscriptions = found.map(\.1)
+    }
+}
+
+/// Fetches one page of the notifications that wait for the caller's device.
+package struct FetchNotificationChangesRequest: CloudRequest {
+    /// Nil to begin at the beginning.
+    package var token: [UInt8]?
+    /// Notifications in one page; 0 lets the server decide (T-14).
+    package var limit: Int
+
+    package init(token: [UInt8]? = nil, limit: Int = 0) {
+        self.token = token
+        self.limit = limit
+    }
+
+    package static let name = RequestName.fetchNotificationChanges
+
+    package func answer(
+        by service: CloudService, as caller: Caller, in place: NoDatabase
+    ) throws -> FetchNotificationChangesResponse {
+        try service.fetchNotificationChanges(self, as: caller)
+    }
+}
+
+/// One page of the notifications that wait for a device, the oldest first.
+package struct FetchNotificationChangesResponse: Codable, Sendable {
+    package var notifications: [ClientNotification]
+    package var token: [UInt8]
+    package var isMoreComing: Bool
+
+    package init(notifications: [ClientNotification], token: [UInt8], isMoreComing: Bool) {
+        self.notifications = notifications
+        self.token = token
+        self.isMoreComing = isMoreComing
+    }
+}
+
+/// Marks notifications of the caller's device as read.
+package struct MarkNotificationsReadRequest: CloudRequest {
+    package var ids: [UUID]
+
+    package static let name = RequestName.markNotificationsRead
+
+    package init(ids: [UUID]) { self.ids = ids }
+
+    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
+        try service.markNotificationsRead(ids, as: caller)
+        return Done()
+    }
+}
+
+/// Sets the number on the icon of the app on the caller's device.
+package struct ModifyBadgeRequest: CloudRequest {
+    package var badge: Int
+
+    package static let name = RequestName.modifyBadge
+
+    package init(badge: Int) { self.badge = badge }
+
+    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
+        try service.modifyBadge(badge, as: caller)
+        return Done()
     }
 }

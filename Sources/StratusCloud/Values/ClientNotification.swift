@@ -4,14 +4,14 @@ package import FoundationEssentials
 package import StratusModel
 
 /// Why a query subscription fired. The raw values are those of the client's; they are stored.
-package enum QueryNotificationReason: UInt8, Hashable, Sendable, CaseIterable {
+package enum QueryNotificationReason: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case recordCreated = 1
     case recordUpdated = 2
     case recordDeleted = 3
 }
 
 /// What a notification is about.
-package enum NotificationSubject: Hashable, Sendable {
+package enum NotificationSubject: Hashable, Codable, Sendable {
     /// `fields` are those that the subscription desired, as far as the record has them.
     case query(reason: QueryNotificationReason, record: RecordAddress, fields: [String: ClientValue])
     case zone(ZoneAddress)
@@ -22,7 +22,7 @@ package enum NotificationSubject: Hashable, Sendable {
 }
 
 /// One notification for one device. What is nil was never there or was pruned (N-06).
-package struct ClientNotification: Hashable, Sendable {
+package struct ClientNotification: Hashable, Codable, Sendable {
     package var id: UUID?
     package var container: ContainerName?
     package var subscriptionID: String?

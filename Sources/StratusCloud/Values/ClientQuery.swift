@@ -3,7 +3,7 @@
 package import StratusModel
 
 /// How a field is compared with an operand. The raw values stand in cursors; they never change.
-package enum QueryComparator: UInt8, Hashable, Sendable, CaseIterable {
+package enum QueryComparator: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case equals = 1
     case notEquals = 2
     case lessThan = 3
@@ -37,7 +37,7 @@ package enum QueryComparator: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// One comparison. All comparisons of a query must hold.
-package struct QueryFilter: Hashable, Sendable {
+package struct QueryFilter: Hashable, Codable, Sendable {
     /// A field's name, or that of a system field in either spelling: `___createTime` or `creationDate`.
     package var key: String
     package var comparator: QueryComparator
@@ -54,7 +54,7 @@ package struct QueryFilter: Hashable, Sendable {
 }
 
 /// One key of the order of results.
-package struct QuerySort: Hashable, Sendable {
+package struct QuerySort: Hashable, Codable, Sendable {
     package var key: String
     package var isAscending: Bool
     /// Where results are sorted by their distance from a place.
@@ -68,7 +68,7 @@ package struct QuerySort: Hashable, Sendable {
 }
 
 /// The records of a type for which all filters hold.
-package struct ClientQuery: Hashable, Sendable {
+package struct ClientQuery: Hashable, Codable, Sendable {
     package var recordType: String
     package var filters: [QueryFilter]
     package var sorts: [QuerySort]

@@ -3,7 +3,7 @@
 package import StratusModel
 
 /// What makes a query subscription fire (N-04). The bits are those of the client's option set; they are stored.
-package struct SubscriptionTriggers: OptionSet, Hashable, Sendable {
+package struct SubscriptionTriggers: OptionSet, Hashable, Codable, Sendable {
     package let rawValue: UInt
     package init(rawValue: UInt) { self.rawValue = rawValue }
 
@@ -15,7 +15,7 @@ package struct SubscriptionTriggers: OptionSet, Hashable, Sendable {
 }
 
 /// What is subscribed to.
-package enum SubscriptionSubject: Hashable, Sendable {
+package enum SubscriptionSubject: Hashable, Codable, Sendable {
     /// Records for which a query holds, in one zone or in all of the database. The client's own archive of its predicate
     /// is kept and handed back as it came, and never read.
     case query(ClientQuery, zone: ZoneAddress?, triggers: SubscriptionTriggers, predicateArchive: [UInt8])
@@ -26,7 +26,7 @@ package enum SubscriptionSubject: Hashable, Sendable {
 }
 
 /// A subscription of one person in one database (N-08).
-package struct ClientSubscription: Hashable, Sendable {
+package struct ClientSubscription: Hashable, Codable, Sendable {
     package var id: String
     package var subject: SubscriptionSubject
     /// Nil is a silent one (N-03).

@@ -24,7 +24,7 @@ extension CKContainer {
     }
 
     private static func accountStatus(_ server: any CloudServer, _ caller: Caller) throws -> CKAccountStatus {
-        CKAccountStatus(rawValue: try server.accountStatus(of: caller).rawValue) ?? .couldNotDetermine
+        CKAccountStatus(rawValue: try server.answer(AccountStatusRequest(), as: caller).rawValue) ?? .couldNotDetermine
     }
 
     /// The identifier of the user's record, the same in every database of the container.
@@ -41,6 +41,6 @@ extension CKContainer {
     }
 
     private static func userRecordID(_ server: any CloudServer, _ caller: Caller) throws -> CKRecord.ID {
-        CKRecord.ID(recordName: try server.userName(of: caller).text)
+        CKRecord.ID(recordName: try server.answer(UserNameRequest(), as: caller).text)
     }
 }

@@ -24,7 +24,7 @@ extension CKContainer {
     }
 
     private static func nobody(_ server: any CloudServer, _ caller: Caller) throws -> [CKUserIdentity] {
-        _ = try server.userName(of: caller)
+        _ = try server.answer(UserNameRequest(), as: caller)
         return []
     }
 }
@@ -194,7 +194,7 @@ extension CKContainer {
             guard !keys.isEmpty else { return [:] }
             let infos = keys.map(makeInfo)
             var people: [Key: CKUserIdentity] = [:]
-            for (index, found) in try server.discover(infos.map(\.lookup), as: caller).enumerated() {
+            for (index, found) in try server.answer(DiscoverUsersRequest(infos.map(\.lookup)), as: caller).enumerated() {
                 people[keys[index]] = found.map { CKUserIdentity($0, lookupInfo: infos[index]) }
             }
             return people

@@ -75,7 +75,7 @@ extension CKContainer {
     }
 
     private static func isDiscoverable(_ server: any CloudServer, _ caller: Caller) throws -> Bool {
-        try server.isDiscoverable(caller)
+        try server.answer(DiscoverabilityRequest(), as: caller)
     }
 
     /// Whether the user can be found by others. The user is not asked: that is the host's to decide.

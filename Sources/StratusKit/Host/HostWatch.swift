@@ -1,6 +1,7 @@
 // Watching what another process does with its store.
 
 import Foundation
+import StratusCloud
 
 /// The events of a host, over its socket. Used on one thread.
 package final class HostWatch {

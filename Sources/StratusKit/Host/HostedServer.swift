@@ -326,123 +326,10 @@ extension CloudEvent {
 }
 
 extension HostedServer: CloudServer {
-    func modifyRecords(
-        _ request: ModifyRecordsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyRecordsResponse {
-        try withService { try $0.modifyRecords(request, as: caller, in: database) }
-    }
-
-    func fetchRecords(
-        _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchRecordsResponse {
-        try withService { try $0.fetchRecords(request, as: caller, in: database) }
-    }
-
-    func modifyZones(
-        _ request: ModifyZonesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyZonesResponse {
-        try withService { try $0.modifyZones(request, as: caller, in: database) }
-    }
-
-    func fetchZones(
-        _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        try withService { try $0.fetchZones(request, as: caller, in: database) }
-    }
-
-    func fetchDatabaseChanges(
-        _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchDatabaseChangesResponse {
-        try withService { try $0.fetchDatabaseChanges(request, as: caller, in: database) }
-    }
-
-    func fetchZoneChanges(
-        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchZoneChangesResponse {
-        try withService { try $0.fetchZoneChanges(request, as: caller, in: database) }
-    }
-
-    func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse {
-        try withService { try $0.query(request, as: caller, in: database) }
-    }
-
-    func modifySubscriptions(
-        _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifySubscriptionsResponse {
-        try withService { try $0.modifySubscriptions(request, as: caller, in: database) }
-    }
-
-    func fetchSubscriptions(
-        _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> [(String, Result<ClientSubscription, CloudError>)] {
-        try withService { try $0.fetchSubscriptions(request, as: caller, in: database) }
-    }
-
-    func fetchNotificationChanges(
-        _ request: FetchNotificationChangesRequest, as caller: Caller
-    ) throws -> FetchNotificationChangesResponse {
-        try withService { try $0.fetchNotificationChanges(request, as: caller) }
-    }
-
-    func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws {
-        try withService { try $0.markNotificationsRead(ids, as: caller) }
-    }
-
-    func modifyBadge(_ badge: Int, as caller: Caller) throws {
-        try withService { try $0.modifyBadge(badge, as: caller) }
-    }
-
-    func webAuthToken(apiToken: String, as caller: Caller) throws -> String {
-        try withService { try $0.webAuthToken(apiToken: apiToken, as: caller) }
-    }
-
-    func requestLimits() throws -> RequestSize { try withService { $0.requestLimits() } }
-
-    func checkItemCount(_ count: Int) throws { try withService { try $0.checkItemCount(count) } }
-
-    func isTooLarge(fileAt path: String) throws -> Bool { try withService { $0.isTooLarge(fileAt: path) } }
-
-    func accountStatus(of caller: Caller) throws -> AccountStatus {
-        try withService { try $0.accountStatus(of: caller) }
-    }
-
-    func userName(of caller: Caller) throws -> UserName {
-        try withService { try $0.userName(of: caller) }
-    }
-
-    func isDiscoverable(_ caller: Caller) throws -> Bool {
-        try withService { try $0.isDiscoverable(caller) }
-    }
-
-    func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
-        try withService { try $0.discover(lookups, as: caller) }
-    }
-
-    func shareParticipants(
-        for lookups: [IdentityLookup], as caller: Caller
-    ) throws -> [Result<ClientParticipant, CloudError>] {
-        try withService { try $0.shareParticipants(for: lookups, as: caller) }
-    }
-
-    func shareMetadata(
-        _ request: ShareMetadataRequest, as caller: Caller
-    ) throws -> [Result<ClientShareMetadata, CloudError>] {
-        try withService { try $0.shareMetadata(request, as: caller) }
-    }
-
-    func acceptShares(_ urls: [String], as caller: Caller) throws -> [Result<ClientRecord, CloudError>] {
-        try withService { try $0.acceptShares(urls, as: caller) }
-    }
-
-    func requestShareAccess(_ urls: [String], as caller: Caller) throws -> [Result<Void, CloudError>] {
-        try withService { try $0.requestShareAccess(urls, as: caller) }
-    }
-
-    func copyAsset(
-        _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
-        in database: DatabaseSelector
-    ) throws -> String {
-        try withService { try $0.copyAsset(asset, in: field, of: record, as: caller, in: database) }
+    func answer<Request: CloudRequest>(
+        _ request: Request, as caller: Caller, in place: Request.Place
+    ) throws -> Request.Answer {
+        try withService { try $0.answer(request, as: caller, in: place) }
     }
 
     func holdAssets() throws -> AssetHold? { try withService { $0.holdAssets() } }
@@ -454,6 +341,10 @@ extension HostedServer: CloudServer {
         try withService {
             try $0.copyAssets(wanted, as: caller, in: database, under: hold, shouldContinue: shouldContinue)
         }
+    }
+
+    func copyAsset(_ wanted: HeldAsset, as caller: Caller, in database: DatabaseSelector) throws -> String {
+        try withService { try $0.copyAsset(wanted, as: caller, in: database) }
     }
 
     func releaseCopies(_ paths: [String], unseen: [String]) {

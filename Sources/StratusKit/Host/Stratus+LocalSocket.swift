@@ -191,7 +191,7 @@ private struct HostedRequests: LocalHost {
     let feed: EventFeed
     let carryOut: @Sendable (HostCall, @escaping (WorkProgress) -> Bool) throws -> any Encodable
 
-    func answer(_ call: CloudCall) throws -> any Encodable { try call.answer(by: server) }
+    func answer(_ call: AnyCloudCall) throws -> any Encodable { try call.answer(by: server) }
 
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         try carryOut(call, tell)

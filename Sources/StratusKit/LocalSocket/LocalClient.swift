@@ -1,6 +1,7 @@
 // The other side of a host's socket: connections that are kept for the next request.
 
 import Foundation
+import StratusCloud
 import StratusStore
 
 /// Asks a host. Calls block their thread until they are answered.

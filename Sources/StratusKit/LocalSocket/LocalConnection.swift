@@ -7,7 +7,7 @@ import StratusStore
 /// What a connection asks of the host.
 protocol LocalHost: Sendable {
     /// Throws the errors of whichever floor it reaches.
-    func answer(_ call: CloudCall) throws -> any Encodable
+    func answer(_ call: AnyCloudCall) throws -> any Encodable
     /// `tell` takes how much of long work is done, as often as is convenient, and says whether anybody still wants it.
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable
     /// Lends a snapshot of the store. `isOver` says when it is to be given back, because the store is opened again.

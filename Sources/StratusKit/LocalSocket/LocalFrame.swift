@@ -32,7 +32,7 @@ struct LocalFrame: Hashable, Sendable {
     }
 
     /// Raised when a frame means something else than before.
-    static let version: UInt8 = 4
+    static let version: UInt8 = 5
     static let headerByteCount = 6
     /// What a frame may hold: several times the largest request that CloudKit takes.
     static let contentByteCount = 16 << 20

@@ -9,33 +9,13 @@ import StratusStore
 /// One request.
 enum LocalRequest: Codable, Sendable {
     /// What a client asks of the server.
-    case cloud(CloudCall)
+    case cloud(AnyCloudCall)
     /// What is read of the store as it lies; after `begin` alone.
     case read(ReadCall)
     /// What a host does.
     case host(HostCall)
     /// Events from here on, until the connection ends.
     case watch
-}
-
-/// Requests of `CloudServer`, by its words. Feeds, queries and subscriptions are not asked for by anybody who writes.
-enum CloudCall: Codable, Sendable {
-    case modifyRecords(ModifyRecordsRequest, Caller, DatabaseSelector)
-    case fetchRecords(FetchRecordsRequest, Caller, DatabaseSelector)
-    case modifyZones(ModifyZonesRequest, Caller, DatabaseSelector)
-    case fetchZones(FetchZonesRequest, Caller, DatabaseSelector)
-    case checkItemCount(Int)
-    case isTooLarge(path: String)
-    case accountStatus(Caller)
-    case userName(Caller)
-    case isDiscoverable(Caller)
-    case discover([IdentityLookup], Caller)
-    case shareParticipants([IdentityLookup], Caller)
-    case shareMetadata(ShareMetadataRequest, Caller)
-    case acceptShares([String], Caller)
-    case requestShareAccess([String], Caller)
-    case copyAsset(AssetDescriptor, field: String, RecordAddress, Caller, DatabaseSelector)
-    case copyAssets([HeldAsset], Caller, DatabaseSelector)
 }
 
 /// Reading the store's entries from one snapshot, which lasts from `begin` to `end` on one connection.
@@ -88,9 +68,6 @@ extension WorkProgress {
     }
 }
 
-/// The answer of a request that has none.
-struct Done: Codable, Sendable {}
-
 /// Whether the store takes writes.
 struct WriteState: Codable, Sendable {
     /// Nil where it does.
@@ -105,47 +82,6 @@ struct Recovered: Codable, Sendable {
 /// The host's first frame.
 struct LocalGreeting: Codable, Sendable {
     var process: Int32
-}
-
-/// A result of one item.
-struct Outcome<Value: Codable & Sendable>: Codable, Sendable {
-    private var value: Value?
-    private var error: CloudError?
-
-    init(_ result: Result<Value, CloudError>) {
-        switch result {
-        case .success(let value): self.value = value
-        case .failure(let error): self.error = error
-        }
-    }
-
-    var result: Result<Value, CloudError> {
-        if let value { return .success(value) }
-        return .failure(error ?? CloudError(.internalError, "The host has answered with nothing."))
-    }
-}
-
-extension Outcome<Done> {
-    init(_ result: Result<Void, CloudError>) { self.init(result.map { Done() }) }
-
-    var verdict: Result<Void, CloudError> { result.map { _ in } }
-}
-
-struct AnsweredRecords: Codable, Sendable {
-    var saves: [Outcome<ClientRecord>]
-    var deletes: [Outcome<Done>]
-    var endedShares: [RecordAddress]
-}
-
-struct AnsweredZones: Codable, Sendable {
-    var saves: [Outcome<ClientZone>]
-    var deletes: [Outcome<Done>]
-    var endedShares: [RecordAddress]
-}
-
-struct FetchedZone: Codable, Sendable {
-    var address: ZoneAddress
-    var zone: Outcome<ClientZone>
 }
 
 struct ReadBegun: Codable, Sendable {

@@ -86,8 +86,8 @@ final class AcceptSharesJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         guard !metadatas.isEmpty else { return }
-        let found = try context.server.acceptShares(metadatas.map(\.facts.url), as: context.caller)
-        answers.items = zip(metadatas, found).map { metadata, result in
+        let found = try context.server.answer(AcceptSharesRequest(urls: metadatas.map(\.facts.url)), as: context.caller)
+        answers.items = zip(metadatas, found.items).map { metadata, result in
             (metadata.itemURL, result.map { context.share($0) }.mapError { context.clientError($0) })
         }
     }

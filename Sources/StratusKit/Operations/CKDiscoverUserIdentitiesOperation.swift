@@ -115,7 +115,7 @@ final class DiscoveryJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         guard !lookupInfos.isEmpty else { return }
-        found = try context.server.discover(lookupInfos.map(\.lookup), as: context.caller)
+        found = try context.server.answer(DiscoverUsersRequest(lookupInfos.map(\.lookup)), as: context.caller)
     }
 
     func deliver() {

@@ -143,7 +143,7 @@ final class DatabaseChangesJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         let request = FetchDatabaseChangesRequest(token: token?.bytes, limit: max(inputs.resultsLimit, 0))
-        let response = try context.server.fetchDatabaseChanges(
+        let response = try context.server.answer(
             request, as: context.caller, in: context.database)
         token = CKServerChangeToken(response.token)
         isMoreToSend = inputs.fetchesAllChanges && response.isMoreComing

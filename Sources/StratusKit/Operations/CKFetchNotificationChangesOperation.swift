@@ -90,7 +90,7 @@ final class NotificationChangesJob: OperationJob, @unchecked Sendable {
     }
 
     func send(_ context: RequestContext) throws {
-        let response = try context.server.fetchNotificationChanges(request, as: context.caller)
+        let response = try context.server.answer(request, as: context.caller)
         isMoreComing.withLock { $0 = response.isMoreComing }
         self.response = response
     }

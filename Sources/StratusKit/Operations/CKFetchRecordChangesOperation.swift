@@ -106,7 +106,7 @@ final class RecordChangesJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         let hold = try context.server.holdAssets()
-        let response = try context.server.fetchZoneChanges(zone.request, as: context.caller, in: context.database)
+        let response = try context.server.answer(zone.request, as: context.caller, in: context.database)
         changed = response.changed.map { context.record($0) }
         // There is no place for the error of a record: one without its file has a `fileURL` of nil.
         _ = try context.fetchFiles(of: changed, under: hold)

@@ -73,8 +73,8 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         ) { context in
             var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
             guard let request else { return answers }
-            let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
-            answers.items = zones.map { address, answer in
+            let found = try context.server.answer(request, as: context.caller, in: context.database)
+            answers.items = zip(found.addresses, found.zones).map { address, answer in
                 (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
             }
             return answers

@@ -143,11 +143,12 @@ final class FetchRecordsJob: OperationJob, @unchecked Sendable {
     func send(_ context: RequestContext) throws {
         let recordIDs =
             isForCurrentUser
-            ? [CKRecord.ID(recordName: try context.server.userName(of: context.caller).text)] : recordIDs
+            ? [CKRecord.ID(recordName: try context.server.answer(UserNameRequest(), as: context.caller).text)]
+            : recordIDs
         guard !recordIDs.isEmpty else { return }
         let request = FetchRecordsRequest(addresses: recordIDs.map(\.address), desiredKeys: desiredKeys)
         let hold = try context.server.holdAssets()
-        let response = try context.server.fetchRecords(request, as: context.caller, in: context.database)
+        let response = try context.server.answer(request, as: context.caller, in: context.database)
         answers.items = zip(recordIDs, response.records).map { recordID, result in
             (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
         }

@@ -113,8 +113,8 @@ final class FetchShareMetadataJob: OperationJob, @unchecked Sendable {
         let request = ShareMetadataRequest(
             urls: urls.map(\.absoluteString), wantsRootRecord: inputs.shouldFetchRootRecord,
             rootDesiredKeys: inputs.rootRecordDesiredKeys.map { Set($0) })
-        let found = try context.server.shareMetadata(request, as: context.caller)
-        answers.items = zip(urls, found).map { url, result in
+        let found = try context.server.answer(request, as: context.caller)
+        answers.items = zip(urls, found.items).map { url, result in
             (url, result.map { context.metadata($0) }.mapError { context.clientError($0) })
         }
     }

@@ -91,8 +91,9 @@ final class FetchShareParticipantsJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         guard !lookupInfos.isEmpty else { return }
-        let found = try context.server.shareParticipants(for: lookupInfos.map(\.lookup), as: context.caller)
-        answers.items = zip(lookupInfos, found).map { lookupInfo, result in
+        let found = try context.server.answer(
+            ShareParticipantsRequest(lookupInfos.map(\.lookup)), as: context.caller)
+        answers.items = zip(lookupInfos, found.items).map { lookupInfo, result in
             let participant = result.map { CKShareParticipant($0, viewer: context.caller.account) }
             return (lookupInfo, participant.mapError { context.clientError($0) })
         }

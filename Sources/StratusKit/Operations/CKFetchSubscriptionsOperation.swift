@@ -71,8 +71,10 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         return ItemsJob(blocks.items, itemCount: ids.count, failure: "Failed to fetch some subscriptions") { context in
             var answers = ItemAnswers<CKSubscription.ID, CKSubscription>()
             guard let request else { return answers }
-            let told = try context.server.fetchSubscriptions(request, as: context.caller, in: context.database)
-            answers.items = told.map { id, answer in (id, context.clientResult(answer) { CKSubscription.from($0) }) }
+            let found = try context.server.answer(request, as: context.caller, in: context.database)
+            answers.items = zip(found.ids, found.subscriptions).map { id, answer in
+                (id, context.clientResult(answer) { CKSubscription.from($0) })
+            }
             return answers
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successesByID, error)

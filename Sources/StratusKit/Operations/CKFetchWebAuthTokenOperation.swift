@@ -50,7 +50,8 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
         let (service, blocks) = locked { (self.service, self.blocks) }
         let token = Locked("")
         return PlainJob { context in
-            let fetched = try context.server.webAuthToken(apiToken: service ?? "", as: context.caller)
+            let fetched = try context.server.answer(
+                FetchWebAuthTokenRequest(apiToken: service ?? ""), as: context.caller)
             token.withLock { $0 = fetched }
         } conclude: { result in
             let fetched = result.map { token.value }

@@ -40,7 +40,9 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (ids, blocks) = locked { (self.ids, self.blocks) }
         return PlainJob { context in
-            if !ids.isEmpty { try context.server.markNotificationsRead(ids.map(\.id), as: context.caller) }
+            if !ids.isEmpty {
+                _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
+            }
         } conclude: { result in
             blocks.result?(result.error == nil ? ids : nil, result.error)
         }

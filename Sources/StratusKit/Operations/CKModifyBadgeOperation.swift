@@ -39,7 +39,7 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (badge, blocks) = locked { (self.badge, self.blocks) }
         return PlainJob { context in
-            try context.server.modifyBadge(badge, as: context.caller)
+            _ = try context.server.answer(ModifyBadgeRequest(badge: badge), as: context.caller)
         } conclude: { result in
             blocks.result?(result.error)
         }

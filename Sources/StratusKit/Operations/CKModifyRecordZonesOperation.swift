@@ -78,7 +78,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         ) { context in
             var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
             guard !zones.isEmpty || !deletions.isEmpty else { return answers }
-            let response = try context.server.modifyZones(request, as: context.caller, in: context.database)
+            let response = try context.server.answer(request, as: context.caller, in: context.database)
             answers.items = zip(zones, response.saves).map { zone, answer in
                 (zone.zoneID, context.clientResult(answer) { CKRecordZone($0) })
             }

@@ -214,7 +214,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         guard !records.isEmpty || !deletions.isEmpty else { return }
         let response: ModifyRecordsResponse
         do {
-            response = try context.server.modifyRecords(request(), as: context.caller, in: context.database)
+            response = try context.server.answer(request(), as: context.caller, in: context.database)
         } catch {
             report.look(at: deletions, context)
             throw error

@@ -89,7 +89,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
                 saves: saves.compactMap { try? $0.draft.get() }, deletes: deletions)
             var response = ModifySubscriptionsResponse(saves: [], deletes: [])
             if !request.saves.isEmpty || !request.deletes.isEmpty {
-                response = try context.server.modifySubscriptions(request, as: context.caller, in: context.database)
+                response = try context.server.answer(request, as: context.caller, in: context.database)
             }
             var saved = response.saves.makeIterator()
             var answers = ItemAnswers<CKSubscription.ID, CKSubscription>()

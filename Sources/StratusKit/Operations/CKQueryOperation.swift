@@ -159,7 +159,7 @@ final class QueryJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         let hold = try context.server.holdAssets()
-        let response = try context.server.query(try request.get(), as: context.caller, in: context.database)
+        let response = try context.server.answer(try request.get(), as: context.caller, in: context.database)
         answers.items = response.records.map { match in
             let result: Result<CKRecord, CKError> =
                 switch match {

@@ -69,8 +69,9 @@ final class ShareRequestAccessJob: OperationJob, @unchecked Sendable {
 
     func send(_ context: RequestContext) throws {
         guard !urls.isEmpty else { return }
-        let answered = try context.server.requestShareAccess(urls.map(\.absoluteString), as: context.caller)
-        answers = zip(urls, answered).map { ($0, $1.mapError { context.clientError($0) }) }
+        let answered = try context.server.answer(
+            RequestShareAccessRequest(urls: urls.map(\.absoluteString)), as: context.caller)
+        answers = zip(urls, answered.items).map { ($0, $1.mapError { context.clientError($0) }) }
     }
 
     func deliver() {

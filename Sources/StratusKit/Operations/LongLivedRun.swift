@@ -48,14 +48,15 @@ final class LongLivedRun: @unchecked Sendable {
         _ job: any LongLivedJob, _ server: any CloudServer, _ registry: LongLivedRegistry
     ) throws -> LongLivedEntry {
         // What is refused whatever the files hold is refused before they are copied.
-        try server.checkItemCount(job.itemCount)
+        try server.answer(RequestLimitsRequest(), as: caller).check(itemCount: job.itemCount)
         try registry.checkRoom(for: caller.account?.text)
         // A path is told apart by its bytes, as the file system does.
         var files: [[UInt8]: KeptFile] = [:]
         let places = try job.keepFiles { path in
             if let known = files[Array(path.utf8)] { return known }
             let file =
-                try server.isTooLarge(fileAt: path) ? nil : registry.keepFile(path, as: files.count, of: id)
+                try server.answer(CheckFileSizeRequest(path: path), as: caller)
+                ? nil : registry.keepFile(path, as: files.count, of: id)
             files[Array(path.utf8)] = file
             return file
         }

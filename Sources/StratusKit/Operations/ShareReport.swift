@@ -26,7 +26,7 @@ struct ShareReport: Sendable {
     mutating func look(at failures: [CKRecordID], _ context: RequestContext) {
         guard isWanted, !failures.isEmpty else { return }
         let request = FetchRecordsRequest(addresses: failures.map(\.address), desiredKeys: [], isUnasked: true)
-        let found = try? context.server.fetchRecords(request, as: context.caller, in: context.database)
+        let found = try? context.server.answer(request, as: context.caller, in: context.database)
         remainingIDs = Set(
             zip(failures, found?.records ?? []).compactMap { id, result in
                 (try? result.get())?.type == CKRecord.SystemType.share ? id : nil

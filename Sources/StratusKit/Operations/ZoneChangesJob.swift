@@ -54,7 +54,7 @@ final class ZoneChangesJob: OperationJob, @unchecked Sendable {
         guard let zone = waiting.last else { return }
         do {
             let hold = try context.server.holdAssets()
-            let response = try context.server.fetchZoneChanges(
+            let response = try context.server.answer(
                 zone.request, as: context.caller, in: context.database)
             let token = CKServerChangeToken(response.token)
             let isLast = !fetchesAllChanges || !response.isMoreComing

@@ -34,7 +34,8 @@ final class HandedOutCopies: AssetDownload {
     }
 
     func makeCopy(of content: AssetDescriptor, at place: CKAsset.Place) throws -> URL {
-        let path = try server.copyAsset(content, in: place.key, of: place.record, as: caller, in: database)
+        let path = try server.copyAsset(
+            HeldAsset(content, in: place.key, of: place.record), as: caller, in: database)
         return URL(fileURLWithPath: path)
     }
 

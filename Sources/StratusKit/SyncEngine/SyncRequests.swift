@@ -29,7 +29,7 @@ struct SyncRequests: Sendable {
 
     /// What one request may have in the database's store (L-01).
     func limits() async throws -> RequestSize {
-        try await database.scope.ask { server, _ in try server.requestLimits() }
+        try await database.scope.ask { server, caller in try server.answer(RequestLimitsRequest(), as: caller) }
     }
 
     func databaseChanges(since token: CKServerChangeToken?, _ group: CKOperationGroup) async throws -> DatabasePage {

@@ -5,7 +5,7 @@
 // count when no page looks at them any more. Until then their results count.
 
 /// What a page of a query has done, or all pages up to a place.
-package struct QueryWork: Hashable, Sendable {
+package struct QueryWork: Hashable, Codable, Sendable {
     /// Records that were looked at for the last time; names that were asked for and that no record has count as well.
     package var settledCount: Int
     /// Results among the records that the next page looks at again.

@@ -44,11 +44,12 @@ struct HostWatchTests {
         try await TestThreads.offPool {
             let watch = try #require(try HostWatch(directory: directory.store.path))
             for name in ["Notes", "Tasks"] {
-                _ = try store.server.modifyZones(
+                _ = try store.server.answer(
                     ModifyZonesRequest(saves: [ClientZone(address: ZoneAddress(zoneName: name))]), as: caller,
                     in: .private)
             }
-            _ = try? store.server.fetchZones(.all, as: Caller(container: "iCloud.test", account: nil), in: .private)
+            _ = try? store.server.answer(
+                FetchZonesRequest.all, as: Caller(container: "iCloud.test", account: nil), in: .private)
             let told = try take(3, from: watch)
             #expect(told.events.map(\.operation) == ["modifyZones", "modifyZones", "fetchZones"])
             #expect(told.events.map(\.commitCount) == [1, 1, 0])

@@ -57,7 +57,7 @@ struct LocalPatienceTests {
             patience.frameSeconds = 0
             let listener = try self.listen(WorkingHost(), patience)
             defer { listener.stop() }
-            let request = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.checkItemCount(1)))).bytes
+            let request = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.limits))).bytes
             // In the middle of the header, behind it, and before the last byte.
             for count in [1, LocalFrame.headerByteCount, request.count - 1] {
                 let channel = try self.connect()
@@ -66,7 +66,7 @@ struct LocalPatienceTests {
             }
             // Who asks whole requests is served: what is there is in time.
             let client = try #require(try LocalClient(directory: self.directory.store.path))
-            #expect(throws: CloudError.self) { let _: Done = try client.ask(.cloud(.checkItemCount(1))) }
+            #expect(throws: CloudError.self) { let _: RequestSize = try client.ask(.cloud(.limits)) }
         }
     }
 
@@ -247,7 +247,9 @@ private final class WorkingHost: LocalHost {
     var wasStopped: Bool { stopped.withLock { $0 } }
     func forget() { stopped.withLock { $0 = false } }
 
-    func answer(_ call: CloudCall) throws -> any Encodable { throw CloudError(.serviceUnavailable, "It only works.") }
+    func answer(_ call: AnyCloudCall) throws -> any Encodable {
+        throw CloudError(.serviceUnavailable, "It only works.")
+    }
 
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         var progress = PurgeProgress()

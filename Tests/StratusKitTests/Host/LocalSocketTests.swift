@@ -188,7 +188,7 @@ struct LocalSocketTests {
         let store = try open()
         defer { store.close() }
         _ = try await store.createAccount(.init(), externalID: "test")
-        let valid = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.checkItemCount(1)))).bytes
+        let valid = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.limits))).bytes
         let deep = String(repeating: #"{"list":{"_0":["#, count: 400)
         try await TestThreads.offPool {
             var dice = SplitMix64(seed: seed)
@@ -214,7 +214,7 @@ struct LocalSocketTests {
                 channel.stop(sendingToo: round % 8 < 4)
             }
             let client = try self.whenThereIsRoom { try #require(try LocalClient(directory: self.path)) }
-            let _: Done = try client.ask(.cloud(.checkItemCount(1)))
+            let _: RequestSize = try client.ask(.cloud(.limits))
         }
         #expect(try await store.account(externalID: "test") != nil)
     }
@@ -244,7 +244,7 @@ struct LocalSocketTests {
             let caller = Caller(container: "iCloud.test", account: nil)
             #expect(throws: CloudError.self) { let _: UserName = try client.ask(.cloud(.userName(caller))) }
             #expect(throws: StratusError.self) { let _: Done = try client.ask(.host(.deleteAccount("nobody"))) }
-            let _: Done = try client.ask(.cloud(.checkItemCount(1)))
+            let _: RequestSize = try client.ask(.cloud(.limits))
         }
     }
 
@@ -270,5 +270,17 @@ struct LocalSocketTests {
             #expect(last.isLast)
             store.close()
         }
+    }
+}
+
+extension AnyCloudCall {
+    /// A request that every host answers.
+    static let limits = AnyCloudCall(
+        CloudCall(
+            request: RequestLimitsRequest(), caller: Caller(container: "iCloud.test", account: nil), place: NoDatabase()
+        ))
+
+    fileprivate static func userName(_ caller: Caller) -> AnyCloudCall {
+        AnyCloudCall(CloudCall(request: UserNameRequest(), caller: caller, place: NoDatabase()))
     }
 }

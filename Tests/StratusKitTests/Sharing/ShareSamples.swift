@@ -136,82 +136,45 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
     /// How many requests it was asked.
     var requestCount: Int { count.load(ordering: .relaxed) }
 
-    private func counting<Value>(_ body: () throws -> Value) rethrows -> Value {
+    func answer<Request: CloudRequest>(
+        _ request: Request, as caller: Caller, in place: Request.Place
+    ) throws -> Request.Answer {
+        if let answer = try uncounted(request) as? Request.Answer { return answer }
         count.add(1, ordering: .relaxed)
-        return try body()
+        guard let answer = try counted(request, as: caller) as? Request.Answer else { throw Self.refusal }
+        return answer
     }
 
-    func modifyRecords(
-        _ request: ModifyRecordsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyRecordsResponse { try counting { try onModify(request) } }
-
-    func fetchRecords(
-        _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchRecordsResponse { try counting { try onFetch(request) } }
-
-    func shareParticipants(
-        for lookups: [IdentityLookup], as caller: Caller
-    ) throws -> [Result<ClientParticipant, CloudError>] { try counting { try onParticipants(lookups) } }
-
-    func shareMetadata(
-        _ request: ShareMetadataRequest, as caller: Caller
-    ) throws -> [Result<ClientShareMetadata, CloudError>] { try counting { try onMetadata(request) } }
-
-    func acceptShares(_ urls: [String], as caller: Caller) throws -> [Result<ClientRecord, CloudError>] {
-        try counting { try onAccept(urls) }
+    /// What clients ask before a request, and not as one.
+    private func uncounted(_ request: any CloudRequest) throws -> (any Sendable)? {
+        switch request {
+        case is RequestLimitsRequest: RequestSize()
+        case is CheckFileSizeRequest: false
+        default: nil
+        }
     }
 
-    func requestShareAccess(_ urls: [String], as caller: Caller) throws -> [Result<Void, CloudError>] {
-        try counting { try onRequest(urls) }
+    private func counted(_ request: any CloudRequest, as caller: Caller) throws -> any Sendable {
+        switch request {
+        case let request as ModifyRecordsRequest: try onModify(request)
+        case let request as FetchRecordsRequest: try onFetch(request)
+        case let request as ShareParticipantsRequest: ItemList(try onParticipants(request.lookups))
+        case let request as ShareMetadataRequest: ItemList(try onMetadata(request))
+        case let request as AcceptSharesRequest: ItemList(try onAccept(request.urls))
+        case let request as RequestShareAccessRequest: VerdictList(try onRequest(request.urls))
+        case let request as FetchDatabaseChangesRequest: try onDatabaseChanges(request)
+        case let request as FetchZoneChangesRequest: try onZoneChanges(request)
+        case let request as QueryRequest: try onQuery(request)
+        case let request as ModifySubscriptionsRequest: try onModifySubscriptions(request, caller)
+        case let request as FetchSubscriptionsRequest:
+            FetchSubscriptionsResponse(try onFetchSubscriptions(request, caller))
+        default: throw Self.refusal
+        }
     }
 
-    func fetchDatabaseChanges(
-        _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchDatabaseChangesResponse { try counting { try onDatabaseChanges(request) } }
-
-    func fetchZoneChanges(
-        _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchZoneChangesResponse { try counting { try onZoneChanges(request) } }
-
-    func query(_ request: QueryRequest, as caller: Caller, in database: DatabaseSelector) throws -> QueryResponse {
-        try counting { try onQuery(request) }
-    }
-
-    func modifySubscriptions(
-        _ request: ModifySubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifySubscriptionsResponse { try counting { try onModifySubscriptions(request, caller) } }
-
-    func fetchSubscriptions(
-        _ request: FetchSubscriptionsRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> [(String, Result<ClientSubscription, CloudError>)] {
-        try counting { try onFetchSubscriptions(request, caller) }
-    }
-
-    func modifyZones(
-        _ request: ModifyZonesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyZonesResponse { throw Self.refusal }
-    func fetchZones(
-        _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] { throw Self.refusal }
-    func fetchNotificationChanges(
-        _ request: FetchNotificationChangesRequest, as caller: Caller
-    ) throws -> FetchNotificationChangesResponse { throw Self.refusal }
-    func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws { throw Self.refusal }
-    func modifyBadge(_ badge: Int, as caller: Caller) throws { throw Self.refusal }
-    func webAuthToken(apiToken: String, as caller: Caller) throws -> String { throw Self.refusal }
-    func requestLimits() throws -> RequestSize { throw Self.refusal }
-    func checkItemCount(_ count: Int) throws {}
-    func isTooLarge(fileAt path: String) throws -> Bool { false }
-    func accountStatus(of caller: Caller) throws -> AccountStatus { throw Self.refusal }
-    func userName(of caller: Caller) throws -> UserName { throw Self.refusal }
-    func isDiscoverable(_ caller: Caller) throws -> Bool { throw Self.refusal }
-    func discover(_ lookups: [IdentityLookup], as caller: Caller) throws -> [DiscoveredIdentity?] {
+    func copyAsset(_ wanted: HeldAsset, as caller: Caller, in database: DatabaseSelector) throws -> String {
         throw Self.refusal
     }
-    func copyAsset(
-        _ asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
-        in database: DatabaseSelector
-    ) throws -> String { throw Self.refusal }
     func holdAssets() throws -> AssetHold? { nil }
     func copyAssets(
         _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,

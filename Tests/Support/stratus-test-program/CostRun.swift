@@ -1,6 +1,6 @@
 // The passes of the workloads: a store, a data set of ten thousand records, and what has been counted so far.
 
-import CAllocationCount
+import CCounters
 import Foundation
 import StratusCloud
 import StratusLevelDB

@@ -22,6 +22,8 @@
 //                                          costs, as JSON; the last argument plants a cost in every pass
 //   stratus-test-program crash DIRECTORY SEED sync|nosync
 //                                          writes commits until it is killed, and prints which ones were acknowledged
+//   stratus-test-program journey save|feed|query
+//                                          writes which functions one request runs, in a build with counters
 //   stratus-test-program fuzz TARGET …     feeds damaged bytes to a decoder; fuzz --help says more
 
 import ArgumentParser
@@ -159,6 +161,7 @@ let arguments = CommandLine.arguments
 switch arguments.dropFirst().first {
 case "costs"?: countCosts(Array(arguments.dropFirst(2)))
 case "crash"?: commitUntilKilled(Array(arguments.dropFirst(2)))
+case "journey"?: await Journey.run(Array(arguments.dropFirst(2)))
 case "fuzz"?: FuzzCommand.main(Array(arguments.dropFirst(2)))
 default: break
 }

@@ -1,6 +1,6 @@
 /* malloc and its relatives, counted and handed on to glibc under the names it keeps for that purpose. What is freed is not
  * counted, so free stays glibc's own. Shared libraries find these definitions because the executable's come first. */
-#include "CAllocationCount.h"
+#include "CCounters.h"
 
 #include <errno.h>
 #include <stdatomic.h>
