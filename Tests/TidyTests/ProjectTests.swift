@@ -32,6 +32,7 @@ import Testing
             }
         }
         expectNone(Self.sources.flatMap(LengthRule.longFunctions))
+        expectNone(Self.sources.flatMap(LengthRule.wideComments))
     }
 
     @Test("no banned word, and every type that others can reach is documented")
@@ -45,6 +46,23 @@ import Testing
             expectNone(WordingRule.words(in: lines, path: path))
         }
     }
+
+    @Test("comments, texts and documents are in plain English")
+    func plainEnglish() {
+        for source in Self.sources where !source.path.hasPrefix(Self.ownFolder) {
+            expectNone(WordingRule.dialect(in: source.lines, path: source.path))
+        }
+        // Decisions are never rewritten, and what is generated quotes rules.
+        let exempt = ["Docs/decisions/", "Docs/COMPATIBILITY.md", "Docs/Compatibility/"]
+        for (path, text) in Self.project.texts
+        where path.hasSuffix(".md") && !exempt.contains(where: path.hasPrefix) {
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            expectNone(WordingRule.dialect(in: lines, path: path))
+        }
+    }
+
+    @Test("no two types that several targets can name have one name")
+    func vocabulary() { expectNone(VocabularyRule.findings(in: Self.sources)) }
 
     @Test("clock, identifiers and randomness are injected below floor 5")
     func determinism() {

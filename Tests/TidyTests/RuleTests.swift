@@ -56,6 +56,35 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(WordingRule.findings(in: source(text)).count == 1)
     }
 
+    @Test(
+        "expressions of a dialect are found in comments, as whole words",
+        arguments: ["// Whoever asks gets it.", "/// It is made anew.", "// The caller is told."])
+    func dialect(text: String) {
+        #expect(WordingRule.dialect(in: [text], path: "A.swift").count == 1)
+        #expect(WordingRule.dialect(in: ["// A renewed amendment."], path: "A.swift").isEmpty)
+    }
+
+    @Test("a comment over 120 columns is found, and a link is not")
+    func wideComment() {
+        let wide = "let a = 1 // " + String(repeating: "word ", count: 22)
+        #expect(LengthRule.wideComments(in: source(wide)).count == 1)
+        let link = "// https://" + String(repeating: "a", count: 120)
+        #expect(LengthRule.wideComments(in: source(link)).isEmpty)
+        let code = "let text = \"" + String(repeating: "word ", count: 30) + "\""
+        #expect(LengthRule.wideComments(in: source(code)).isEmpty)
+    }
+
+    @Test("two types of one name that several targets can name are found")
+    func vocabulary() {
+        let one = source("package struct Account {\n    package enum Kind {}\n}", at: "Sources/A/A.swift")
+        let nested = source(
+            "extension Stratus {\n    public struct Account { public enum Kind {} }\n}", at: "Sources/B/B.swift")
+        let hidden = source(
+            "struct Account {}\nextension Stratus.Account { public enum Kind {} }", at: "Sources/C/C.swift")
+        #expect(VocabularyRule.findings(in: [one, hidden]).isEmpty)
+        #expect(VocabularyRule.findings(in: [one, nested, hidden]).map(\.path) == ["Sources/B/B.swift"])
+    }
+
     @Test("banned words inside strings and longer words are no findings")
     func innocentWording() {
         let text = "let a = \"TODO fatalError try!\" // XXXL, todos\nfunc fatalErrorCount() {}"

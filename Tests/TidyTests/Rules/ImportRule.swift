@@ -51,7 +51,9 @@ struct ManifestTarget: Equatable {
     static func targets(in manifest: SwiftSource) -> [ManifestTarget] {
         let kinds = ["testTarget", "executableTarget", "systemLibrary", "target", "plugin", "macro"]
         var targets: [ManifestTarget] = []
-        var rest = Substring(manifest.textWithoutComments)
+        // Targets that tests share are declared by a function of the manifest.
+        let text = manifest.textWithoutComments.replacing("support(", with: ".target(")
+        var rest = Substring(text)
         while let dot = rest.firstIndex(of: ".") {
             rest = rest[rest.index(after: dot)...]
             guard let kind = kinds.first(where: { rest.hasPrefix($0 + "(") }) else { continue }

@@ -4,6 +4,7 @@ enum LengthRule {
     static let questionedFileLineCount = 400
     static let maximumFileLineCount = 600
     static let maximumFunctionLineCount = 70
+    static let maximumColumnCount = 120
 
     static func lineCount(of text: String) -> Int {
         text.utf8.count { $0 == UInt8(ascii: "\n") } + (text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
@@ -12,6 +13,16 @@ enum LengthRule {
     static func longFiles(path: String, text: String, over limit: Int = maximumFileLineCount) -> [Finding] {
         let count = lineCount(of: text)
         return count > limit ? [Finding(path, "\(count) lines, over \(limit): split it by aspect")] : []
+    }
+
+    /// Comments that are wider than code may be. Lines without a space, such as links, cannot be broken.
+    static func wideComments(in source: SwiftSource) -> [Finding] {
+        zip(source.lines, source.commentLines).enumerated().compactMap { index, pair in
+            let (line, comment) = pair
+            guard line.count > maximumColumnCount, comment.trimmed.drop(while: { $0 == "/" || $0 == " " }).contains(" ")
+            else { return nil }
+            return Finding(source.path, line: index + 1, "a comment over \(maximumColumnCount) columns: break the line")
+        }
     }
 
     static func longFunctions(in source: SwiftSource) -> [Finding] {

@@ -12,6 +12,33 @@ enum WordingRule {
         ("sanity check", "check"),
     ]
 
+    /// Expressions of a dialect, in small letters, with what to write instead.
+    private static let dialect: [(expression: String, instead: String)] = [
+        ("whoever", "the caller, the process or the person that does it"),
+        ("whomever", "the caller or the person"),
+        ("anew", "again"),
+        ("for ever", "permanently"),
+        ("thereby", "so"),
+        ("is told", "gets, learns or is notified"),
+        ("are told", "get, learn or are notified"),
+        ("was told", "got or was notified"),
+        ("told of", "notified of"),
+        ("is spared", "avoids"),
+        ("is left to", "is handled by"),
+        ("are left to", "are handled by"),
+        ("mend", "repair or fix"),
+        ("mends", "repairs or fixes"),
+        ("mended", "repaired or fixed"),
+        ("hand out", "return"),
+        ("hands out", "returns"),
+        ("handed out", "returned"),
+        ("take along", "include"),
+        ("takes along", "includes"),
+        ("put in order", "sorted"),
+        ("any more", "any longer, or no longer before the verb"),
+        ("as it lies", "as it is stored"),
+    ]
+
     /// Code, with what to write instead.
     private static let code: [(tokens: [String], instead: String)] = [
         (["fatalError"], "throw an error, or state a programmer error with precondition"),
@@ -55,6 +82,25 @@ enum WordingRule {
             }
         }
         return findings
+    }
+
+    /// Expressions of the dialect, in comments, texts and documents.
+    static func dialect(in lines: [String], path: String) -> [Finding] {
+        lines.enumerated().flatMap { index, line in
+            let lowercased = line.lowercased()
+            return dialect.filter { containsPhrase($0.expression, in: lowercased) }.map {
+                Finding(path, line: index + 1, "'\($0.expression)': write \($0.instead)")
+            }
+        }
+    }
+
+    /// Whether the expression is there as whole words.
+    private static func containsPhrase(_ expression: String, in line: String) -> Bool {
+        line.ranges(of: expression).contains { range in
+            let before = range.lowerBound > line.startIndex ? line[line.index(before: range.lowerBound)] : " "
+            let after = range.upperBound < line.endIndex ? line[range.upperBound] : " "
+            return !before.isLetter && !after.isLetter
+        }
     }
 
     private static func contains(_ word: String, in line: String) -> Bool {
