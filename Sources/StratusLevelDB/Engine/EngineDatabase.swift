@@ -4,6 +4,7 @@
 // reader, iterator or snapshot is left. LevelDB's functions may be called from any thread.
 
 internal import CLevelDB
+internal import CLogSync
 
 /// Owns a `leveldb_t` with its options.
 @safe final class EngineDatabase: @unchecked Sendable {  // because LevelDB guards itself and `close` comes last
@@ -130,5 +131,225 @@ internal import CLevelDB
     @unsafe mutating func delete(_ key: EngineBytes) {
         count += 1
         unsafe leveldb_writebatch_delete(pointer, key.characters, key.count)
+    }
+}
+
+// A LevelDB snapshot with its read options, and the iterators made on it.
+//
+// Unsafe: a snapshot is made from an open database and destroyed once, by its owner, before that database is closed;
+// an iterator likewise before its snapshot. An iterator is used by one thread at a time. What it points at is valid
+// until it is moved.
+
+/// Owns a `leveldb_snapshot_t` and the options to read it. Checksums are always verified.
+@safe final class EngineSnapshot: @unchecked Sendable {  // because only `destroy` changes it, called by the last user
+    let database: EngineDatabase
+    private let snapshot: OpaquePointer
+    private let readOptions: OpaquePointer
+    private var isDestroyed = false
+
+    init(_ database: EngineDatabase, fillsCache: Bool = true) {
+        self.database = database
+        unsafe snapshot = leveldb_create_snapshot(database.pointer)
+        unsafe readOptions = leveldb_readoptions_create()
+        unsafe leveldb_readoptions_set_snapshot(readOptions, snapshot)
+        unsafe leveldb_readoptions_set_verify_checksums(readOptions, 1)
+        unsafe leveldb_readoptions_set_fill_cache(readOptions, fillsCache ? 1 : 0)
+    }
+
+    /// Gives the snapshot back to LevelDB.
+    func destroy() {
+        precondition(!isDestroyed, "A snapshot was destroyed twice.")
+        isDestroyed = true
+        unsafe leveldb_readoptions_destroy(readOptions)
+        unsafe leveldb_release_snapshot(database.pointer, snapshot)
+    }
+
+    /// Calls `body` with the value where `leveldb_get` left it, or returns false when the key is absent.
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        var count = 0
+        let found = try unsafe key.withEngineBytes { bytes throws(EngineError) in
+            try unsafe EngineErrorSlot.check(database.place) {
+                unsafe leveldb_get(database.pointer, readOptions, bytes.characters, bytes.count, &count, $0)
+            }
+        }
+        guard let value = unsafe found else { return false }
+        defer { unsafe leveldb_free(value) }
+        try unsafe EngineBytes(characters: value, count: count).withSpan(body)
+        return true
+    }
+
+    func makeIterator() -> EngineIterator {
+        unsafe EngineIterator(leveldb_create_iterator(database.pointer, readOptions), in: database.place)
+    }
+}
+
+/// Owns a `leveldb_iterator_t`.
+@safe final class EngineIterator {
+    private var pointer: OpaquePointer?
+    private let place: EnginePlace
+
+    fileprivate init(_ pointer: OpaquePointer, in place: EnginePlace) {
+        self.place = place
+        unsafe self.pointer = unsafe pointer
+    }
+
+    deinit {
+        destroy()
+    }
+
+    /// Gives the iterator back to LevelDB; it may not be used afterwards.
+    func destroy() {
+        if let pointer = unsafe pointer {
+            unsafe leveldb_iter_destroy(pointer)
+            unsafe self.pointer = nil
+        }
+    }
+
+    private var live: OpaquePointer {
+        guard let pointer = unsafe pointer else { preconditionFailure("An iterator was used after it was destroyed.") }
+        return unsafe pointer
+    }
+
+    var isValid: Bool {
+        unsafe leveldb_iter_valid(live) != 0
+    }
+
+    /// Moves to the first key that is not below `key`.
+    func seek(_ key: [UInt8]) {
+        unsafe key.withEngineBytes { unsafe leveldb_iter_seek(live, $0.characters, $0.count) }
+    }
+
+    /// Moves to the last key below `key`.
+    func seek(before key: [UInt8]) throws(EngineError) {
+        seek(key)
+        if isValid {
+            moveBackward()
+        } else {
+            try check()
+            unsafe leveldb_iter_seek_to_last(live)
+        }
+    }
+
+    func seekToFirst() {
+        unsafe leveldb_iter_seek_to_first(live)
+    }
+
+    func moveForward() {
+        unsafe leveldb_iter_next(live)
+    }
+
+    func moveBackward() {
+        unsafe leveldb_iter_prev(live)
+    }
+
+    var key: EngineBytes {
+        var count = 0
+        let start = unsafe leveldb_iter_key(live, &count)
+        return unsafe EngineBytes(characters: start, count: count)
+    }
+
+    var value: EngineBytes {
+        var count = 0
+        let start = unsafe leveldb_iter_value(live, &count)
+        return unsafe EngineBytes(characters: start, count: count)
+    }
+
+    /// Throws what went wrong on the way. LevelDB passes over a block it cannot read and stays valid behind it, so this
+    /// is asked after every scan, however it ended.
+    func check() throws(EngineError) {
+        try unsafe EngineErrorSlot.check(place) { unsafe leveldb_iter_get_error(live, $0) }
+    }
+}
+
+// LevelDB's options with the objects they refer to. A database refers to its cache and filter until it is closed, so
+// this is owned by `EngineDatabase` and destroyed after it.
+//
+// Unsafe: the pointers are made in `init`, owned by this value alone and destroyed once, in `deinit`.
+
+/// Owns a `leveldb_options_t`, its block cache, its filter policy and its environment.
+@safe struct EngineOptions: ~Copyable {
+    let pointer: OpaquePointer
+    private let cache: OpaquePointer
+    private let filter: OpaquePointer?
+    let logSync: EngineLogSync
+
+    /// The environment that `options` supply must outlive the database.
+    init(_ options: LevelDBOptions, createIfMissing: Bool) {
+        unsafe pointer = leveldb_options_create()
+        unsafe cache = leveldb_cache_create_lru(max(0, options.blockCacheByteCount))
+        if options.bloomFilterBitsPerKey > 0 {
+            unsafe filter = leveldb_filterpolicy_create_bloom(Int32(clamping: options.bloomFilterBitsPerKey))
+            unsafe leveldb_options_set_filter_policy(pointer, filter)
+        } else {
+            unsafe filter = nil
+        }
+        unsafe leveldb_options_set_cache(pointer, cache)
+        unsafe leveldb_options_set_paranoid_checks(pointer, 1)
+        unsafe leveldb_options_set_create_if_missing(pointer, createIfMissing ? 1 : 0)
+        unsafe leveldb_options_set_write_buffer_size(pointer, options.writeBufferByteCount)
+        unsafe leveldb_options_set_max_file_size(pointer, options.fileByteCount)
+        unsafe leveldb_options_set_max_open_files(pointer, Int32(clamping: options.maximumOpenFiles))
+        unsafe leveldb_options_set_block_size(pointer, options.blockByteCount)
+        let restartInterval = Int32(clamping: max(1, options.blockRestartInterval))
+        unsafe leveldb_options_set_block_restart_interval(pointer, restartInterval)
+        let compression = options.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
+        unsafe leveldb_options_set_compression(pointer, Int32(compression))
+        let base = unsafe options.testHooks.environment?.environment()
+        unsafe logSync = EngineLogSync(
+            base: base, leastByteCount: options.backgroundSyncByteCount,
+            isWanted: !options.testHooks.leavesLogsToLevelDB)
+        if let environment = unsafe logSync.environment ?? base {
+            unsafe leveldb_options_set_env(pointer, environment)
+        }
+    }
+
+    deinit {
+        unsafe leveldb_options_destroy(pointer)
+        unsafe leveldb_cache_destroy(cache)
+        if let filter = unsafe filter {
+            unsafe leveldb_filterpolicy_destroy(filter)
+        }
+    }
+}
+
+// The environment in which LevelDB's log is synced beside the insertion of what was logged, with an owner.
+//
+// Unsafe: the pointer is made in `init`, owned by this value alone and destroyed once, in `deinit`, after the database.
+
+/// Owns a `stratus_log_environment`, if there can be one for the LevelDB that is loaded.
+@safe struct EngineLogSync: ~Copyable {
+    private let pointer: OpaquePointer?
+
+    /// Whether there can be one for this version of LevelDB.
+    static func supports(majorVersion: Int, minorVersion: Int) -> Bool {
+        stratus_log_environment_supports(Int32(clamping: majorVersion), Int32(clamping: minorVersion))
+    }
+
+    /// On the environment `base`, or LevelDB's own where that is nil. Smaller syncs than `leastByteCount` are waited for at once.
+    init(base: OpaquePointer?, leastByteCount: Int, isWanted: Bool = true) {
+        unsafe pointer = isWanted ? stratus_log_environment_create(base, max(0, leastByteCount)) : nil
+    }
+
+    deinit {
+        if let pointer = unsafe pointer { unsafe stratus_log_environment_destroy(pointer) }
+    }
+
+    /// The `leveldb_env_t *` for LevelDB's options, or nil where there is none: LevelDB then waits for each sync itself.
+    var environment: OpaquePointer? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe stratus_log_environment_pointer(pointer)
+    }
+
+    /// The number of the log to which LevelDB has appended last; nil where there is no environment, or nothing was appended.
+    var writtenLog: UInt64? {
+        guard let pointer = unsafe pointer else { return nil }
+        let number = unsafe stratus_log_environment_written_log(pointer)
+        return number == 0 ? nil : number
+    }
+
+    /// Waits until what the last write has logged is durable. Where it will not be, `error` says why, unless it says something
+    /// already.
+    @unsafe func finish(_ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
+        if let pointer = unsafe pointer { unsafe stratus_log_environment_finish_sync(pointer, error) }
     }
 }

@@ -95,3 +95,284 @@ struct StoreLogs {
             ["path": place.path, "candidateFiles": file])
     }
 }
+
+// Which logs hold acknowledged commits: an empty file "<number>.acknowledged" for each, beside the log.
+//
+// A log that was never written to is empty, and one that is not named by the MANIFEST may never have existed. Without these
+// files, a log that has lost its name or its content could not be told from either.
+//
+// Invariants:
+//   1. The name of a log is durable before its first commit is acknowledged: the directory is synced.
+//   2. The file is created after that sync, and durable before the commit is acknowledged. So where the file is, the log is and
+//      has content, whatever crash came in between.
+//   3. Files are removed only for logs that are in tables: LevelDB switches to a third log only when the first is in a table, and
+//      opening brings all of them there.
+
+/// Notes the logs of an open store. Used by one thread at a time, the flusher.
+final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one flusher at a time
+    private let lock: StoreLock
+    /// The log that was noted last.
+    private var newest: UInt64?
+
+    init(_ lock: StoreLock) {
+        self.lock = lock
+    }
+
+    /// To be called when a commit in the log is synced, before it is acknowledged.
+    func note(_ log: UInt64) throws(SystemError) {
+        guard log != newest else { return }
+        let directory = lock.place.directory
+        try lock.syncDirectory()
+        do {
+            try FileSystem.create("\(directory)/\(StoreFileName.acknowledgedName(log))", [])
+        } catch {
+            guard error.isExistence else { throw error }
+        }
+        try lock.syncDirectory()
+        if let newest {
+            Self.remove(Self.numbers(among: try FileSystem.names(in: directory)).filter { $0 < newest }, in: directory)
+        }
+        newest = log
+    }
+
+    /// The newest log with content, for a LevelDB that does not tell to which it has written.
+    func newestWrittenLog() throws(SystemError) -> UInt64? {
+        let directory = lock.place.directory
+        var newest: UInt64?
+        for name in try FileSystem.names(in: directory) {
+            guard case .log(let number) = StoreFileName(name), number > newest ?? 0 else { continue }
+            if try FileSystem.status("\(directory)/\(name)")?.byteCount ?? 0 > 0 { newest = number }
+        }
+        return newest
+    }
+
+    /// The logs that are noted among a directory's names.
+    static func numbers(among names: [String]) -> Set<UInt64> {
+        Set(
+            names.compactMap { name in
+                guard case .acknowledged(let number) = StoreFileName(name) else { return nil }
+                return number
+            })
+    }
+
+    /// Removes the notes of logs that are in tables. One that stays is passed over: its log is no longer live.
+    static func remove(_ logs: Set<UInt64>, in directory: String) {
+        for log in logs { try? FileSystem.remove("\(directory)/\(StoreFileName.acknowledgedName(log))") }
+    }
+}
+
+// What a log of commits holds, and how it ends.
+//
+// A crash of the machine while the last commit was written may leave some pages of it on the disk and others not: a page that
+// was lost reads as zeros. No caller got an answer for such a commit, so it is dropped. Damage is distinguished as follows:
+//
+//   lost page    Zeros from the later of its start and the commit's first byte to the end of the page or of the file.
+//   dropped      Every fragment of the commit whose checksum does not fit touches a lost page, there is such a page, and no first
+//                or full fragment follows, at the next place where one can begin.
+//
+// What cannot be told apart is in Docs/RELIABILITY.md: a commit that was acknowledged, is the last one, and was zeroed later;
+// and one that holds a page of zeros of its own and has a flipped bit in the same fragment.
+
+/// A commit that was never acknowledged, of which the disk has lost pages, and which was dropped when the store was opened.
+package struct DroppedCommit: Hashable, Sendable {
+    /// The log that held it.
+    package let log: String
+    /// Where it began, and the log ends now.
+    package let offset: Int
+    package let byteCount: Int
+    /// LevelDB's number of its first write; nil where nothing before it tells.
+    package var firstSequence: UInt64?
+    /// LevelDB's number of its last write; nil where its header is lost.
+    package let lastSequence: UInt64?
+
+    /// What there is to say of it, by name.
+    package var fields: [String: String] {
+        var fields = ["log": log, "offset": "\(offset)", "byteCount": "\(byteCount)"]
+        fields["firstSequence"] = firstSequence.map { "\($0)" }
+        fields["lastSequence"] = lastSequence.map { "\($0)" }
+        return fields
+    }
+}
+
+/// A log, read from its beginning to its end.
+struct LogSurvey {
+    enum Finding: Equatable {
+        case intact
+        /// The writer died here, in the middle of a commit: what is there of it does not count.
+        case unfinished
+        /// The last commit has lost pages.
+        case lostPages(DroppedCommit)
+        /// What is at this offset was not written so.
+        case damaged(offset: Int)
+    }
+
+    private(set) var finding = Finding.intact
+    /// The sequence number of the last write of the last whole commit.
+    private(set) var lastSequence: UInt64?
+
+    /// So much is read at once.
+    private static let chunkByteCount = 32 * LogFile.blockByteCount
+
+    private let name: String
+    private let byteCount: Int
+    private var commit: CommitHeader?
+
+    init(_ name: String, in directory: String) throws(SystemError) {
+        self.name = name
+        let path = "\(directory)/\(name)"
+        byteCount = try FileSystem.status(path)?.byteCount ?? 0
+        var start = 0
+        while start < byteCount {
+            let chunk = try FileSystem.read(path, from: start, atMost: min(Self.chunkByteCount, byteCount - start))
+            if chunk.isEmpty { break }
+            if let offset = readChunk(chunk, at: start) {
+                // A commit that has begun before the damage is looked at as a whole.
+                let from = commit?.offset ?? offset
+                finding =
+                    CommitPages(
+                        name, try FileSystem.read(path, from: from, atMost: byteCount - from), at: from,
+                        previousSequence: lastSequence
+                    ).finding
+                return
+            }
+            start += chunk.count
+        }
+        if finding == .intact, commit != nil { finding = .unfinished }
+    }
+
+    /// Reads whole blocks. Returns where the first one is that needs a closer look.
+    private mutating func readChunk(_ chunk: [UInt8], at start: Int) -> Int? {
+        for block in stride(from: 0, to: chunk.count, by: LogFile.blockByteCount) {
+            let bytes = Array(chunk[block..<min(block + LogFile.blockByteCount, chunk.count)])
+            var misplaced: Int?
+            let end = LogFile.forEachFragment(bytes) { type, payload in
+                let offset = start + block + payload.startIndex - LogFile.headerByteCount
+                if misplaced == nil, !take(type, payload, at: offset) { misplaced = offset }
+            }
+            if let misplaced { return misplaced }
+            switch end {
+            case .whole: continue
+            case .zeros(let offset), .damaged(let offset): return start + block + offset
+            case .torn: finding = .unfinished
+            }
+        }
+        return nil
+    }
+
+    /// Takes a fragment in. Returns false when it does not belong behind the one before it.
+    private mutating func take(_ type: UInt8, _ payload: ArraySlice<UInt8>, at offset: Int) -> Bool {
+        guard (commit == nil) == (type == LogFile.full || type == LogFile.first) else { return false }
+        var current = commit ?? CommitHeader(offset: offset)
+        current.take(payload)
+        let isWhole = type == LogFile.full || type == LogFile.last
+        if isWhole, let last = current.lastSequence { lastSequence = last }
+        commit = isWhole ? nil : current
+        return true
+    }
+}
+
+/// The first bytes of a commit, which is one batch: the sequence number of its first write, and how many it has.
+private struct CommitHeader {
+    static let byteCount = 12
+
+    let offset: Int
+    private var bytes: [UInt8] = []
+
+    init(offset: Int) {
+        self.offset = offset
+    }
+
+    mutating func take(_ payload: ArraySlice<UInt8>) {
+        bytes += payload.prefix(Self.byteCount - bytes.count)
+    }
+
+    var firstSequence: UInt64? { bytes.count < Self.byteCount ? nil : number(0..<8) }
+
+    var lastSequence: UInt64? {
+        guard let firstSequence else { return nil }
+        return firstSequence &+ number(8..<12) &- 1
+    }
+
+    private func number(_ range: Range<Int>) -> UInt64 {
+        bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// The pages of a damaged log from the beginning of a commit to the end of the file.
+private struct CommitPages {
+    private static let pageByteCount = 4_096
+
+    private(set) var finding: LogSurvey.Finding
+    private let bytes: [UInt8]
+    /// Where in the file the bytes begin.
+    private let start: Int
+    private var lostPages: [Range<Int>] = []
+
+    init(_ name: String, _ bytes: [UInt8], at start: Int, previousSequence: UInt64?) {
+        self.bytes = bytes
+        self.start = start
+        finding = .damaged(offset: start)
+        var page = start
+        while page < end {
+            let next = min((page / Self.pageByteCount + 1) * Self.pageByteCount, end)
+            if bytes[page - start..<next - start].allSatisfy({ $0 == 0 }) { lostPages.append(page..<next) }
+            page = next
+        }
+        if let offset = firstDamage() {
+            finding = .damaged(offset: offset)
+            return
+        }
+        let header = survivingHeader()
+        finding = .lostPages(
+            DroppedCommit(
+                log: name, offset: start, byteCount: bytes.count,
+                firstSequence: header?.firstSequence ?? previousSequence.map { $0 + 1 },
+                lastSequence: header?.lastSequence))
+    }
+
+    private var end: Int { start + bytes.count }
+
+    private func isLost(_ range: Range<Int>) -> Bool { lostPages.contains { $0.overlaps(range) } }
+
+    /// Where something lies that lost pages do not explain; nil when they explain everything.
+    private func firstDamage() -> Int? {
+        guard !lostPages.isEmpty else { return start }
+        var offset = start
+        while offset < end {
+            let blockEnd = (offset / LogFile.blockByteCount + 1) * LogFile.blockByteCount
+            guard blockEnd - offset >= LogFile.headerByteCount else {
+                offset = blockEnd
+                continue
+            }
+            // What is cut short at the end of the file is unfinished.
+            guard end - offset >= LogFile.headerByteCount else { return nil }
+            if isLost(offset..<offset + LogFile.headerByteCount) {
+                // How long the fragment was is lost with its header: the next place to go on is the next block.
+                offset = blockEnd
+                continue
+            }
+            switch LogFile.fragment(bytes, at: offset - start, blockEnd: blockEnd - start) {
+            case .whole(let type, let payload):
+                let beginsCommit = type == LogFile.full || type == LogFile.first
+                if beginsCommit != (offset == start) { return offset }
+                offset = start + payload.upperBound
+            case .cut: return nil
+            case .damaged(let payload):
+                let next = payload.map { start + $0.upperBound } ?? blockEnd
+                guard isLost(offset..<min(next, end)) else { return offset }
+                offset = next
+            }
+        }
+        return nil
+    }
+
+    /// The commit's own header, where no part of it is lost.
+    private func survivingHeader() -> CommitHeader? {
+        let count = LogFile.headerByteCount + CommitHeader.byteCount
+        let blockEnd = (start / LogFile.blockByteCount + 1) * LogFile.blockByteCount
+        guard bytes.count >= count, start + count <= blockEnd, !isLost(start..<start + count) else { return nil }
+        var header = CommitHeader(offset: start)
+        header.take(bytes[LogFile.headerByteCount..<count])
+        return header
+    }
+}

@@ -1,9 +1,9 @@
 // Read-modify-write over records. Its body is pure: it may run twice, so clock, salt and identities come from outside.
 
 package import FoundationEssentials
-import StratusLayout
+package import StratusLayout
 package import StratusModel
-import StratusStore
+package import StratusStore
 
 /// What a new zone is given from outside.
 package struct ZoneBirth: Hashable, Sendable {
@@ -183,5 +183,133 @@ package final class RecordTransaction: RecordReader {
     private func publishDirectoryChange(of id: ZoneID) {
         let cache = engine.directoryCache
         writer.onPublish { version in cache.publish(id, nil, version: version) }
+    }
+}
+
+// Writing a record without saving it: for what a floor above keeps in a record of which its readers must not be told.
+
+extension RecordTransaction {
+    /// Writes other fields under the tag, the dates and the change that a record has. No feed tells of it, no history
+    /// remembers it, and whoever has read the record may go on changing it.
+    ///
+    /// Only fields may differ that hold no reference and are in no index. Chunks of the old value and of the new carry the
+    /// same change: they never meet, because both are written whole.
+    ///
+    /// Throws `unknownZone`, `rebuilding` as `carryOut`, and `invalidRequest` where the record is not there, or has been
+    /// saved since it was read.
+    package func rewrite(_ stored: StoredRecord, in id: ZoneID) throws {
+        let zone = try existingZone(id)
+        try requireWholeIndexes(of: zone)
+        let name = stored.record.name
+        guard case .live(let live) = try zone.state(of: name), live.header.system == stored.system else {
+            throw RecordsError(
+                .invalidRequest, "The record was saved since it was read: read it again.",
+                ["record": name.text, "zone": id.name.text])
+        }
+        let chunks = try RecordChunks.split(
+            RecordCodec.encoded(stored), record: name, changeSequence: stored.system.changeSequence)
+        for (index, chunk) in chunks.enumerated() {
+            try set(index == 0 ? zone.keys.record(name) : zone.keys.recordChunk(name, index: index), to: chunk)
+        }
+        for index in chunks.count..<max(chunks.count, live.chunkCount) {
+            try delete(zone.keys.recordChunk(name, index: index))
+        }
+    }
+}
+
+// Removing a whole database, once nothing of its zones is left.
+
+extension RecordReader {
+    /// The containers that have a database, in the byte order of their names: one seek each.
+    package func containers() throws -> [ContainerName] {
+        var containers: [ContainerName] = []
+        var range = GlobalKeys.databases
+        while true {
+            var found: ContainerName?
+            try store.scan(range.keyRange, .forward, limit: 1) { key, _ in
+                found = try GlobalKeys.readDatabaseKey(key).container
+                return .stop
+            }
+            guard let found else { return containers }
+            containers.append(found)
+            range.lower = GlobalKeys.databases(of: found).upper
+        }
+    }
+
+    /// Whether keys of deleted zones of a database are still being purged, or will be.
+    package func isPurging(_ database: DatabaseNumber) throws -> Bool {
+        var isPurging = false
+        for range in [GlobalKeys.purges(in: database), GlobalKeys.releases(in: database)] where !isPurging {
+            try store.scan(range.keyRange, .forward, limit: 1) { _, _ in
+                isPurging = true
+                return .stop
+            }
+        }
+        return isPurging
+    }
+}
+
+extension RecordTransaction {
+    /// Removes at most about `limit` entries of a database that has no zones any more, and its place in the directory
+    /// with the last of them. Its number is never used again.
+    ///
+    /// Returns whether the database is gone. Throws `invalidRequest` while it has zones or zones that are being purged.
+    package func removeDatabase(_ id: DatabaseID, limit: Int) throws -> Bool {
+        guard let entry = try databaseEntry(id) else { return true }
+        let keys = DatabaseKeys(entry.number)
+        // The header alone must not fill a batch.
+        let limit = max(limit, 2)
+        guard try zones(in: id, limit: 1).isEmpty, try !isPurging(entry.number) else {
+            throw RecordsError(
+                .invalidRequest, "A database is removed after its zones: delete them and let them be purged.",
+                ["database": "\(entry.number)"])
+        }
+        var found: [[UInt8]] = []
+        try store.scan(keys.all.keyRange, .forward, limit: limit) { key, _ in
+            found.append([UInt8](copying: key))
+            return .next
+        }
+        let isLast = found.count < limit
+        // The header goes last, with the place in the directory: a database that is listed has one.
+        for key in found where isLast || key != keys.header() { try delete(key) }
+        if isLast { try delete(GlobalKeys.database(id)) }
+        return isLast
+    }
+}
+
+// Whether a plan fits into what is left of a transaction: asked before it is carried out, because a write that the store
+// refuses leaves those before it in the transaction.
+
+extension RecordTransaction {
+    /// What the zone's header, its entry in the feed and the database's header take at most, with their keys.
+    private static let headersByteCount = 16_384
+
+    /// Whether the store would take all writes of a plan, and as many bytes of other keys and values.
+    package func hasRoom(for plan: MutationPlan, besides byteCount: Int) -> Bool {
+        hasRoom(forByteCount: plan.mutations.byteCount + byteCount)
+    }
+
+    /// Whether the store would take as many more bytes of keys and values, beside what ends the transaction.
+    package func hasRoom(forByteCount byteCount: Int) -> Bool {
+        let needed = byteCount + Self.headersByteCount
+        return store.cost.bytesWritten + needed <= StoreLimits.maximumTransactionByteCount
+    }
+}
+
+// What a cache of the floor above needs to be exact: it hears of commits in order, and knows what is still in flight.
+
+extension RecordTransaction {
+    /// Registers what must happen in the instant this transaction becomes visible, never if it fails. The action must
+    /// be short and must not call the store.
+    package func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) { transaction?.onPublish(action) }
+
+    /// Whether a write of this key is not yet part of the transaction's version: a cache knows nothing of it then.
+    package func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
+        transaction?.hasUnpublishedWrite(forKey: key) ?? false
+    }
+
+    /// Whether a write of any key of the range is not yet part of the transaction's version.
+    package func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        transaction?.hasUnpublishedWrite(in: range) ?? false
     }
 }

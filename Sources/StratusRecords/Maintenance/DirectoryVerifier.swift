@@ -1,6 +1,7 @@
 // Verifies that the directory, the headers and the ranges of keys on disk agree: every zone that has keys is listed or
 // waits to be purged, numbers in use lie below the next ones, and every zone stands once in its database's feed.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusStore
@@ -130,5 +131,158 @@ struct DirectoryVerifier {
             }
             position = keys.all.upper
         }
+    }
+}
+
+// The zones of which the store says that there is something left to be done: by their numbers, because there may be very many.
+
+/// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one scan:
+/// looking into it for each database would go over all that was done and is not compacted yet, each time.
+struct UnfinishedZones {
+    private(set) var rebuilds = NumberedZones()
+    private(set) var purges = NumberedZones()
+    private(set) var releases = NumberedZones()
+
+    /// Notes entries that do not agree with their keys.
+    ///
+    /// Throws what reading the store throws, and `corruption` for an entry that cannot be read.
+    init(_ reader: RecordReader, _ report: inout IndexReport) throws {
+        try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
+            rebuilds.append(try GlobalKeys.readRebuildKey(key))
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+            let (place, entry) = (try GlobalKeys.readPurgeKey(key), try PurgeEntry(decoding: value))
+            purges.append(place)
+            Self.compare(key, place, (entry.database, entry.zone), &report)
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+            let (place, entry) = (try GlobalKeys.readReleaseKey(key), try ReleaseEntry(decoding: value))
+            releases.append(place)
+            Self.compare(key, place, (entry.database, entry.zone), &report)
+            return .next
+        }
+    }
+
+    private static func compare(
+        _ key: Span<UInt8>, _ place: (DatabaseNumber, ZoneNumber), _ entry: (DatabaseNumber, ZoneNumber),
+        _ report: inout IndexReport
+    ) {
+        guard place != entry else { return }
+        report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
+    }
+
+    /// Notes what is to be done in databases that are not known.
+    func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
+        for place in rebuilds.all where !known.contains(place.database) {
+            let key = GlobalKeys.rebuild(place.database, place.zone)
+            report.note(.dangling, key: key, "a rebuild of a zone that does not exist")
+        }
+        for place in purges.all where !known.contains(place.database) {
+            let key = GlobalKeys.purge(place.database, place.zone)
+            report.note(.dangling, key: key, "a deleted zone of no known database")
+        }
+        for place in releases.all where !known.contains(place.database) {
+            let key = GlobalKeys.release(place.database, place.zone)
+            report.note(.dangling, key: key, "a deleted zone of no known database")
+        }
+    }
+}
+
+/// Zones by their numbers, in the order of both.
+struct NumberedZones {
+    private(set) var all: [(database: DatabaseNumber, zone: ZoneNumber)] = []
+
+    /// To be called in the order of the numbers.
+    mutating func append(_ place: (DatabaseNumber, ZoneNumber)) { all.append(place) }
+
+    /// Those of one database.
+    func zones(of database: DatabaseNumber) -> ArraySlice<(database: DatabaseNumber, zone: ZoneNumber)> {
+        var (low, high) = (0, all.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if all[middle].database < database { low = middle + 1 } else { high = middle }
+        }
+        return all[low...].prefix { $0.database == database }
+    }
+}
+
+// Verifies that no two zones and no two databases have one identity, and that none has the identity that Foundation gives
+// where it finds no random numbers.
+//
+// What lies outside a zone because of it (what people have accepted, what it holds of a quota, change tokens) names it by
+// its identity alone. Deleted zones count as long as something of them is left. There is no index of identities: all are
+// read once, and a second time, to name them, only where the first pass has found something.
+
+struct IdentityVerifier {
+    let reader: RecordReader
+
+    /// Something with an identity. Zones and databases are asked for by different names, so that they may share one.
+    private struct Bearer {
+        let isZone: Bool
+        let identity: UUID
+        /// The zone or database, as a key of the store.
+        let key: [UInt8]
+    }
+
+    func verify(_ report: inout IndexReport) throws {
+        let incarnation = try reader.store.withValue(forKey: GlobalKeys.format()) {
+            try FormatEntry(decoding: $0).incarnation
+        }
+        if incarnation == .withoutRandomness {
+            report.note(
+                .identity, key: GlobalKeys.format(),
+                "the store's incarnation is predictable: restore the store from a backup of itself, which draws another"
+            )
+        }
+        var (zones, databases) = (IdentityTally(), IdentityTally())
+        try visitBearers { bearer in
+            if bearer.isZone { zones.add(bearer.identity) } else { databases.add(bearer.identity) }
+        }
+        guard !zones.faults.isEmpty || !databases.faults.isEmpty else { return }
+        try visitBearers { bearer in
+            guard (bearer.isZone ? zones : databases).faults.contains(bearer.identity) else { return }
+            let what = bearer.isZone ? "zone" : "database"
+            let detail =
+                bearer.identity == .withoutRandomness
+                ? "its identity is predictable, and may be that of another \(what)"
+                : "its identity is that of another \(what) too"
+            report.note(
+                .identity, key: bearer.key,
+                "\(detail): export the store and import it into an empty one, which draws others")
+        }
+    }
+
+    private func visitBearers(_ visit: (Bearer) -> Void) throws {
+        try reader.visitDatabases { id, entry in
+            visit(Bearer(isZone: false, identity: entry.identity, key: GlobalKeys.database(id)))
+            return .next
+        }
+        try reader.visitZones { id, listing in
+            let key = DatabaseKeys(listing.database).zone(id.name)
+            visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+            let entry = try PurgeEntry(decoding: value)
+            visit(Bearer(isZone: true, identity: entry.identity, key: [UInt8](copying: key)))
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+            let entry = try ReleaseEntry(decoding: value)
+            visit(Bearer(isZone: true, identity: entry.identity, key: [UInt8](copying: key)))
+            return .next
+        }
+    }
+}
+
+/// Which identities occur more than once, or can be guessed.
+private struct IdentityTally {
+    private var seen: Set<UUID> = []
+    private(set) var faults: Set<UUID> = []
+
+    mutating func add(_ identity: UUID) {
+        if !seen.insert(identity).inserted || identity == .withoutRandomness { faults.insert(identity) }
     }
 }

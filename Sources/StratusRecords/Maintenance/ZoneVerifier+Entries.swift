@@ -210,3 +210,142 @@ extension StoredRecord {
             name: record.name, type: record.type, changeSequence: system.changeSequence, references: record.references)
     }
 }
+
+// What a zone says of its indexes for queries: it can be read, its writers know that there are some, and somebody will
+// finish what is unfinished.
+
+extension ZoneVerifier {
+    mutating func verifyQueryIndexes() throws {
+        var isUnfinished = false
+        try zone.store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+            report.entriesChecked += 1
+            guard let entry = try? QueryIndexesEntry(decoding: value) else {
+                report.note(.wrong, key: [UInt8](copying: key), "what is indexed of the type cannot be read")
+                return .next
+            }
+            queryIndexes[try zone.keys.readQueryIndexesKey(key)] = entry
+            isUnfinished = isUnfinished || entry.isUnfinished
+            unfinishedFields.formUnion(entry.fields.filter { $0.value.phase != .ready }.keys)
+            return .next
+        }
+        if !queryIndexes.isEmpty, !header.hasQueryIndexes {
+            report.note(.wrong, key: zone.keys.header(), "says that the zone has no indexes for queries")
+        }
+        let build = GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone)
+        if isUnfinished, try !zone.store.contains(build) {
+            report.note(.missing, key: build, "an index is unfinished, and nobody will finish it")
+        }
+    }
+}
+
+extension ZoneVerifier {
+    /// Looks up what every record accounts for in one of the keyspaces, in the indexes that are finished.
+    mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
+        try zone.store.scan(zone.keys.records.keyRange) { key, _ in
+            let parts = try zone.keys.readRecordKey(key)
+            progress.tellOfLook()
+            // A record that cannot be read has been reported.
+            guard parts.chunkIndex == nil, let stored = try? zone.record(parts.name),
+                let indexes = queryIndexes[stored.record.type]
+            else { return .next }
+            let facts = QueryFacts(of: stored, indexes, in: [.ready]).leaving { !unfinishedFields.contains($0) }
+            try lookUp(
+                keyspace == .fields
+                    ? FieldIndex.entries(of: facts, in: zone.keys) : TokenIndex.entries(of: facts, in: zone.keys))
+            return .next
+        }
+    }
+}
+
+extension QueryFacts {
+    /// What some of the fields contribute.
+    func leaving(_ isWanted: (FieldKey) -> Bool) -> QueryFacts {
+        var facts = self
+        facts.values = values.filter { isWanted($0.key) }
+        facts.words = words.filter { isWanted($0.key) }
+        return facts
+    }
+}
+
+extension ZoneReader {
+    /// Whether a record accounts for an entry of an index for queries, whatever the phase of the index.
+    func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
+        guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
+        return facts.values[parts.field]?.contains(parts.value) ?? false
+    }
+
+    func isAccountedFor(token parts: TokenKeyParts) throws -> Bool {
+        try queryFacts(of: parts.name)?.words[parts.field]?.contains(parts.token) ?? false
+    }
+
+    private func queryFacts(of name: RecordName) throws -> QueryFacts? {
+        guard let stored = try record(name) else { return nil }
+        return QueryFacts(of: stored, try queryIndexes(of: stored.record.type), in: QueryIndexPhase.all)
+    }
+}
+
+// What a zone keeps of shares beside the records: it can be read, and none of it lies ahead of the zone's last change.
+//
+// No record accounts for these entries, so that nothing here is missing or dangling; whether they agree with the shares
+// is asked by the floor above, which can read what a share holds.
+
+extension ZoneVerifier {
+    mutating func verifySharing() throws {
+        try verifyEndedAcceptances()
+        try zone.store.scan(zone.keys.clientTokens.keyRange) { key, value in
+            _ = try zone.keys.readClientTokenKey(key)
+            noteEntry()
+            guard let entry = try? ClientTokenEntry(decoding: value) else {
+                report.note(.wrong, key: [UInt8](copying: key), "what a client sent cannot be read")
+                return .next
+            }
+            if entry.sequence > header.sequence {
+                report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
+            }
+            return .next
+        }
+        try zone.store.scan(zone.keys.shareTokens.keyRange) { key, value in
+            _ = try zone.keys.readShareTokenKey(key)
+            noteEntry()
+            if (try? ShareTokenEntry(decoding: value)) == nil {
+                report.note(.wrong, key: [UInt8](copying: key), "the secret of a URL cannot be read")
+            }
+            return .next
+        }
+        try zone.store.scan(zone.keys.shareEvents.keyRange) { key, value in
+            let parts = try zone.keys.readShareEventKey(key)
+            noteEntry()
+            if parts.sequence > header.sequence {
+                report.note(.wrong, key: [UInt8](copying: key), "the event lies ahead of the zone's last change")
+            }
+            if (try? ShareEventEntry(decoding: value)) == nil {
+                report.note(.wrong, key: [UInt8](copying: key), "the event of a share cannot be read")
+            }
+            return .next
+        }
+    }
+
+    private mutating func noteEntry() {
+        report.entriesChecked += 1
+        progress.tellOfLook()
+    }
+
+    /// What ended began before it ended, and no two times in which somebody saw the same share overlap.
+    private mutating func verifyEndedAcceptances() throws {
+        var user: UserName?
+        var lastEnded: [RecordName: UInt64] = [:]
+        try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, value in
+            let parts = try zone.keys.readEndedAcceptanceKey(key)
+            progress.tellOfLook()
+            guard parts.ended > header.horizon else { return .next }
+            if parts.user != user {
+                user = parts.user
+                lastEnded = [:]
+            }
+            let began = try EndedAcceptanceEntry(decoding: value).began
+            checkTimes(key, began: began, ended: parts.ended, notBefore: lastEnded[parts.share] ?? 0)
+            lastEnded[parts.share] = parts.ended
+            return .next
+        }
+    }
+}

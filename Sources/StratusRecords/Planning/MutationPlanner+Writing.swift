@@ -3,6 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
+import StratusStore
 
 extension MutationPlanner {
     func written(_ nodes: [NodeChange], _ counts: ShareCounts) throws -> MutationPlan {
@@ -170,5 +171,131 @@ extension Record {
             }
         }
         return references.count > 1 ? references.sorted { $0.field < $1.field } : references
+    }
+}
+
+// Step 7 of planning: which hierarchy nodes change, and how. Besides the records of the request these are the parents
+// that gain their first child or lose their last.
+
+/// A hierarchy node before and after a request; nil where the record does not exist.
+struct NodeChange {
+    let name: RecordName
+    var old: HierarchyNode?
+    var new: HierarchyNode?
+    /// The sequence number of the record's write; nil for a parent that is not part of the request.
+    var sequence: UInt64?
+}
+
+extension MutationPlanner {
+    func nodeChanges(_ hierarchy: FinalHierarchy) throws -> [NodeChange] {
+        let losing = Set(items.lazy.filter(\.isPlacedAnew).compactMap(\.oldParent))
+        var changes: [NodeChange] = []
+        changes.reserveCapacity(items.count)
+        for draft in items where draft.isEffective {
+            let name = draft.name
+            guard draft.isPlacedAnew || draft.isMarkedAnew || draft.isNamedParent || losing.contains(name) else {
+                continue
+            }
+            let old = try draft.wasLive ? draft.oldNode ?? zone.node(name) : nil
+            guard old != nil || !draft.wasLive else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+            let has = try draft.isNamedParent || keepsChildren(name, old: old, losing: losing, hierarchy)
+            changes.append(
+                NodeChange(
+                    name: name, old: old, new: draft.isSaved ? node(draft, old: old, hasChildren: has) : nil,
+                    sequence: draft.sequence))
+        }
+        let gaining = namedParents.values.lazy.filter { $0.draft == nil }.map(\.name)
+        let others = gaining + losing.lazy.filter { namedParents[$0] == nil && drafts[$0] == nil }
+        for name in others.sorted() {
+            guard let old = try zone.node(name) else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+            var new = old
+            new.hasChildren = try namedParents[name] != nil || keepsChildren(name, old: old, losing: losing, hierarchy)
+            changes.append(NodeChange(name: name, old: old, new: new, sequence: nil))
+        }
+        changes.removeAll { $0.old == $0.new }
+        return changes
+    }
+
+    /// The node of a saved record: what has not changed keeps its beginning.
+    private func node(_ draft: Draft, old: HierarchyNode?, hasChildren: Bool) -> HierarchyNode {
+        HierarchyNode(
+            parent: draft.newParent,
+            parentSince: old.flatMap { $0.parent == draft.newParent ? $0.parentSince : nil } ?? draft.sequence,
+            share: draft.newShare,
+            shareSince: old.flatMap { $0.share == draft.newShare ? $0.shareSince : nil }
+                ?? (draft.newShare == nil ? 0 : draft.sequence),
+            hasChildren: hasChildren)
+    }
+
+    /// Whether a record that gains no child has children still.
+    private func keepsChildren(
+        _ name: RecordName, old: HierarchyNode?, losing: Set<RecordName>, _ hierarchy: FinalHierarchy
+    ) throws -> Bool {
+        guard let old, old.hasChildren else { return false }
+        return try losing.contains(name) ? hierarchy.firstChild(of: name) != nil : true
+    }
+}
+
+// The indexes for queries of a request: which there are, which there will be, and what of them changes with each record.
+//
+// A zone without such indexes costs nothing here: its header says so.
+
+extension MutationPlanner {
+    /// Reads what the zone has of each type of the request, and adds what the request wants.
+    mutating func loadIndexes() throws {
+        guard header.hasQueryIndexes || !request.queryIndexes.isEmpty else { return }
+        var saved: Set<RecordType> = []
+        for draft in items {
+            for type in [draft.new?.type, draft.oldLive?.header.type] {
+                guard let type, indexes[type] == nil else { continue }
+                let stored = header.hasQueryIndexes ? try zone.queryIndexes(of: type) : QueryIndexesEntry()
+                (storedIndexes[type], indexes[type]) = (stored, stored)
+            }
+            if let type = draft.new?.type { saved.insert(type) }
+        }
+        for type in saved {
+            guard let wanted = request.queryIndexes[type] else { continue }
+            let hasRecords = header.recordCount > 0
+            _ = try indexes[type]?.add(wanted) { try !hasRecords || zone.isEmpty(ofType: type) }
+        }
+    }
+
+    /// Writes what is new of the indexes themselves.
+    func appendIndexes(to plan: inout MutationPlan) {
+        var isUnfinished = false
+        for (type, entry) in indexes.sorted(by: { $0.key < $1.key }) where entry != storedIndexes[type] {
+            plan.mutations.set(entry.encoded(), forKey: zone.keys.queryIndexes(of: type))
+            plan.header.hasQueryIndexes = true
+            isUnfinished = isUnfinished || entry.isUnfinished
+        }
+        guard isUnfinished else { return }
+        plan.mutations.set(
+            IndexBuildEntry(identity: header.identity).encoded(),
+            forKey: GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone))
+    }
+
+    /// Turns a record's old entries into its new ones; nil where it is deleted.
+    func appendQueryEntries(_ draft: Draft, new: StoredRecord?, to plan: inout MutationPlan) {
+        guard !indexes.isEmpty else { return }
+        let old = draft.oldLive?.stored.flatMap { stored in
+            storedIndexes[stored.record.type].map { QueryFacts(of: stored, $0, in: QueryIndexPhase.all) }
+        }
+        let new = new.flatMap { stored in
+            indexes[stored.record.type].map { QueryFacts(of: stored, $0, in: QueryIndexPhase.written) }
+        }
+        FieldIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        TokenIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+    }
+}
+
+extension ZoneReader {
+    /// Whether the zone has no records of a type.
+    func isEmpty(ofType type: RecordType) throws -> Bool {
+        var isEmpty = true
+        try store.scan(keys.types(of: type).keyRange, .forward, limit: 1) { _, _ in
+            isEmpty = false
+            return .stop
+        }
+        return isEmpty
     }
 }
