@@ -175,7 +175,7 @@ extension LevelDBStore {
             try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
         }
         do {
-            try FileSystem.create("\(target)/\(StoreMarker.fileName)", Array(marker.contents.utf8))
+            try SystemFiles.create("\(target)/\(StoreMarker.fileName)", Array(marker.contents.utf8))
         } catch { throw error.storeError }
         return LevelDBBackupReport(copy)
     }
@@ -229,10 +229,10 @@ extension LevelDBStore {
         _ source: String, in path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void,
         _ progress: (SalvageProgress) -> Void
     ) throws {
-        let kept = try FileSystem.names(in: source).filter { isKept($0) }
+        let kept = try SystemFiles.names(in: source).filter { isKept($0) }
         progress(.copying(done: 0, total: kept.count))
         for (index, name) in kept.enumerated() {
-            try FileSystem.copy("\(source)/\(name)", to: "\(path)/\(name)")
+            try SystemFiles.copy("\(source)/\(name)", to: "\(path)/\(name)")
             progress(.copying(done: index + 1, total: kept.count))
             if case .log = StoreFileName(name) { try keepWholeCommits(of: "\(path)/\(name)") }
         }
@@ -257,9 +257,9 @@ extension LevelDBStore {
             store.close()
             throw error
         }
-        let names = try FileSystem.names(in: path)
+        let names = try SystemFiles.names(in: path)
         for (index, name) in names.enumerated() {
-            try FileSystem.sync("\(path)/\(name)")
+            try SystemFiles.sync("\(path)/\(name)")
             progress(.syncing(done: index + 1, total: names.count))
         }
     }
@@ -267,12 +267,12 @@ extension LevelDBStore {
     /// LevelDB's own repair reads logs without their checksums, and would take half a commit.
     private static func keepWholeCommits(of log: String) throws {
         var kept: [UInt8] = []
-        let bytes = try FileSystem.read(log)
+        let bytes = try SystemFiles.read(log)
         LogFile.forEachWholeRecord(in: bytes) { commit in
             kept += LogFile.fragments(of: commit, appendedAt: kept.count)
         }
-        try FileSystem.remove(log)
-        try FileSystem.create(log, kept)
+        try SystemFiles.remove(log)
+        try SystemFiles.create(log, kept)
     }
 
     private static func isKept(_ name: String) -> Bool {
@@ -285,9 +285,9 @@ extension LevelDBStore {
     /// LevelDB moves what it has taken from, or could not read, into a folder; the original has it still.
     private static func removeLostFiles(in path: String) throws(SystemError) {
         let lost = "\(path)/lost"
-        guard try FileSystem.status(lost) != nil else { return }
-        for name in try FileSystem.names(in: lost) { try FileSystem.remove("\(lost)/\(name)") }
-        try FileSystem.removeDirectory(lost)
+        guard try SystemFiles.status(lost) != nil else { return }
+        for name in try SystemFiles.names(in: lost) { try SystemFiles.remove("\(lost)/\(name)") }
+        try SystemFiles.removeDirectory(lost)
     }
 
     /// Salvages what LevelDB can read of a store that does not open, and **drops what it cannot read, silently**. Old

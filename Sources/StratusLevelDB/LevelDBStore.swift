@@ -192,26 +192,26 @@ extension LevelDBStore {
         do {
             let probe = "\(path)/\(Self.probeName)"
             // One that a process that was killed has left.
-            try FileSystem.remove(probe)
+            try SystemFiles.remove(probe)
             var remaining = Self.spareByteCount
-            for name in try FileSystem.names(in: path) {
+            for name in try SystemFiles.names(in: path) {
                 switch StoreFileName(name) {
-                case .log, .manifest: remaining += try FileSystem.status("\(path)/\(name)")?.byteCount ?? 0
+                case .log, .manifest: remaining += try SystemFiles.status("\(path)/\(name)")?.byteCount ?? 0
                 default: continue
                 }
             }
             do {
-                try FileSystem.create(probe, [])
+                try SystemFiles.create(probe, [])
                 while remaining > 0 {
                     let count = min(remaining, Self.chunkByteCount)
                     // Not zeros, of which a file system may keep none.
-                    try FileSystem.append([UInt8](repeating: 0x5A, count: count), to: probe)
+                    try SystemFiles.append([UInt8](repeating: 0x5A, count: count), to: probe)
                     remaining -= count
                 }
-                try FileSystem.sync(probe)
-                try FileSystem.remove(probe)
+                try SystemFiles.sync(probe)
+                try SystemFiles.remove(probe)
             } catch {
-                try? FileSystem.remove(probe)
+                try? SystemFiles.remove(probe)
                 throw error
             }
         } catch { throw directory.place.asGiven(error) }

@@ -152,10 +152,6 @@ package struct ShareConflict: Hashable, Sendable {
 /// Thrown by a transaction whose request was refused: every record with a reason of its own.
 package struct RequestRefused: Error, Hashable, Sendable {
     package let refusals: [RecordName: Refusal]
-
-    package init(refusals: [RecordName: Refusal]) {
-        self.refusals = refusals
-    }
 }
 
 extension Refusal: CustomStringConvertible {

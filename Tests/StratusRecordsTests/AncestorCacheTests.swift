@@ -1,7 +1,7 @@
 // What the ancestor cache promises, one behaviour at a time.
 
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import Testing
 

@@ -51,12 +51,12 @@ struct BackupCopy {
                 }
             }
             guard syncs else { return copy }
-            let names = try FileSystem.names(in: target)
+            let names = try SystemFiles.names(in: target)
             for (index, name) in names.enumerated() {
-                try FileSystem.sync("\(target)/\(name)")
+                try SystemFiles.sync("\(target)/\(name)")
                 progress(names.count + index + 1, 2 * names.count)
             }
-            try FileSystem.syncDirectory(target)
+            try SystemFiles.syncDirectory(target)
             return copy
         } catch let error as SystemError {
             throw error.storeError
@@ -80,14 +80,14 @@ struct BackupCopy {
             return false
         }
         // Read first: a log is there before it is noted, and so in the list that follows.
-        let acknowledged = AcknowledgedLogs.numbers(among: try FileSystem.names(in: source)).filter(manifest.isLive)
-        let names = try FileSystem.names(in: source)
+        let acknowledged = AcknowledgedLogs.numbers(among: try SystemFiles.names(in: source)).filter(manifest.isLive)
+        let names = try SystemFiles.names(in: source)
         guard try takeTables(manifest, names, progress), try takeLogs(manifest, names), try isUnchanged() else {
             return false
         }
-        for log in acknowledged { try FileSystem.create("\(target)/\(StoreFileName.acknowledgedName(log))", []) }
-        try FileSystem.create("\(target)/\(name)", manifest.bytes)
-        try FileSystem.create("\(target)/\(StoreFileName.currentName)", current)
+        for log in acknowledged { try SystemFiles.create("\(target)/\(StoreFileName.acknowledgedName(log))", []) }
+        try SystemFiles.create("\(target)/\(name)", manifest.bytes)
+        try SystemFiles.create("\(target)/\(StoreFileName.currentName)", current)
         return true
     }
 
@@ -95,7 +95,7 @@ struct BackupCopy {
     private mutating func readOn() throws -> (current: [UInt8], name: String, FileIdentity, manifest: Manifest)? {
         unchangedAttemptCount += 1
         let (current, name) = try Manifest.readCurrent(in: source)
-        guard let status = try FileSystem.status("\(source)/\(name)") else {
+        guard let status = try SystemFiles.status("\(source)/\(name)") else {
             known = nil
             try checkIsChanging("The MANIFEST that CURRENT names is missing: restore a backup.", name)
             return nil
@@ -105,7 +105,7 @@ struct BackupCopy {
             manifest = known.manifest
             self.known = nil
         }
-        let more = try FileSystem.read("\(source)/\(name)", from: manifest.bytes.count)
+        let more = try SystemFiles.read("\(source)/\(name)", from: manifest.bytes.count)
         if !more.isEmpty { unchangedAttemptCount = 0 }
         guard manifest.extend(more) else {
             throw corruption(
@@ -118,7 +118,7 @@ struct BackupCopy {
     }
 
     private func isUnchanged() throws -> Bool {
-        guard let known, let status = try FileSystem.status("\(source)/\(known.name)") else { return false }
+        guard let known, let status = try SystemFiles.status("\(source)/\(known.name)") else { return false }
         let current = try Manifest.readCurrent(in: source).bytes
         return status.identity == known.identity && status.byteCount == known.manifest.bytes.count
             && current == known.current
@@ -149,9 +149,9 @@ struct BackupCopy {
             }
             wanted.insert(name)
         }
-        let present = Set(try FileSystem.names(in: target))
+        let present = Set(try SystemFiles.names(in: target))
         for name in present where !wanted.contains(name) {
-            if case .table = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
+            if case .table = StoreFileName(name) { try SystemFiles.remove("\(target)/\(name)") }
         }
         for (index, name) in wanted.subtracting(present).sorted().enumerated() {
             do {
@@ -168,23 +168,23 @@ struct BackupCopy {
 
     private mutating func take(_ name: String) throws(SystemError) {
         do {
-            try FileSystem.link("\(source)/\(name)", to: "\(target)/\(name)")
+            try SystemFiles.link("\(source)/\(name)", to: "\(target)/\(name)")
             linkedTableCount += 1
         } catch  where [EXDEV, EPERM, EMLINK, ENOTSUP].contains(error.number) {
-            try FileSystem.copy("\(source)/\(name)", to: "\(target)/\(name)")
+            try SystemFiles.copy("\(source)/\(name)", to: "\(target)/\(name)")
             copiedTableCount += 1
         }
     }
 
     /// Returns false when a log has gone.
     private mutating func takeLogs(_ manifest: Manifest, _ names: [String]) throws -> Bool {
-        for name in try FileSystem.names(in: target) {
-            if case .log = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
+        for name in try SystemFiles.names(in: target) {
+            if case .log = StoreFileName(name) { try SystemFiles.remove("\(target)/\(name)") }
         }
         let logs = manifest.liveLogs(among: names)
         for (_, name) in logs {
             do {
-                try FileSystem.copy("\(source)/\(name)", to: "\(target)/\(name)")
+                try SystemFiles.copy("\(source)/\(name)", to: "\(target)/\(name)")
             } catch {
                 if error.number == ENOENT { return false }
                 throw error

@@ -35,14 +35,14 @@ struct BackupDirectory {
         for destination: String, formatVersion: Int = 1,
         making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws -> BackupDirectory {
-        let destination = FileSystem.withoutTrailingSlashes(destination)
-        let parent = FileSystem.parent(of: destination)
-        guard try FileSystem.status(parent)?.kind == .directory else {
+        let destination = SystemFiles.withoutTrailingSlashes(destination)
+        let parent = SystemFiles.parent(of: destination)
+        guard try SystemFiles.status(parent)?.kind == .directory else {
             throw StoreError(
                 .inputOutput, "There is no folder to hold the copy: create it first.",
                 ["path": destination, "missingFolder": parent])
         }
-        if try FileSystem.status(destination) != nil { throw existenceError(destination) }
+        if try SystemFiles.status(destination) != nil { throw existenceError(destination) }
         let own = "\(name(of: destination))\(infix)"
         let unfinished = try unfinishedNames(in: parent).filter { $0.hasPrefix(own) }.map { join(parent, $0) }
         for number in 1...maximumNumber {
@@ -65,17 +65,17 @@ struct BackupDirectory {
 
     /// Gives the copy its name, durably. Where this throws, `path` is still where it lies.
     func takeName() throws {
-        try FileSystem.syncDirectory(path)
+        try SystemFiles.syncDirectory(path)
         do {
-            try FileSystem.rename(path, to: destination)
+            try SystemFiles.rename(path, to: destination)
         } catch {
             guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) else { throw error }
             throw Self.existenceError(destination)
         }
         do {
-            try FileSystem.syncDirectory(parent)
+            try SystemFiles.syncDirectory(parent)
         } catch {
-            if (try? lock?.isOf(destination)) != false { try FileSystem.rename(destination, to: path) }
+            if (try? lock?.isOf(destination)) != false { try SystemFiles.rename(destination, to: path) }
             throw error
         }
     }
@@ -86,9 +86,9 @@ struct BackupDirectory {
     /// Gives a store a name of unfinished copies. Returns the path that it has then; nil where it could not be renamed.
     static func takeBack(_ path: String) -> String? {
         for number in 1...maximumNumber {
-            let place = "\(FileSystem.withoutTrailingSlashes(path))\(infix)\(getpid())-\(number)"
-            guard (try? FileSystem.status(place)) == nil else { continue }
-            return (try? FileSystem.rename(path, to: place)) == nil ? nil : place
+            let place = "\(SystemFiles.withoutTrailingSlashes(path))\(infix)\(getpid())-\(number)"
+            guard (try? SystemFiles.status(place)) == nil else { continue }
+            return (try? SystemFiles.rename(path, to: place)) == nil ? nil : place
         }
         return nil
     }
@@ -114,7 +114,7 @@ struct BackupDirectory {
 
     /// Whether the directory was made here: a marker is the first thing in it.
     private static func isOfCopy(_ path: String) -> Bool {
-        guard let names = try? FileSystem.names(in: path) else { return false }
+        guard let names = try? SystemFiles.names(in: path) else { return false }
         if names.allSatisfy({ $0 == StoreMarker.temporaryFileName }) { return true }
         return (try? StoreMarker.read(in: path)) != nil
     }
@@ -122,14 +122,14 @@ struct BackupDirectory {
     /// Removes an unfinished copy as far as it can be removed. Returns whether it is gone.
     @discardableResult
     static func remove(_ path: String) -> Bool {
-        for name in (try? FileSystem.names(in: path)) ?? [] where name != StoreMarker.fileName {
+        for name in (try? SystemFiles.names(in: path)) ?? [] where name != StoreMarker.fileName {
             let file = "\(path)/\(name)"
             if StoreFileName.isOfStore(name) || PrivateDirectory.isOwnDirectory(file) {
-                try? FileSystem.removeTree(file)
+                try? SystemFiles.removeTree(file)
             }
         }
-        try? FileSystem.remove("\(path)/\(StoreMarker.fileName)")
-        return (try? FileSystem.removeDirectory(path)) != nil
+        try? SystemFiles.remove("\(path)/\(StoreMarker.fileName)")
+        return (try? SystemFiles.removeDirectory(path)) != nil
     }
 
     // MARK: Names
@@ -150,7 +150,7 @@ struct BackupDirectory {
         _ path: String, _ making: (_ make: () throws -> Void) throws -> Void
     ) throws -> Locked? {
         do {
-            try making { try FileSystem.makeDirectory(path) }
+            try making { try SystemFiles.makeDirectory(path) }
         } catch let error as SystemError {
             if error.number == EEXIST { return nil }
             throw error
@@ -172,7 +172,7 @@ struct BackupDirectory {
 
     /// The names in a folder that unfinished copies have.
     private static func unfinishedNames(in folder: String) throws(SystemError) -> [String] {
-        try FileSystem.names(in: folder).filter { name in
+        try SystemFiles.names(in: folder).filter { name in
             let own = name.hasSuffix(takenSuffix) ? name.dropLast(takenSuffix.count) : name[...]
             guard let mark = own.lastRange(of: infix), mark.lowerBound > own.startIndex else { return false }
             let numbers = own[mark.upperBound...].split(separator: "-", omittingEmptySubsequences: false)
@@ -228,6 +228,6 @@ final class DirectoryLock: Sendable {
         guard unsafe fstat(descriptor, &held) == 0 else {
             throw SystemError(number: errno, call: "fstat", path: path)
         }
-        return try FileSystem.status(path)?.identity == FileSystem.status(held).identity
+        return try SystemFiles.status(path)?.identity == SystemFiles.status(held).identity
     }
 }

@@ -133,7 +133,7 @@ extension Manifest {
     static func read(in directory: String) throws -> Source {
         let (current, name) = try readCurrent(in: directory)
         do {
-            return Source(current: current, manifestName: name, manifest: try FileSystem.read("\(directory)/\(name)"))
+            return Source(current: current, manifestName: name, manifest: try SystemFiles.read("\(directory)/\(name)"))
         } catch  where error.number == ENOENT {
             throw StoreError(
                 .corruption,
@@ -146,7 +146,7 @@ extension Manifest {
     static func readCurrent(in directory: String) throws -> (bytes: [UInt8], manifestName: String) {
         let current: [UInt8]
         do {
-            current = try FileSystem.read("\(directory)/\(StoreFileName.currentName)")
+            current = try SystemFiles.read("\(directory)/\(StoreFileName.currentName)")
         } catch  where error.number == ENOENT {
             throw StoreError(
                 .corruption,

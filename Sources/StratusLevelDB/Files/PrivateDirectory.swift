@@ -54,7 +54,7 @@ package final class PrivateDirectory: Sendable {
             for number in 1...maximumNumber {
                 let path = "\(folder)/\(prefix)\(getpid())-\(number)"
                 do {
-                    try FileSystem.makeDirectory(path)
+                    try SystemFiles.makeDirectory(path)
                 } catch {
                     if error.number == EEXIST { continue }
                     throw error
@@ -75,7 +75,7 @@ package final class PrivateDirectory: Sendable {
     /// be read or removed is left to the next one.
     @discardableResult
     package static func sweep(_ folder: String, prefix: String) -> Int {
-        let names = (try? FileSystem.names(in: folder)) ?? []
+        let names = (try? SystemFiles.names(in: folder)) ?? []
         return names.count { $0.hasPrefix(prefix) && sweepOne("\(folder)/\($0)") }
     }
 
@@ -89,7 +89,7 @@ package final class PrivateDirectory: Sendable {
     private static func sweepOne(_ path: String) -> Bool {
         guard isOwnDirectory(path) else { return false }
         // One that is empty may be another's that is just being made, who then makes another.
-        if (try? FileSystem.removeDirectory(path)) != nil { return true }
+        if (try? SystemFiles.removeDirectory(path)) != nil { return true }
         guard let descriptor = try? own(path, isNew: false) else { return false }
         defer { close(descriptor) }
         remove(path, roundCount: sweepRoundCount, pauseMicroseconds: 0)
@@ -107,7 +107,7 @@ package final class PrivateDirectory: Sendable {
         }
         var held = stat()
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &held) == 0,
-            let named = try? FileSystem.status(owner), named == FileSystem.status(held)
+            let named = try? SystemFiles.status(owner), named == SystemFiles.status(held)
         {
             return descriptor
         }
@@ -126,11 +126,11 @@ package final class PrivateDirectory: Sendable {
         let place = movedAside(path)
         for round in 0..<roundCount {
             if round > 0, pauseMicroseconds > 0 { usleep(pauseMicroseconds) }
-            guard let names = try? FileSystem.names(in: place) else { return }
+            guard let names = try? SystemFiles.names(in: place) else { return }
             for name in names where name != ownerName { removeAll("\(place)/\(name)", depth: 0) }
-            guard (try? FileSystem.names(in: place))?.allSatisfy({ $0 == ownerName }) == true else { continue }
-            try? FileSystem.remove("\(place)/\(ownerName)")
-            if (try? FileSystem.removeDirectory(place)) != nil { return }
+            guard (try? SystemFiles.names(in: place))?.allSatisfy({ $0 == ownerName }) == true else { continue }
+            try? SystemFiles.remove("\(place)/\(ownerName)")
+            if (try? SystemFiles.removeDirectory(place)) != nil { return }
         }
     }
 
@@ -140,7 +140,7 @@ package final class PrivateDirectory: Sendable {
         guard !path.hasSuffix(asideSuffix) else { return path }
         let aside = path + asideSuffix
         do {
-            try FileSystem.rename(path, to: aside)
+            try SystemFiles.rename(path, to: aside)
         } catch {
             return error.number == ENOENT ? aside : path
         }
@@ -148,8 +148,8 @@ package final class PrivateDirectory: Sendable {
     }
 
     private static func removeAll(_ path: String, depth: Int) {
-        guard (try? FileSystem.remove(path)) == nil, depth < maximumDepth, isOwnDirectory(path) else { return }
-        for name in (try? FileSystem.names(in: path)) ?? [] { removeAll("\(path)/\(name)", depth: depth + 1) }
-        try? FileSystem.removeDirectory(path)
+        guard (try? SystemFiles.remove(path)) == nil, depth < maximumDepth, isOwnDirectory(path) else { return }
+        for name in (try? SystemFiles.names(in: path)) ?? [] { removeAll("\(path)/\(name)", depth: depth + 1) }
+        try? SystemFiles.removeDirectory(path)
     }
 }

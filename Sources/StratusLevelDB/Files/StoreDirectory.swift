@@ -49,7 +49,7 @@ final class StoreDirectory: Sendable {
     ) throws -> StoreDirectory {
         let (createIfMissing, formatVersion) = (options.createIfMissing, options.formatVersion)
         return try registered(path, createIfMissing: createIfMissing) { identity in
-            try FileSystem.checkAccess(path, R_OK | W_OK | X_OK)
+            try SystemFiles.checkAccess(path, R_OK | W_OK | X_OK)
             try checkKinds(path)
             if try StoreMarker.read(in: path) == nil { try checkIsEmpty(path, createIfMissing: createIfMissing) }
             let lock = try StoreLock.take(path, identity, options.testHooks)
@@ -133,7 +133,7 @@ final class StoreDirectory: Sendable {
             if isNew {
                 try StoreMarker(formatVersion: formatVersion, isCreating: false).write(in: path)
             } else {
-                AcknowledgedLogs.remove(AcknowledgedLogs.numbers(among: try FileSystem.names(in: path)), in: path)
+                AcknowledgedLogs.remove(AcknowledgedLogs.numbers(among: try SystemFiles.names(in: path)), in: path)
             }
         } catch { throw place.asGiven(error) }
     }
@@ -141,7 +141,7 @@ final class StoreDirectory: Sendable {
     // MARK: The steps
 
     private static func locate(_ path: String, createIfMissing: Bool) throws -> FileIdentity {
-        if let status = try FileSystem.status(path) {
+        if let status = try SystemFiles.status(path) {
             guard status.kind == .directory else {
                 throw StoreError(
                     .notAStore, "The path is not a directory: name the directory of a store.",
@@ -154,15 +154,15 @@ final class StoreDirectory: Sendable {
                 .notAStore, "There is nothing at the path: check its spelling, or create the store.",
                 ["path": path, "found": "nothing"])
         }
-        let parent = FileSystem.parent(of: path)
-        guard try FileSystem.status(parent)?.kind == .directory else {
+        let parent = SystemFiles.parent(of: path)
+        guard try SystemFiles.status(parent)?.kind == .directory else {
             throw StoreError(
                 .notAStore, "There is no folder to hold the store: create it first.",
                 ["path": path, "found": "nothing", "missingFolder": parent])
         }
-        try FileSystem.makeDirectory(path)
-        try FileSystem.syncDirectory(parent)
-        guard let status = try FileSystem.status(path) else {
+        try SystemFiles.makeDirectory(path)
+        try SystemFiles.syncDirectory(parent)
+        guard let status = try SystemFiles.status(path) else {
             throw SystemError(number: ENOENT, call: "stat", path: path)
         }
         return status.identity
@@ -197,7 +197,7 @@ final class StoreDirectory: Sendable {
             return true
         }
         try marker.check(supported: formatVersion, takesOlder: options.opensOlderFormats, path: path)
-        if try FileSystem.names(in: path).contains(StoreMarker.temporaryFileName) {
+        if try SystemFiles.names(in: path).contains(StoreMarker.temporaryFileName) {
             try StoreMarker.removeTemporaryFile(in: path)
         }
         if marker.isEmptying {
@@ -215,14 +215,14 @@ final class StoreDirectory: Sendable {
 
     /// Throws where something else than a file has the name of one of the store's: LevelDB would open it, and wait.
     private static func checkKinds(_ path: String) throws {
-        for name in try FileSystem.names(in: path) where StoreFileName.isOfStore(name) {
-            guard let status = try FileSystem.status("\(path)/\(name)"), status.kind != .file else { continue }
+        for name in try SystemFiles.names(in: path) where StoreFileName.isOfStore(name) {
+            guard let status = try SystemFiles.status("\(path)/\(name)"), status.kind != .file else { continue }
             throw SystemError.irregular("\(path)/\(name)")
         }
     }
 
     private static func checkIsEmpty(_ path: String, createIfMissing: Bool) throws {
-        let names = try FileSystem.names(in: path)
+        let names = try SystemFiles.names(in: path)
         if names.contains(StoreFileName.currentName) {
             throw StoreError(
                 .notAStore, "The directory is another program's LevelDB database: choose another directory.",

@@ -69,7 +69,7 @@ enum CorruptionCandidates {
         guard let source = try? Manifest.read(in: directory), let manifest = Manifest(source.manifest) else {
             return nil
         }
-        let names = (try? FileSystem.names(in: directory)) ?? []
+        let names = (try? SystemFiles.names(in: directory)) ?? []
         return manifest.tables.values.filter { $0.overlaps(lower, through: upper) }
             .sorted { ($0.level, $0.number) < ($1.level, $1.number) }
             .map { fileName(of: $0.number, among: names) }
@@ -100,7 +100,7 @@ enum CorruptionCandidates {
     static func damagedLogs(in directory: String) -> [String] {
         guard let source = try? Manifest.read(in: directory) else { return [] }
         guard let manifest = Manifest(source.manifest), !manifest.isDamaged else { return [source.manifestName] }
-        let names = (try? FileSystem.names(in: directory)) ?? []
+        let names = (try? SystemFiles.names(in: directory)) ?? []
         return manifest.liveLogs(among: names).map(\.name).filter { name in
             switch (try? LogSurvey(name, in: directory))?.finding {
             case .intact, .unfinished: false

@@ -44,7 +44,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         guard directory >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
         var opened: [Int32] = [directory]
         do {
-            guard try FileSystem.status(ofDescriptor: directory, path: path).identity == identity else {
+            guard try SystemFiles.status(ofDescriptor: directory, path: path).identity == identity else {
                 throw SystemError(number: ENOENT, call: "open", path: path)
             }
             let (own, ownIdentity) = try lockOwnFile(in: directory, path: path)
@@ -70,9 +70,9 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         self.lockIdentity = lockIdentity
         self.descriptors = descriptors
         engineLock = engine
-        absolutePath = FileSystem.absolute(path)
+        absolutePath = SystemFiles.absolute(path)
         let held = "/proc/self/fd/\(descriptors[0])"
-        let reaches = !hooks.reachesDirectoryByPath && (try? FileSystem.status(held))??.identity == identity
+        let reaches = !hooks.reachesDirectoryByPath && (try? SystemFiles.status(held))??.identity == identity
         place = EnginePlace(path: path, directory: reaches ? held : path)
         lockPath = "\(place.directory)/\(Self.fileName)"
     }
@@ -115,9 +115,9 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     /// lock file is not the one that is locked. Nil while all is as it was.
     func displacement() -> StoreError? {
         do {
-            guard let found = try FileSystem.status(absolutePath) else { return displaced("nothing at its path") }
+            guard let found = try SystemFiles.status(absolutePath) else { return displaced("nothing at its path") }
             guard found.identity == identity else { return displaced("another directory at its path") }
-            let lock = try FileSystem.status(lockPath)
+            let lock = try SystemFiles.status(lockPath)
             guard lock?.identity == lockIdentity else {
                 return displaced(lock == nil ? "no lock file" : "another lock file")
             }
@@ -152,8 +152,8 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
                     throw holder.error(path: path)
                 }
                 // A file that was replaced before it was locked protects nothing.
-                let held = try FileSystem.status(ofDescriptor: descriptor, path: file).identity
-                if try FileSystem.status(fileName, in: directory, path: file)?.identity == held {
+                let held = try SystemFiles.status(ofDescriptor: descriptor, path: file).identity
+                if try SystemFiles.status(fileName, in: directory, path: file)?.identity == held {
                     return (descriptor, held)
                 }
                 close(descriptor)
@@ -169,7 +169,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     private static func lockEngineFile(in directory: Int32, path: String) throws -> Int32 {
         let file = "\(path)/\(StoreFileName.lockName)"
         // Closing a descriptor would drop a lock that this process holds through LevelDB itself.
-        if let status = try FileSystem.status(file), StoreHolder.hasOpen(status.identity) {
+        if let status = try SystemFiles.status(file), StoreHolder.hasOpen(status.identity) {
             throw StoreHolder.thisProcess.error(path: path)
         }
         let descriptor = try openLockFile(StoreFileName.lockName, in: directory, path: file)
@@ -191,7 +191,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe openat(directory, name, flags, 0o600)
         guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
-        if (try? FileSystem.status(ofDescriptor: descriptor, path: path))?.kind != .file {
+        if (try? SystemFiles.status(ofDescriptor: descriptor, path: path))?.kind != .file {
             close(descriptor)
             throw SystemError(number: SystemError.irregularNumber, call: "open", path: path)
         }
@@ -276,7 +276,7 @@ struct StoreHolder: Equatable {
 
     /// Who holds the store in `directory`, or nil when nobody does. The locks are asked for and not tried.
     static func find(in directory: String) throws(SystemError) -> StoreHolder? {
-        if let own = try FileSystem.status(directory), OpenStores.contains(own.identity) { return thisProcess }
+        if let own = try SystemFiles.status(directory), OpenStores.contains(own.identity) { return thisProcess }
         return try findByLocks(in: directory)
     }
 
@@ -287,7 +287,7 @@ struct StoreHolder: Equatable {
     }
 
     private static func holder(of lock: String, _ request: Int32) throws(SystemError) -> StoreHolder? {
-        guard let status = try FileSystem.status(lock) else { return nil }
+        guard let status = try SystemFiles.status(lock) else { return nil }
         guard status.kind == .file else {
             throw SystemError(number: SystemError.irregularNumber, call: "stat", path: lock)
         }
@@ -306,21 +306,21 @@ struct StoreHolder: Equatable {
             return StoreHolder(
                 processID: question.l_pid, command: command(of: question.l_pid), isThisProcess: false)
         }
-        return StoreHolder(description: (try? FileSystem.readUnsized(lock)) ?? []) ?? unknown
+        return StoreHolder(description: (try? SystemFiles.readUnsized(lock)) ?? []) ?? unknown
     }
 
     /// Whether this process has the file open, through whatever library.
     static func hasOpen(_ file: FileIdentity) -> Bool {
         let directory = "/proc/self/fd"
-        guard let names = try? FileSystem.names(in: directory) else { return false }
+        guard let names = try? SystemFiles.names(in: directory) else { return false }
         return names.contains { name in
-            guard let status = try? FileSystem.status("\(directory)/\(name)") else { return false }
+            guard let status = try? SystemFiles.status("\(directory)/\(name)") else { return false }
             return status.identity == file
         }
     }
 
     private static func command(of process: Int32) -> String {
-        guard let name = try? FileSystem.readUnsized("/proc/\(process)/comm") else { return "unknown" }
+        guard let name = try? SystemFiles.readUnsized("/proc/\(process)/comm") else { return "unknown" }
         return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 }

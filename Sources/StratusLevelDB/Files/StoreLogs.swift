@@ -28,13 +28,13 @@ struct StoreLogs {
             throw damageError(source.manifestName)
         }
         lastSequence = manifest.lastSequence
-        let names = try FileSystem.names(in: path)
+        let names = try SystemFiles.names(in: path)
         let acknowledged = AcknowledgedLogs.numbers(among: names)
         let logs = manifest.liveLogs(among: names)
         try checkRequiredLogs(manifest, logs, acknowledged)
 
         var hasNewer = false
-        for (number, log) in logs where try FileSystem.status("\(path)/\(log)")?.byteCount ?? 0 > 0 {
+        for (number, log) in logs where try SystemFiles.status("\(path)/\(log)")?.byteCount ?? 0 > 0 {
             let survey = try LogSurvey(log, in: path)
             switch survey.finding {
             case .intact: break
@@ -64,7 +64,7 @@ struct StoreLogs {
     /// Cuts the log off before the commit that has lost pages. Both locks are held.
     func dropUnacknowledgedCommit() throws {
         guard let droppedCommit else { return }
-        try FileSystem.cut("\(place.directory)/\(droppedCommit.log)", to: droppedCommit.offset)
+        try SystemFiles.cut("\(place.directory)/\(droppedCommit.log)", to: droppedCommit.offset)
     }
 
     /// Throws when a log is missing that the MANIFEST names, or one that holds acknowledged commits is missing or empty.
@@ -79,7 +79,7 @@ struct StoreLogs {
                     "A log of the store is missing: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                     ["path": place.path, "candidateFiles": StoreFileName.logName(number)])
             }
-            if acknowledged.contains(number), try FileSystem.status("\(place.directory)/\(name)")?.byteCount == 0 {
+            if acknowledged.contains(number), try SystemFiles.status("\(place.directory)/\(name)")?.byteCount == 0 {
                 throw StoreError(
                     .corruption,
                     "A log of the store is empty, and held commits: restore a backup, or run 'stratus repair-losing-damaged-data'.",
@@ -124,13 +124,13 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
         let directory = lock.place.directory
         try lock.syncDirectory()
         do {
-            try FileSystem.create("\(directory)/\(StoreFileName.acknowledgedName(log))", [])
+            try SystemFiles.create("\(directory)/\(StoreFileName.acknowledgedName(log))", [])
         } catch {
             guard error.isExistence else { throw error }
         }
         try lock.syncDirectory()
         if let newest {
-            Self.remove(Self.numbers(among: try FileSystem.names(in: directory)).filter { $0 < newest }, in: directory)
+            Self.remove(Self.numbers(among: try SystemFiles.names(in: directory)).filter { $0 < newest }, in: directory)
         }
         newest = log
     }
@@ -139,9 +139,9 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
     func newestWrittenLog() throws(SystemError) -> UInt64? {
         let directory = lock.place.directory
         var newest: UInt64?
-        for name in try FileSystem.names(in: directory) {
+        for name in try SystemFiles.names(in: directory) {
             guard case .log(let number) = StoreFileName(name), number > newest ?? 0 else { continue }
-            if try FileSystem.status("\(directory)/\(name)")?.byteCount ?? 0 > 0 { newest = number }
+            if try SystemFiles.status("\(directory)/\(name)")?.byteCount ?? 0 > 0 { newest = number }
         }
         return newest
     }
@@ -157,7 +157,7 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
 
     /// Removes the notes of logs that are in tables. One that stays is passed over: its log is no longer live.
     static func remove(_ logs: Set<UInt64>, in directory: String) {
-        for log in logs { try? FileSystem.remove("\(directory)/\(StoreFileName.acknowledgedName(log))") }
+        for log in logs { try? SystemFiles.remove("\(directory)/\(StoreFileName.acknowledgedName(log))") }
     }
 }
 
@@ -220,17 +220,17 @@ struct LogSurvey {
     init(_ name: String, in directory: String) throws(SystemError) {
         self.name = name
         let path = "\(directory)/\(name)"
-        byteCount = try FileSystem.status(path)?.byteCount ?? 0
+        byteCount = try SystemFiles.status(path)?.byteCount ?? 0
         var start = 0
         while start < byteCount {
-            let chunk = try FileSystem.read(path, from: start, atMost: min(Self.chunkByteCount, byteCount - start))
+            let chunk = try SystemFiles.read(path, from: start, atMost: min(Self.chunkByteCount, byteCount - start))
             if chunk.isEmpty { break }
             if let offset = readChunk(chunk, at: start) {
                 // A commit that has begun before the damage is looked at as a whole.
                 let from = commit?.offset ?? offset
                 finding =
                     CommitPages(
-                        name, try FileSystem.read(path, from: from, atMost: byteCount - from), at: from,
+                        name, try SystemFiles.read(path, from: from, atMost: byteCount - from), at: from,
                         previousSequence: lastSequence
                     ).finding
                 return

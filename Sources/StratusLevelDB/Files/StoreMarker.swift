@@ -46,7 +46,7 @@ struct StoreMarker: Equatable {
     static func read(in directory: String) throws -> StoreMarker? {
         let bytes: [UInt8]
         do {
-            bytes = try FileSystem.read("\(directory)/\(fileName)")
+            bytes = try SystemFiles.read("\(directory)/\(fileName)")
         } catch  where [ENOENT, ENOTDIR].contains(error.number) {
             return nil
         } catch { throw error.storeError }
@@ -60,17 +60,17 @@ struct StoreMarker: Equatable {
 
     /// Removes what a process has left that ended while it wrote the marker.
     static func removeTemporaryFile(in directory: String) throws(SystemError) {
-        try FileSystem.remove("\(directory)/\(temporaryFileName)")
+        try SystemFiles.remove("\(directory)/\(temporaryFileName)")
     }
 
     /// Puts the marker into a directory, durably and at once.
     func write(in directory: String) throws(SystemError) {
         let temporary = "\(directory)/\(Self.temporaryFileName)"
         try Self.removeTemporaryFile(in: directory)
-        try FileSystem.create(temporary, Array(contents.utf8))
-        try FileSystem.sync(temporary)
-        try FileSystem.rename(temporary, to: "\(directory)/\(Self.fileName)")
-        try FileSystem.syncDirectory(directory)
+        try SystemFiles.create(temporary, Array(contents.utf8))
+        try SystemFiles.sync(temporary)
+        try SystemFiles.rename(temporary, to: "\(directory)/\(Self.fileName)")
+        try SystemFiles.syncDirectory(directory)
     }
 
     /// Throws when this software, which knows formats up to `supported`, must not touch the store: `.newerFormat`, and
@@ -134,13 +134,13 @@ enum Emptying {
 
     /// Step 3, without the creation.
     static func finish(in path: String, _ listener: Listener) throws(SystemError) {
-        let names = try FileSystem.names(in: path).filter { !keptNames.contains($0) }
+        let names = try SystemFiles.names(in: path).filter { !keptNames.contains($0) }
         var total = 0
-        for name in names { total += try FileSystem.countTree("\(path)/\(name)") }
+        for name in names { total += try SystemFiles.countTree("\(path)/\(name)") }
         var done = 0
         listener(done, total)
         for name in names {
-            try FileSystem.removeTree("\(path)/\(name)") {
+            try SystemFiles.removeTree("\(path)/\(name)") {
                 done += 1
                 listener(done, max(done, total))
             }

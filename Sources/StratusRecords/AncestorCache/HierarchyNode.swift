@@ -6,11 +6,6 @@ package import StratusModel
 package struct CacheZone: Hashable, Sendable {
     package let database: UInt64
     package let zone: UInt64
-
-    package init(database: UInt64, zone: UInt64) {
-        self.database = database
-        self.zone = zone
-    }
 }
 
 /// What a record's parent entry says: where it hangs in the hierarchy, and since which feed counters.
@@ -22,20 +17,9 @@ package struct HierarchyNode: Hashable, Sendable {
     /// The share record of which this record is the hierarchical root, or nil. It lies in the same zone.
     package var share: RecordName?
     /// The feed counter at which the share mark was made.
-    package var shareSince: UInt64
+    package var shareSince: UInt64 = 0
     /// Whether any record names this one as its parent.
-    package var hasChildren: Bool
-
-    package init(
-        parent: RecordName?, parentSince: UInt64, share: RecordName? = nil, shareSince: UInt64 = 0,
-        hasChildren: Bool = false
-    ) {
-        self.parent = parent
-        self.parentSince = parentSince
-        self.share = share
-        self.shareSince = shareSince
-        self.hasChildren = hasChildren
-    }
+    package var hasChildren = false
 }
 
 /// What a commit made of one record's parent entry; a nil node says that the record is gone.
@@ -43,12 +27,6 @@ package struct HierarchyChange: Hashable, Sendable {
     package var zone: CacheZone
     package var name: RecordName
     package var node: HierarchyNode?
-
-    package init(zone: CacheZone, name: RecordName, node: HierarchyNode?) {
-        self.zone = zone
-        self.name = name
-        self.node = node
-    }
 }
 
 /// What the visitor of an upward walk wants next.
@@ -88,6 +66,4 @@ package struct AncestorCacheStatistics: Hashable, Sendable {
     package var byteCount = 0
     /// Places that were looked at to make room, ever.
     package var evictionStepCount = 0
-
-    package init() {}
 }

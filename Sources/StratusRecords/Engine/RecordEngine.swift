@@ -2,6 +2,7 @@
 
 package import FoundationEssentials
 import StratusLayout
+import StratusModel
 package import StratusStore
 import Synchronization
 
@@ -15,7 +16,7 @@ package final class RecordEngine: Sendable {
     /// What told this store from every other, copies of it included, when it was opened.
     package let openedIncarnation: UUID
     /// Half of these are kept for certain: twenty times the zones that a database may have.
-    let directoryCache = ZoneDirectoryCache(maximumCount: 40_000)
+    let directoryCache = PublishedCache<ZoneID, ZoneListing>(maximumCount: 40_000)
     /// Whether this engine rebuilds indexes: one zone at a time.
     let isRebuilding = Atomic(false)
     /// The zones whose indexes are not to be relied on: those that have a rebuild entry in the newest published version.

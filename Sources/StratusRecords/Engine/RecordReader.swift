@@ -1,11 +1,25 @@
-// A snapshot of the whole store, by names: databases, zones, and a reader for each zone.
+// A snapshot of the whole store, by names: its databases, its zones, and a reader for each zone.
+//
+// The directory turns names into numbers: (container, owner, scope) → database number, and below it the name of a zone →
+// zone number. Keys begin with these numbers. A number is never used again, so a zone that is created again under its old
+// name does not find old keys. A store may have as many databases as people, so readers scan the directory where it is
+// stored and keep no list. Single look-ups are cached, by the rule of `PublishedCache`.
 
 import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// Reads any zone of any database in one snapshot. Valid only inside the `read` or `transact` call that made it.
+/// A zone's entry in the directory.
+package struct ZoneListing: Hashable, Sendable {
+    package var name: ZoneName
+    package var database: DatabaseNumber
+    package var entry: ZoneEntry
+
+    package var keys: ZoneKeys { ZoneKeys(database: database, zone: entry.number) }
+}
+
+/// Reads any zone of any database in one snapshot. Valid only inside the `read` or `transact` call that created it.
 package class RecordReader {
     private static let rememberedZoneCount = 1_024
 
@@ -20,7 +34,9 @@ package class RecordReader {
         self.engine = engine
     }
 
-    /// A reader of the zone, or nil when the zone does not exist.
+    // MARK: One zone
+
+    /// A reader of the zone, or nil if the zone does not exist.
     package func zone(_ id: ZoneID) throws -> ZoneReader? {
         if let known = zoneReaders[id] { return known }
         guard let listing = try listing(of: id) else { return nil }
@@ -43,9 +59,9 @@ package class RecordReader {
         return reader
     }
 
-    /// A reader of the zone with this identity: one that was made anew under the same name is another zone.
+    /// A reader of the zone with this identity. A zone that was created again under the same name is another zone.
     ///
-    /// Throws `unknownZone` when the zone does not exist any more.
+    /// Throws `unknownZone` when the zone no longer exists.
     func existingZone(_ id: ZoneID, identity: UUID) throws -> ZoneReader {
         guard try listing(of: id)?.entry.identity == identity else {
             throw RecordsError(
@@ -55,11 +71,15 @@ package class RecordReader {
         return try existingZone(id)
     }
 
+    func forgetZoneReader(_ id: ZoneID) { zoneReaders[id] = nil }
+
+    // MARK: The directory
+
     package func databaseEntry(_ database: DatabaseID) throws -> DatabaseEntry? {
         try store.withValue(forKey: GlobalKeys.database(database)) { try DatabaseEntry(decoding: $0) }
     }
 
-    /// What the directory knows of a zone, or nil when it does not exist.
+    /// A zone's entry in the directory, or nil if the zone does not exist.
     package func listing(of id: ZoneID) throws -> ZoneListing? {
         // A transaction may be creating or deleting the zone, so it asks the store.
         let mayUseCache = transaction == nil
@@ -72,13 +92,6 @@ package class RecordReader {
         return listing
     }
 
-    func forgetZoneReader(_ id: ZoneID) { zoneReaders[id] = nil }
-}
-
-// Going over the databases and zones of a store where they lie: there may be as many as there are people, so that nobody
-// keeps a list of them.
-
-extension RecordReader {
     /// Visits every database of the store in the order of its key: by container, the public one first, then by owner.
     package func visitDatabases(
         _ visit: (_ id: DatabaseID, _ entry: DatabaseEntry) throws -> ScanStep
@@ -115,8 +128,8 @@ extension RecordReader {
         return listings
     }
 
-    /// The zones of all databases that come after `position` in the order of `visitZones`, at most `limit` of them: for
-    /// whoever writes between one page and the next. The zone of the position may be gone.
+    /// The zones of all databases after `position` in the order of `visitZones`, at most `limit` of them. Use it to
+    /// write between one page and the next. The zone of the position may no longer exist.
     package func zones(after position: ZoneID? = nil, limit: Int) throws -> [ZoneID] {
         var found: [ZoneID] = []
         guard limit > 0 else { return [] }
@@ -132,6 +145,28 @@ extension RecordReader {
             return found.count < limit ? .next : .stop
         }
         return found
+    }
+
+    /// The containers that have a database, in the byte order of their names. One seek for each.
+    package func containers() throws -> [ContainerName] {
+        var containers: [ContainerName] = []
+        var range = GlobalKeys.databases
+        while true {
+            var found: ContainerName?
+            try store.scan(range.keyRange, .forward, limit: 1) { key, _ in
+                found = try GlobalKeys.readDatabaseKey(key).container
+                return .stop
+            }
+            guard let found else { return containers }
+            containers.append(found)
+            range.lower = GlobalKeys.databases(of: found).upper
+        }
+    }
+
+    /// Whether keys of deleted zones of a database are being purged or wait for it.
+    package func isPurging(_ database: DatabaseNumber) throws -> Bool {
+        try store.hasEntries(in: GlobalKeys.purges(in: database))
+            || store.hasEntries(in: GlobalKeys.releases(in: database))
     }
 
     private func visitDatabases(
@@ -152,26 +187,3 @@ extension RecordReader {
         }
     }
 }
-
-// Names become numbers here: (container, owner, scope) → database number, and under it a zone's name → zone number.
-//
-// Numbers appear only in key prefixes and are never used again, so a zone that is made anew never meets old keys. The
-// look-up is cached by the rule of all caches here (PublishedCache).
-
-/// What the directory knows of a zone.
-package struct ZoneListing: Hashable, Sendable {
-    package var name: ZoneName
-    package var database: DatabaseNumber
-    package var entry: ZoneEntry
-
-    package init(name: ZoneName, database: DatabaseNumber, entry: ZoneEntry) {
-        self.name = name
-        self.database = database
-        self.entry = entry
-    }
-
-    package var keys: ZoneKeys { ZoneKeys(database: database, zone: entry.number) }
-}
-
-/// Remembers which number a zone's name has.
-typealias ZoneDirectoryCache = PublishedCache<ZoneID, ZoneListing>

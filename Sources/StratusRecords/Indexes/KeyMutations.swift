@@ -18,8 +18,6 @@ package struct KeyMutations: Sendable {
     private var bytes: [UInt8] = []
     private var places: [Place] = []
 
-    package init() {}
-
     package var isEmpty: Bool { places.isEmpty }
     package var count: Int { places.count }
     /// The bytes of all keys and values.
@@ -57,6 +55,13 @@ package struct KeyMutations: Sendable {
         let start = bytes.count
         appendKey(&bytes)
         places.append(Place(start: start, keyEnd: bytes.count, valueEnd: nil))
+    }
+
+    /// Removes the mutations from number `index` on.
+    mutating func removeAll(from index: Int) {
+        guard index < places.count else { return }
+        bytes.removeSubrange(places[index].start...)
+        places.removeSubrange(index...)
     }
 
     // MARK: Reading

@@ -22,11 +22,6 @@ package struct IndexEntry: Hashable, Sendable {
 package struct SourceReference: Hashable, Sendable {
     package var field: FieldKey
     package var reference: RecordReference
-
-    package init(field: FieldKey, reference: RecordReference) {
-        self.field = field
-        self.reference = reference
-    }
 }
 
 /// What a live record alone contributes to the indexes.
@@ -35,24 +30,12 @@ package struct RecordFacts: Hashable, Sendable {
     package var type: RecordType
     package var changeSequence: UInt64
     package var references: [SourceReference]
-
-    package init(name: RecordName, type: RecordType, changeSequence: UInt64, references: [SourceReference]) {
-        self.name = name
-        self.type = type
-        self.changeSequence = changeSequence
-        self.references = references
-    }
 }
 
 /// What a live record's place in the hierarchy contributes to the indexes.
 package struct HierarchyFacts: Hashable, Sendable {
     package var name: RecordName
     package var node: HierarchyNode
-
-    package init(name: RecordName, node: HierarchyNode) {
-        self.name = name
-        self.node = node
-    }
 }
 
 /// How many share roots lie at or below a live record.
@@ -60,12 +43,6 @@ package struct ShareCountFacts: Hashable, Sendable {
     package var name: RecordName
     package var parent: RecordName?
     package var count: UInt64
-
-    package init(name: RecordName, parent: RecordName?, count: UInt64) {
-        self.name = name
-        self.parent = parent
-        self.count = count
-    }
 }
 
 /// A rule that turns facts into index entries.
@@ -150,11 +127,6 @@ package enum TombstoneIndex: IndexRule {
     package struct TombstoneFacts: Hashable, Sendable {
         package var name: RecordName
         package var tombstone: Tombstone
-
-        package init(name: RecordName, tombstone: Tombstone) {
-            self.name = name
-            self.tombstone = tombstone
-        }
     }
 
     package static func append(_ facts: TombstoneFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {

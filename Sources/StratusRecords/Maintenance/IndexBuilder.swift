@@ -18,8 +18,6 @@ package struct IndexBuildProgress: Hashable, Sendable {
     package var commits = 0
     /// Times the work waited for the store.
     package var pauses = 0
-
-    package init() {}
 }
 
 extension RecordEngine {
@@ -46,7 +44,7 @@ extension RecordEngine {
             }
             pausesInARow = 0
             let done = try transact { transaction in
-                try transaction.carryOut(build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
+                try transaction.buildBatch(of: build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
             }
             progress.commits += 1
             progress.recordsVisited += done.recordCount
@@ -138,8 +136,9 @@ extension RecordTransaction {
         return true
     }
 
-    fileprivate func carryOut(
-        _ build: IndexBuild, recordLimit: Int, _ byteLimit: Int
+    /// Fills and clears the entries of the next records of a type.
+    fileprivate func buildBatch(
+        of build: IndexBuild, recordLimit: Int, _ byteLimit: Int
     ) throws -> (isFinished: Bool, recordCount: Int) {
         let zone = zone(of: build.keys)
         let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }

@@ -124,7 +124,7 @@ private struct ZoneRebuilder {
         ) { transaction, zone, key, value in
             let parts = try zone.keys.readRecordKey(key.span)
             guard parts.chunkIndex == nil else { return }
-            switch try RecordState(decoding: value.span, name: parts.name) {
+            switch try StoredState(decoding: value.span, name: parts.name) {
             case .absent: return
             case .deleted(let tombstone):
                 let facts = TombstoneIndex.TombstoneFacts(name: parts.name, tombstone: tombstone)

@@ -119,7 +119,7 @@ struct ZoneVerifier {
                 return .next
             }
             do {
-                try verify(RecordState(decoding: value, name: parts.name), parts.name, value)
+                try verify(StoredState(decoding: value, name: parts.name), parts.name, value)
             } catch let error as LayoutError {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
@@ -128,7 +128,7 @@ struct ZoneVerifier {
         }
     }
 
-    private mutating func verify(_ state: RecordState, _ name: RecordName, _ value: Span<UInt8>) throws {
+    private mutating func verify(_ state: StoredState, _ name: RecordName, _ value: Span<UInt8>) throws {
         current = (name, 1)
         switch state {
         case .absent: return

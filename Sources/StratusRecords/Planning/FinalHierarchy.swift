@@ -8,9 +8,9 @@ import StratusStore
 ///
 /// A class, because the steps look it up by name again and again: copying its parts each time would cost more than the
 /// steps do.
-final class Draft {
+final class RecordDraft {
     let name: RecordName
-    let old: RecordState
+    let old: StoredState
     /// What is to be stored; nil for a deletion.
     let new: Record?
     /// Whether there is something to be stored.
@@ -48,7 +48,7 @@ final class Draft {
         if case .live(let live) = old { live } else { nil }
     }
 
-    init(_ mutation: RecordMutation, old: RecordState) {
+    init(_ mutation: RecordMutation, old: StoredState) {
         self.old = old
         switch mutation {
         case .save(let record):
@@ -84,11 +84,11 @@ final class Draft {
 final class NamedParent {
     let name: RecordName
     /// The parent's own item, where it is one of the request's.
-    let draft: Draft?
+    let draft: RecordDraft?
     /// Where a parent that is none of the request's stands, once that is known.
     private var standing: FinalPosition?
 
-    init(name: RecordName, draft: Draft?) {
+    init(name: RecordName, draft: RecordDraft?) {
         self.name = name
         self.draft = draft
         draft?.isNamedParent = true
@@ -118,7 +118,7 @@ enum FinalPosition {
 
 struct FinalHierarchy {
     private let zone: ZoneReader
-    private let drafts: [RecordName: Draft]
+    private let drafts: [RecordName: RecordDraft]
     /// Where records outside the request stand; a draft knows its own position.
     private var positions: [RecordName: FinalPosition] = [:]
     /// Of every parent the request names, the child with the smallest name. Empty where nobody can ask for it.
@@ -133,11 +133,11 @@ struct FinalHierarchy {
     /// A record on the way up, with its draft when it is one of the request's.
     private struct Step {
         let name: RecordName
-        let draft: Draft?
+        let draft: RecordDraft?
         let share: RecordName?
     }
 
-    init(zone: ZoneReader, drafts: [RecordName: Draft]) {
+    init(zone: ZoneReader, drafts: [RecordName: RecordDraft]) {
         self.zone = zone
         self.drafts = drafts
         isStanding = !drafts.values.contains { $0.isMoving }
@@ -165,7 +165,7 @@ struct FinalHierarchy {
     }
 
     /// Where a record of the request will stand: below its parent, where that is known already.
-    mutating func position(of draft: Draft) throws -> FinalPosition {
+    mutating func position(of draft: RecordDraft) throws -> FinalPosition {
         if let known = draft.position { return known }
         guard draft.isSaved, let above = draft.parent?.position else { return try position(of: draft.name) }
         let position = position(of: draft.name, share: draft.newShare, below: above)
@@ -174,7 +174,7 @@ struct FinalHierarchy {
     }
 
     /// The parent a record will have, and its share mark; nil when it will not exist.
-    private func place(_ name: RecordName, _ draft: Draft?) throws -> PastNode? {
+    private func place(_ name: RecordName, _ draft: RecordDraft?) throws -> PastNode? {
         if let draft {
             return draft.isSaved ? PastNode(parent: draft.newParent, share: draft.newShare) : nil
         }
@@ -233,7 +233,7 @@ struct FinalHierarchy {
         return path.isEmpty ? knownPosition(name, drafts[name]) ?? end : end
     }
 
-    private func knownPosition(_ name: RecordName, _ draft: Draft?) -> FinalPosition? {
+    private func knownPosition(_ name: RecordName, _ draft: RecordDraft?) -> FinalPosition? {
         if let draft { draft.position } else { positions[name] }
     }
 

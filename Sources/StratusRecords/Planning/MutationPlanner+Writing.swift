@@ -33,20 +33,9 @@ extension MutationPlanner {
 
     /// `value` is room for the record's bytes, used again for every record.
     private func appendSave(
-        _ stored: consuming StoredRecord, _ draft: Draft, _ value: inout [UInt8], to plan: inout MutationPlan
+        _ stored: consuming StoredRecord, _ draft: RecordDraft, _ value: inout [UInt8], to plan: inout MutationPlan
     ) throws {
-        try RecordCodec.encode(stored, into: &value)
-        var chunkCount = 1
-        if RecordChunks.needsSplit(value) {
-            let chunks = try RecordChunks.split(value, record: draft.name, changeSequence: draft.sequence)
-            for (index, chunk) in chunks.enumerated() {
-                let key = index == 0 ? zone.keys.record(draft.name) : zone.keys.recordChunk(draft.name, index: index)
-                plan.mutations.set(chunk, forKey: key)
-            }
-            chunkCount = chunks.count
-        } else {
-            plan.mutations.set({ $0.append(contentsOf: value) }, forKey: { zone.keys.record(draft.name, into: &$0) })
-        }
+        let chunkCount = try plan.mutations.set(stored, in: zone.keys, &value)
         appendChunkRemoval(draft, from: chunkCount, to: &plan)
         let facts = RecordFacts(
             name: draft.name, type: stored.record.type, changeSequence: draft.sequence,
@@ -61,7 +50,7 @@ extension MutationPlanner {
         plan.saved.append(consume stored)
     }
 
-    private func appendDeletion(of live: LiveRecord, _ draft: Draft, to plan: inout MutationPlan) throws {
+    private func appendDeletion(of live: LiveRecord, _ draft: RecordDraft, to plan: inout MutationPlan) throws {
         let tombstone = Tombstone(
             sequence: draft.sequence, type: live.header.type, parent: live.header.parent,
             deleted: request.stamp)
@@ -80,7 +69,7 @@ extension MutationPlanner {
         plan.deleted.append((draft.name, live.header.type))
     }
 
-    private func appendRecordEntries(_ draft: Draft, new: RecordFacts?, to plan: inout MutationPlan) {
+    private func appendRecordEntries(_ draft: RecordDraft, new: RecordFacts?, to plan: inout MutationPlan) {
         guard draft.wasLive else {
             guard let new else { return }
             TypeIndex.append(new, in: zone.keys, to: &plan.mutations)
@@ -94,7 +83,7 @@ extension MutationPlanner {
     }
 
     /// Removes the chunks of the old value that the new one does not overwrite.
-    private func appendChunkRemoval(_ draft: Draft, from first: Int, to plan: inout MutationPlan) {
+    private func appendChunkRemoval(_ draft: RecordDraft, from first: Int, to plan: inout MutationPlan) {
         guard draft.wasLive, let old = draft.oldLive?.chunkCount, old > max(first, 1) else { return }
         for index in max(first, 1)..<old {
             plan.mutations.delete { zone.keys.recordChunk(draft.name, index: index, into: &$0) }
@@ -137,7 +126,7 @@ extension MutationPlanner {
     }
 
     /// The date of a save is later than that of the one before, even within one tick of the clock.
-    private func systemFields(_ draft: Draft) -> SystemFields {
+    private func systemFields(_ draft: RecordDraft) -> SystemFields {
         var modified = request.modifications[draft.name] ?? request.stamp
         var created = request.creations[draft.name] ?? modified
         if draft.wasLive, let before = draft.oldLive?.header.system {
@@ -149,6 +138,47 @@ extension MutationPlanner {
         }
         return SystemFields(
             changeSequence: draft.sequence, tagSalt: request.tagSalt, created: created, modified: modified)
+    }
+}
+
+extension MutationPlanner {
+    /// The plan that gives records another tag and changes nothing else. `hasRoom` says whether the transaction has room for
+    /// as many bytes: the plan ends before the first record for which it has none.
+    static func planNewTags(
+        for names: [RecordName], salt: UInt32, in zone: ZoneReader, hasRoom: (_ byteCount: Int) -> Bool
+    ) throws -> MutationPlan {
+        var plan = MutationPlan(header: try zone.header(), entersFeed: false)
+        var value: [UInt8] = []
+        for name in names {
+            guard var stored = try zone.record(name) else { continue }
+            // Another salt makes another tag of the same sequence, so the record keeps its place in the feed.
+            stored.system.tagSalt = stored.system.tagSalt == salt ? salt &+ 1 : salt
+            let count = plan.mutations.count
+            // A tag has a fixed size, so there are as many chunks as before.
+            _ = try plan.mutations.set(stored, in: zone.keys, &value)
+            guard hasRoom(plan.mutations.byteCount) else {
+                plan.mutations.removeAll(from: count)
+                break
+            }
+        }
+        return plan
+    }
+}
+
+extension KeyMutations {
+    /// Sets the value of a record, in chunks if it is large, and returns the number of chunks. `value` is room for its bytes.
+    mutating func set(_ stored: borrowing StoredRecord, in keys: ZoneKeys, _ value: inout [UInt8]) throws -> Int {
+        let name = stored.record.name
+        try RecordCodec.encode(stored, into: &value)
+        guard RecordChunks.needsSplit(value) else {
+            set({ $0.append(contentsOf: value) }, forKey: { keys.record(name, into: &$0) })
+            return 1
+        }
+        let chunks = try RecordChunks.split(value, record: name, changeSequence: stored.system.changeSequence)
+        for (index, chunk) in chunks.enumerated() {
+            set(chunk, forKey: index == 0 ? keys.record(name) : keys.recordChunk(name, index: index))
+        }
+        return chunks.count
     }
 }
 
@@ -217,7 +247,7 @@ extension MutationPlanner {
     }
 
     /// The node of a saved record: what has not changed keeps its beginning.
-    private func node(_ draft: Draft, old: HierarchyNode?, hasChildren: Bool) -> HierarchyNode {
+    private func node(_ draft: RecordDraft, old: HierarchyNode?, hasChildren: Bool) -> HierarchyNode {
         HierarchyNode(
             parent: draft.newParent,
             parentSince: old.flatMap { $0.parent == draft.newParent ? $0.parentSince : nil } ?? draft.sequence,
@@ -275,7 +305,7 @@ extension MutationPlanner {
     }
 
     /// Turns a record's old entries into its new ones; nil where it is deleted.
-    func appendQueryEntries(_ draft: Draft, new: StoredRecord?, to plan: inout MutationPlan) {
+    func appendQueryEntries(_ draft: RecordDraft, new: StoredRecord?, to plan: inout MutationPlan) {
         guard !indexes.isEmpty else { return }
         let old = draft.oldLive?.stored.flatMap { stored in
             storedIndexes[stored.record.type].map { QueryFacts(of: stored, $0, in: QueryIndexPhase.all) }
@@ -291,11 +321,6 @@ extension MutationPlanner {
 extension ZoneReader {
     /// Whether the zone has no records of a type.
     func isEmpty(ofType type: RecordType) throws -> Bool {
-        var isEmpty = true
-        try store.scan(keys.types(of: type).keyRange, .forward, limit: 1) { _, _ in
-            isEmpty = false
-            return .stop
-        }
-        return isEmpty
+        try !store.hasEntries(in: keys.types(of: type))
     }
 }

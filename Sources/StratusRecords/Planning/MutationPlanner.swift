@@ -1,7 +1,7 @@
 // How a request becomes a plan, in eight steps. Nothing is written on the way: the plan is a value, and a request with a
 // refusal has none.
 //
-//   1. Load what is stored under every name of the request.            (Draft, MutationPlanner+Queries)
+//   1. Load what is stored under every name of the request.            (RecordDraft, MutationPlanner+Queries)
 //   2. Place all records anew at once.                                  (FinalHierarchy)
 //   3. Refuse missing parents, orphaned children, cycles, excess depth.
 //   4. Count the share roots along the chains that change.              (ShareCounts)
@@ -19,8 +19,8 @@ struct MutationPlanner {
     let zone: ZoneReader
     let request: MutationRequest
     /// The items of the request in its order, and by name.
-    var items: [Draft] = []
-    var drafts: [RecordName: Draft] = [:]
+    var items: [RecordDraft] = []
+    var drafts: [RecordName: RecordDraft] = [:]
     /// The parents that the saved records name.
     var namedParents: [RecordName: NamedParent] = [:]
     var header: ZoneHeader
@@ -77,7 +77,7 @@ struct MutationPlanner {
         if header.sequence == 0 { zone.transaction?.expectWrites(intoEmpty: zone.keys.records.keyRange) }
         let states = try storedStates()
         for index in states.indices {
-            let draft = Draft(request.mutations[index], old: states[index])
+            let draft = RecordDraft(request.mutations[index], old: states[index])
             let name = draft.name
             if draft.wasLive && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)
@@ -111,11 +111,11 @@ struct MutationPlanner {
     ///
     /// Looked up in the order of the names, so that what lies side by side in the store is asked for one after the other,
     /// while it is in the processor's caches. Any order would do: where names begin alike that of the request does.
-    private func storedStates() throws -> [RecordState] {
+    private func storedStates() throws -> [StoredState] {
         let names = request.mutations.map(\.name)
         var order = names.indices.map { (beginning: names[$0].beginning, index: $0) }
         order.sort { ($0.beginning, $0.index) < ($1.beginning, $1.index) }
-        var states = [RecordState](repeating: .absent, count: names.count)
+        var states = [StoredState](repeating: .absent, count: names.count)
         for (_, index) in order {
             states[index] = try zone.state(of: names[index], withFields: header.hasQueryIndexes)
         }
@@ -136,13 +136,13 @@ struct MutationPlanner {
         return refusals
     }
 
-    private func deletionRefusal(_ draft: Draft, _ hierarchy: FinalHierarchy) throws -> Refusal? {
+    private func deletionRefusal(_ draft: RecordDraft, _ hierarchy: FinalHierarchy) throws -> Refusal? {
         guard draft.wasLive else { return nil }
         guard draft.oldNode?.hasChildren == true || draft.isNamedParent else { return nil }
         return try hierarchy.firstChild(of: draft.name).map { .hasChildren(child: $0) }
     }
 
-    private func placementRefusal(_ draft: Draft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
+    private func placementRefusal(_ draft: RecordDraft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
         guard let parent = draft.parent else { return nil }
         guard draft.isPlacedAnew else {
             // The parent was there before; only this request can take it away.

@@ -132,6 +132,9 @@ package struct MutationPlan: Sendable {
     package var mutations = KeyMutations()
     /// The zone's header afterwards.
     package var header: ZoneHeader
+    /// Whether the zone's header and its entry in the database's feed are written. False for a plan that rewrites values under
+    /// the changes that they have: no feed reports it.
+    var entersFeed = true
     /// The hierarchy nodes that change, for the ancestor cache; nil where the record is gone.
     package var nodes: [HierarchyChange] = []
     /// The saved records as they will be read back, in the order of the request.
@@ -140,10 +143,6 @@ package struct MutationPlan: Sendable {
     package var deleted: [(name: RecordName, type: RecordType)] = []
     /// The hierarchical shares in which the saved records will lie; empty where the request did not ask.
     package var memberships: [RecordName: ShareMembership] = [:]
-
-    package init(header: ZoneHeader) {
-        self.header = header
-    }
 
     /// Whether nothing at all changes.
     package var isEmpty: Bool { mutations.isEmpty }

@@ -16,12 +16,12 @@ struct ShareCounts {
     }
 
     private let zone: ZoneReader
-    private let drafts: [RecordName: Draft]
+    private let drafts: [RecordName: RecordDraft]
     private var tallies: [RecordName: Tally] = [:]
     /// Where records of the request hang at this step; absent: where they are stored.
     private var parents: [RecordName: RecordName?] = [:]
 
-    init(zone: ZoneReader, drafts: [RecordName: Draft], items: [Draft]) throws {
+    init(zone: ZoneReader, drafts: [RecordName: RecordDraft], items: [RecordDraft]) throws {
         self.zone = zone
         self.drafts = drafts
         // Counts come only from records that were there before or become roots: a plain load has none.
@@ -101,7 +101,7 @@ struct ShareCounts {
         return first
     }
 
-    private mutating func detach(_ draft: Draft) throws {
+    private mutating func detach(_ draft: RecordDraft) throws {
         let name = draft.name
         guard draft.isPlacedAnew || draft.isMarkedAnew else { return }
         try load(name)
@@ -111,7 +111,7 @@ struct ShareCounts {
         parents[name] = .some(nil)
     }
 
-    private mutating func attach(_ draft: Draft) throws {
+    private mutating func attach(_ draft: RecordDraft) throws {
         guard draft.isPlacedAnew, draft.isSaved else { return }
         parents[draft.name] = .some(draft.newParent)
         try adjustAbove(draft.name, by: count(of: draft.name))

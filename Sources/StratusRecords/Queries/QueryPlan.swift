@@ -1,44 +1,72 @@
-// Where a query looks for records: the ways that indexes offer, each of which gives all records that can pass, and perhaps
-// others. What it is worth is found by looking at its first entries, so that no statistics have to be kept.
+// How a query finds records in one zone: the ways that indexes offer, the plan that takes one of them, and cursors over
+// names.
+//
+// Every way returns all records that can pass, and perhaps others: `QueryRun` compares each record with the query. The
+// planner counts the first entries of a way to learn what it costs, so no statistics are kept.
+//
+// Cursors return names in ascending order from entries that are stored in that order: entries of one value or one word of an
+// index, and the records of a type. `JoinedNames` returns the names of any of its cursors, `MetNames` those of all. A cursor
+// holds one batch of names at most.
 
 import StratusLayout
 package import StratusModel
 import StratusStore
 
-/// A way to the records that can pass.
-enum QuerySource {
-    /// Ranges of keys that end with a name, each in the order of names: all names of any of them.
-    case names([LayoutRange])
-    case given([RecordName])
-    /// Entries of single values of a field, in the order of the values; those of each value are in the order of names.
-    case among(QueryField, [LayoutRange])
-    /// The names that all of these give.
-    case met([QuerySource])
-    /// Entries of a field in the order of values.
-    case values(QueryField, [LayoutRange])
-    /// Entries of a field, in which a record may occur more than once and in no useful order.
-    case scattered(QueryField, [LayoutRange])
+/// A way to the records that can pass, with what the planner knows of it.
+struct QueryWay: Sendable {
+    /// The entries to read.
+    enum Source: Sendable {
+        /// All records of the query's type, in the order of names.
+        case type(LayoutRange)
+        /// Ranges of keys that end with a name, each in the order of names: the names in any of them.
+        case names([LayoutRange])
+        case given([RecordName])
+        /// Entries of single values of a field, in the order of values. Those of one value are in the order of names.
+        case among(FieldKey, [LayoutRange])
+        /// The names that all of these return.
+        case met([Source])
+        /// Entries of a field in the order of values.
+        case values(FieldKey, [LayoutRange])
+        /// Entries of a field in no useful order. A record may occur more than once.
+        case scattered(FieldKey, [LayoutRange])
+    }
 
-    /// How many entries there are, as far as `limit`.
+    var source: Source
+    /// Names the index, for people.
+    var label: String
+    /// Entries that were counted, up to the limit; 0 if none were.
+    var count = 0
+    /// The filters that limit a range of values: every value in it passes them.
+    var bounds: [RecordFilter] = []
+}
+
+extension QueryWay.Source {
+    /// The number of entries, up to `limit`.
     func count(limit: Int, in store: any StoreReader) throws -> Int {
         switch self {
         case .given(let names): return min(limit, names.count)
         case .met(let sources): return try sources.map { try $0.count(limit: limit, in: store) }.min() ?? 0
+        case .type(let range): return try Self.count([range], limit: limit, in: store)
         case .names(let ranges), .among(_, let ranges), .values(_, let ranges), .scattered(_, let ranges):
-            var count = 0
-            for range in ranges where count < limit && !range.isEmpty {
-                try store.scan(range.keyRange, .forward, limit: limit - count) { _, _ in
-                    count += 1
-                    return .next
-                }
-            }
-            return count
+            return try Self.count(ranges, limit: limit, in: store)
         }
     }
 
-    /// The names in their order; nil where the source has another order.
+    private static func count(_ ranges: [LayoutRange], limit: Int, in store: any StoreReader) throws -> Int {
+        var count = 0
+        for range in ranges where count < limit && !range.isEmpty {
+            try store.scan(range.keyRange, .forward, limit: limit - count) { _, _ in
+                count += 1
+                return .next
+            }
+        }
+        return count
+    }
+
+    /// The names in their order; nil if the source has another order.
     func nameCursor(in store: any StoreReader) -> (any NameCursor)? {
         switch self {
+        case .type(let range): return RangeNames(range, in: store)
         case .given(let names): return GivenNames(names)
         case .names(let ranges), .among(_, let ranges):
             guard ranges.count != 1 else { return RangeNames(ranges[0], in: store) }
@@ -49,62 +77,32 @@ enum QuerySource {
     }
 }
 
-/// A way, and what is known of it.
-struct QueryCandidate {
-    var source: QuerySource
-    /// What the way goes by, for people.
-    var label: String
-    /// Entries, as far as they were counted.
-    var count = 0
-    /// Where the way is a range of values: the filters that made it.
-    var bounds: [RecordFilter] = []
-}
-
 /// How the results of one zone are found.
 package struct QueryPlan: Sendable {
-    /// What is read, for people.
-    package var source: String
-    /// Entries that were found there when the plan was made; nil where it was not asked.
-    package var countedEntries: Int?
+    var way: QueryWay
+    package var order: ResultOrder
+    /// Whether results are read in their order. Otherwise the first ones are picked out of all.
+    package var isInOrder: Bool
     /// Whether there are more entries than were counted.
     package var isCountOpen = false
-    /// Whether all records of the type are looked at.
-    package var isScan = false
-    /// Whether results come in their order, or the first ones are picked out of all.
-    package var isInOrder: Bool
-    package var order: ResultOrder
-    /// The first sort key, where its index is being filled.
+    /// The first sort key, if its index is being filled.
     package var unreadyOrder: FieldKey?
-    /// Why other ways were not taken.
+    /// Why the planner did not choose other ways.
     package var notes: [String] = []
 
-    /// The way itself is the planner's: the description says it to others.
-    var way: QueryWay
+    /// Whether all records of the type are read.
+    package var isScan: Bool { if case .type = way.source { true } else { false } }
+    /// What is read, for people.
+    package var source: String { (isScan ? "reads " : "reads the index on ") + way.label }
 }
-
-/// What an execution needs of a plan.
-struct QueryWay: Sendable {
-    enum Kind: Sendable { case names, values(FieldKey, isForward: Bool), scattered(FieldKey) }
-    var kind: Kind
-    var source: QuerySource
-    /// Filters that every value in the range passes.
-    var bounds: [RecordFilter] = []
-}
-
-extension QuerySource: Sendable {}
 
 extension QueryPlan: CustomStringConvertible {
     package var description: String {
-        let count =
-            countedEntries.map { ", " + $0.counting("entry", "entries") + (isCountOpen ? " or more" : "") } ?? ""
+        let count = way.count > 0 ? ", " + way.count.counting("entry", "entries") + (isCountOpen ? " or more" : "") : ""
         let order = isInOrder ? "in their order" : "the first ones picked out of all"
         return (["\(source)\(count); results \(order)"] + notes).joined(separator: "; ")
     }
 }
-
-// Names in their order, one at a time, out of what lies in that order in the store: what equality, membership and words
-// of an index give, and the records of a type. Cursors are joined (one of several) and met (all of several); a cursor
-// holds one batch of names, never more.
 
 /// Gives names in ascending order, each once.
 protocol NameCursor: AnyObject {

@@ -66,13 +66,12 @@ struct QueryRun {
     }
 
     mutating func run() throws -> QueryPage {
-        switch plan.way.kind {
-        case .names:
+        switch plan.way.source {
+        case .type, .names, .given, .among, .met:
             guard let names = plan.way.source.nameCursor(in: zone.store) else { break }
             if plan.isInOrder { try runInOrder(names) } else { try pickFirst(names) }
-        case .values(let key, let isForward):
-            if plan.isInOrder { try runInOrder(key, isForward: isForward) } else { try pickFirst(entriesOf: key) }
-        case .scattered(let key): try pickFirst(entriesOf: key)
+        case .values(let key, let ranges) where plan.isInOrder: try runInOrder(key, ranges)
+        case .values(let key, let ranges), .scattered(let key, let ranges): try pickFirst(entriesOf: key, ranges)
         }
         page.work = QueryWork(settledCount: page.examinedCount)
         return page
@@ -114,7 +113,7 @@ struct QueryRun {
         append(first, settledCount: 0)
     }
 
-    private mutating func pickFirst(entriesOf key: FieldKey) throws {
+    private mutating func pickFirst(entriesOf key: FieldKey, _ ranges: [LayoutRange]) throws {
         var first = FirstRows(plan.order, limit: limits.rowCount)
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         for range in ranges where !range.isEmpty {
@@ -148,25 +147,17 @@ struct QueryRun {
 
     // MARK: Values in order
 
-    /// The ranges of entries that are read, in the order of the results.
-    private var ranges: [LayoutRange] {
-        switch plan.way.source {
-        case .values(_, let ranges), .scattered(_, let ranges): ranges
-        case .names, .given, .among, .met: []
-        }
-    }
-
     /// Rows of one element that are not yet in their order, and how many records were looked at before it.
     private typealias Group = (element: TupleElement, first: FirstRows, settledCount: Int)
 
     /// Entries come in groups of one element. Within a group records are in the order of their names, unless there are
     /// further keys or the element stands for several values: then the first rows of the group are picked.
-    private mutating func runInOrder(_ key: FieldKey, isForward: Bool) throws {
+    private mutating func runInOrder(_ key: FieldKey, _ ranges: [LayoutRange]) throws {
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         var group: Group?
-        for range in try remainingRanges(key, isForward: isForward) where !range.isEmpty {
+        for range in try remaining(ranges, of: key) where !range.isEmpty {
             guard page.rows.count < limits.rowCount, page.stopped == nil else { break }
-            try zone.store.scan(range.keyRange, isForward ? .forward : .backward) { key, _ in
+            try zone.store.scan(range.keyRange, plan.order.isAscending ? .forward : .backward) { key, _ in
                 let entry = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount)
                 return try take(entry.element, key, entry.nameOffset, &group)
             }
@@ -215,8 +206,9 @@ struct QueryRun {
     }
 
     /// The ranges without what lies before the position.
-    private func remainingRanges(_ key: FieldKey, isForward: Bool) throws -> [LayoutRange] {
+    private func remaining(_ ranges: [LayoutRange], of key: FieldKey) throws -> [LayoutRange] {
         guard let position = test.position, position.values.count > 0 else { return ranges }
+        let isForward = plan.order.isAscending
         let element = position.values.first.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing
         var rest = try zone.keys.fieldEntries(
             type: test.query.type, field: key, from: isForward ? .before(element) : .start,

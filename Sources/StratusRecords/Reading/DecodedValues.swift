@@ -6,7 +6,7 @@ import StratusStore
 import Synchronization
 
 /// What lies at a record's key. Indirect, because most of what a load asks for is absent, and is handed on and on.
-package enum RecordState: Sendable {
+package enum StoredState: Sendable {
     case absent
     indirect case deleted(Tombstone)
     indirect case live(LiveRecord)
@@ -19,15 +19,9 @@ package struct LiveRecord: Sendable {
     package var chunkCount: Int
     /// The whole record, where it was asked for: the indexes for queries follow from its fields.
     package var stored: StoredRecord?
-
-    package init(header: RecordHeader, facts: RecordFacts, chunkCount: Int) {
-        self.header = header
-        self.facts = facts
-        self.chunkCount = chunkCount
-    }
 }
 
-extension RecordState {
+extension StoredState {
     /// Reads the value at a record's key. The references and fields of a record that is split into
     /// chunks are left out.
     init(decoding value: Span<UInt8>, name: RecordName, withFields: Bool = false) throws {

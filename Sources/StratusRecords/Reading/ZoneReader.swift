@@ -44,11 +44,11 @@ package final class ZoneReader {
     }
 
     /// What lies at a record's key: a live record's value, a tombstone, or nothing. One read, with the fields or without.
-    package func state(of name: RecordName, withFields: Bool = false) throws -> RecordState {
+    package func state(of name: RecordName, withFields: Bool = false) throws -> StoredState {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         let state = try store.withValue(forKey: keyBuffer) { value in
-            try RecordState(decoding: value, name: name, withFields: withFields)
+            try StoredState(decoding: value, name: name, withFields: withFields)
         }
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
@@ -174,12 +174,7 @@ package final class ZoneReader {
 
     /// Whether the zone says of any type that it is in indexes for queries. One seek.
     func hasQueryIndexes() throws -> Bool {
-        var isThere = false
-        try store.scan(keys.queryIndexes.keyRange, .forward, limit: 1) { _, _ in
-            isThere = true
-            return .stop
-        }
-        return isThere
+        try store.hasEntries(in: keys.queryIndexes)
     }
 
     /// The number of share roots at or below a record that lies under `parent`.
@@ -212,8 +207,20 @@ package final class ZoneReader {
 }
 
 extension LayoutRange {
-    /// The same range in the words of the store.
+    /// The same range as the store's type.
     package var keyRange: KeyRange { KeyRange(from: lower, upTo: upper) }
+}
+
+extension StoreReader {
+    /// Whether the range holds any key. One seek.
+    func hasEntries(in range: LayoutRange) throws -> Bool {
+        var isThere = false
+        try scan(range.keyRange, .forward, limit: 1) { _, _ in
+            isThere = true
+            return .stop
+        }
+        return isThere
+    }
 }
 
 // The change feed of a zone: what was written since a sequence, and where a record stood at a sequence.
@@ -223,23 +230,12 @@ package struct RecordChange: Hashable, Sendable {
     package var sequence: UInt64
     package var name: RecordName
     package var kind: ChangeEntry.Kind
-
-    package init(sequence: UInt64, name: RecordName, kind: ChangeEntry.Kind) {
-        self.sequence = sequence
-        self.name = name
-        self.kind = kind
-    }
 }
 
 /// Where a record stood in the hierarchy at some sequence.
 package struct PastNode: Hashable, Sendable {
     package var parent: RecordName?
     package var share: RecordName?
-
-    package init(parent: RecordName?, share: RecordName?) {
-        self.parent = parent
-        self.share = share
-    }
 }
 
 extension ZoneReader {

@@ -51,7 +51,7 @@ struct SystemError: Error {
         StoreError(
             .corruption,
             "A pipe, a device or a directory stands in place of a file of the store: move it away, and restore a backup.",
-            ["path": FileSystem.parent(of: path), "file": path])
+            ["path": SystemFiles.parent(of: path), "file": path])
     }
 }
 
@@ -74,7 +74,7 @@ struct FileIdentity: Hashable, Sendable {
     let inode: UInt
 }
 
-enum FileSystem {
+enum SystemFiles {
     /// What lies at `path`, links followed; nil when nothing does.
     static func status(_ path: String) throws(SystemError) -> FileStatus? {
         var buffer = stat()
@@ -313,7 +313,7 @@ private struct OpenFile: ~Copyable {
         descriptor = unsafe open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o600)
         self.path = path
         if descriptor < 0 { throw SystemError(number: errno, call: "open", path: path) }
-        guard try FileSystem.status(ofDescriptor: descriptor, path: path).kind != .other else {
+        guard try SystemFiles.status(ofDescriptor: descriptor, path: path).kind != .other else {
             throw SystemError(number: SystemError.irregularNumber, call: "open", path: path)
         }
     }
@@ -323,7 +323,7 @@ private struct OpenFile: ~Copyable {
     }
 
     func byteCount() throws(SystemError) -> Int {
-        try FileSystem.status(ofDescriptor: descriptor, path: path).byteCount
+        try SystemFiles.status(ofDescriptor: descriptor, path: path).byteCount
     }
 
     func write(_ contents: [UInt8]) throws(SystemError) {
