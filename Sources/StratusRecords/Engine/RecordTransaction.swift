@@ -82,9 +82,6 @@ package final class RecordTransaction: RecordReader {
         return plan
     }
 
-    @discardableResult
-    package func carryOut(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan { try apply(plan, in: id) }
-
     /// Writes other fields of a record under its tag, dates and change: no feed reports it, no history keeps the old
     /// value, and clients that have read the record may still change it. The floor above uses it for fields that readers
     /// must not notice.

@@ -226,7 +226,7 @@ extension StoreReader {
 // The change feed of a zone: what was written since a sequence, and where a record stood at a sequence.
 
 /// One record's latest write.
-package struct RecordChange: Hashable, Sendable {
+package struct LatestWrite: Hashable, Sendable {
     package var sequence: UInt64
     package var name: RecordName
     package var kind: ChangeEntry.Kind
@@ -242,13 +242,13 @@ extension ZoneReader {
     /// The latest write of every record written after `sequence`, oldest first, at most `limit` of them (T-06).
     ///
     /// Throws `expired` when the sequence is older than the purge horizon: then start from nothing (T-09).
-    package func changes(after sequence: UInt64, limit: Int = .max) throws -> [RecordChange] {
+    package func changes(after sequence: UInt64, limit: Int = .max) throws -> [LatestWrite] {
         try checkHorizon(sequence)
-        var changes: [RecordChange] = []
+        var changes: [LatestWrite] = []
         try store.scan(keys.changes(after: sequence).keyRange, .forward, limit: limit) { key, value in
             let entry = try ChangeEntry(decoding: value)
             let sequence = try keys.readChangeKey(key)
-            changes.append(RecordChange(sequence: sequence, name: entry.name, kind: entry.kind))
+            changes.append(LatestWrite(sequence: sequence, name: entry.name, kind: entry.kind))
             return .next
         }
         return changes
@@ -256,11 +256,11 @@ extension ZoneReader {
 
     /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. Whether the
     /// history goes back so far is the caller's to ask.
-    package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [RecordChange] {
-        var changes: [RecordChange] = []
+    package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [LatestWrite] {
+        var changes: [LatestWrite] = []
         try store.scan(keys.changes(after: sequence, upTo: last).keyRange, .forward, limit: limit) { key, value in
             let entry = try ChangeEntry(decoding: value)
-            changes.append(RecordChange(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind))
+            changes.append(LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind))
             return .next
         }
         return changes
