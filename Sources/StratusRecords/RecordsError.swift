@@ -1,10 +1,11 @@
-// What can go wrong in the record layer. A refusal of a request is not an error but an answer: see `Refusal`.
+// What a call of the record layer throws: `RecordsError`, or `RequestRefused` with a `Refusal` for each record that
+// cannot be written as asked. A refusal is a value, so that tests can compare it with an oracle's answer.
 
 import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// An error of the record layer: an open code, a message that says how to mend it, the variables as fields, the cause.
+/// An error of the record layer: an open code, a message that says what to do, the variables as fields, the cause.
 package struct RecordsError: Error, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         package let description: String
@@ -13,25 +14,25 @@ package struct RecordsError: Error, Sendable, CustomStringConvertible {
         package static let unknownZone = Code(description: "unknownZone")
         /// The record does not exist.
         package static let unknownRecord = Code(description: "unknownRecord")
-        /// The request contradicts itself or breaks a limit; nothing of it was carried out.
+        /// The request contradicts itself or breaks a limit. Nothing was written.
         package static let invalidRequest = Code(description: "invalidRequest")
-        /// A record lies deeper in its hierarchy than the limit allows to walk.
+        /// A record is deeper in its hierarchy than the limit.
         package static let hierarchyTooDeep = Code(description: "hierarchyTooDeep")
-        /// A transaction is larger than the store takes.
+        /// A transaction is larger than the store accepts.
         package static let tooLarge = Code(description: "tooLarge")
-        /// What is stored contradicts itself.
+        /// The stored data contradicts itself.
         package static let corruption = Code(description: "corruption")
         /// The store was written in a format this version does not know.
         package static let newerFormat = Code(description: "newerFormat")
         /// The store was written in an older format: migrate it first.
         package static let olderFormat = Code(description: "olderFormat")
-        /// The store takes no requests now.
+        /// The store accepts no requests now.
         package static let unavailable = Code(description: "unavailable")
-        /// The store holds something, but not records of ours.
+        /// The store holds something else than records.
         package static let notAStore = Code(description: "notAStore")
-        /// A token or a position is older than what the store remembers.
+        /// A token or a position is older than the store's history.
         package static let expired = Code(description: "expired")
-        /// Indexes are being rebuilt, which excludes this request until it is done.
+        /// Indexes are being rebuilt. Try the request again afterwards.
         package static let rebuilding = Code(description: "rebuilding")
     }
 
@@ -61,7 +62,7 @@ package struct RecordsError: Error, Sendable, CustomStringConvertible {
 // Errors of the floors below, in the words of this one: keys are named, codes keep their names.
 
 extension RecordsError {
-    /// A store's error. Where it names keys, the keyspace and the key are given in readable form too.
+    /// Wraps an error of the store. For each key among its fields it adds a readable description.
     package init(wrapping error: StoreError) {
         var fields = error.fields
         for (name, value) in error.fields where name.hasSuffix("Key") || name == "key" {
@@ -73,7 +74,8 @@ extension RecordsError {
             Code(description: error.code.description), message: error.message, fields, cause: error.cause)
     }
 
-    /// What the layout could not read or would not write. Damaged bytes are corruption; the rest keeps its code.
+    /// Wraps an error of the layout. Damaged bytes are `corruption`, a newer format keeps its code, the rest is
+    /// `invalidRequest`.
     init(wrapping error: LayoutError) {
         switch error.code {
         case .newerFormat:
@@ -91,7 +93,7 @@ extension RecordsError {
 }
 
 extension UInt64 {
-    /// The next number of a counter that lies in the store. Throws `corruption` where only damage can have put it so high.
+    /// The next number of a stored counter. Throws `corruption` at its end, which only damage can reach.
     package func advanced(in counter: StaticString) throws -> UInt64 {
         let (next, isOverflow) = addingReportingOverflow(1)
         guard !isOverflow else {
@@ -105,11 +107,11 @@ extension UInt64 {
 
 // Why a request is refused: a value, so that it can be compared with an oracle's answer and printed.
 
-/// The reason for which one record of a request cannot be written as asked. The request as a whole is not carried out.
+/// The reason why one record of a request cannot be written as asked. Nothing of the request is written.
 ///
-/// A record has at most one reason; where several hold, the first of this list is given. A saved record that hangs where
-/// it hung before can only be refused for a parent that the same request deletes, or for its share. Shares are looked at
-/// only when no record of the request has one of the other reasons.
+/// A record has at most one reason: the first of this list that applies. A saved record that keeps its parent can only
+/// be refused for a parent that the same request deletes, or for its share. Shares are checked only if no record of the
+/// request has one of the other reasons.
 package enum Refusal: Hashable, Sendable {
     /// The parent neither exists nor is saved in the same request.
     case parentMissing(parent: RecordName)
@@ -117,15 +119,15 @@ package enum Refusal: Hashable, Sendable {
     case hasChildren(child: RecordName)
     /// The record would be its own ancestor.
     case cycle(parent: RecordName)
-    /// The record would lie deeper than the limit. A record without a parent has depth 0.
+    /// The record would be deeper than the limit. A record without a parent has depth 0.
     case tooDeep(depthLimit: Int)
     /// The record would be in two hierarchical shares (SH-06, SH-07, X-01).
     case alreadyShared(ShareConflict)
 }
 
-/// The share in the way of a refused request, so that an error can name all of it.
+/// The share that conflicts with a refused request, so that an error can name all of it.
 package struct ShareConflict: Hashable, Sendable {
-    /// Where the root in the way stands, seen from the refused record.
+    /// The place of the conflicting root, relative to the refused record.
     package enum Place: Hashable, Sendable {
         /// The record itself is the root of another share.
         case same
@@ -136,8 +138,8 @@ package struct ShareConflict: Hashable, Sendable {
     }
 
     package var place: Place
-    /// The root in the way. Of several ancestors the nearest; of several descendants the first one found by always
-    /// going down to the child with the smallest name that has a root at or below it.
+    /// The conflicting root. Of several ancestors the nearest. Of several descendants the one found by always
+    /// descending to the child with the smallest name that has a root at or below it.
     package var root: RecordName
     /// The share of that root.
     package var share: RecordName
@@ -149,7 +151,7 @@ package struct ShareConflict: Hashable, Sendable {
     }
 }
 
-/// Thrown by a transaction whose request was refused: every record with a reason of its own.
+/// Thrown by a transaction whose request was refused, with the reason of every such record.
 package struct RequestRefused: Error, Hashable, Sendable {
     package let refusals: [RecordName: Refusal]
 }

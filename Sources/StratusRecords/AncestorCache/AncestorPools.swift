@@ -1,14 +1,18 @@
-// The bytes of the cached names, in one flat array of 16-byte segments: 12 bytes of a name, then the number of the next
-// segment. A 36-byte name takes 48 bytes where a `String` takes 16 and a heap object of 80.
+// The names, zones and share marks that slots of the ancestor cache refer to by number.
+//
+// Each pool allocates at its end and reuses what was freed, so its memory never shrinks: `AncestorTable` counts it.
+
+import StratusModel
+
+// The bytes of names, in one flat array of 16-byte segments: 12 bytes of a name, then the number of the next segment. A
+// 36-byte name takes 48 bytes; a `String` would take 16 and a heap object of 80.
 //
 // Invariants:
 //   1. Every segment is in the chain of exactly one name or in the free chain.
 //   2. The unused bytes of a name's last segment are zero, so names of one length are equal when their segments are.
 //   3. All segments have one size, so any that were freed can hold any name: there is no fragmentation.
 
-import StratusModel
-
-/// A pool of name bytes. A name is known by its first segment and its byte length.
+/// A pool of name bytes. A name is identified by its first segment and its byte length.
 struct NameArena {
     struct Segment {
         var low: UInt64
@@ -23,7 +27,7 @@ struct NameArena {
     private var firstFree = NameArena.none
     private(set) var freeCount = 0
 
-    /// Reserves address space, so that growing never moves what is there; pages are taken as they are written.
+    /// Reserves address space, so that growing never moves segments. The system provides pages as they are written.
     init(maximumByteCount: Int) {
         segments.reserveCapacity(maximumByteCount / MemoryLayout<Segment>.stride)
     }
@@ -34,7 +38,7 @@ struct NameArena {
         max(1, (count + payloadByteCount - 1) / payloadByteCount)
     }
 
-    /// The bytes the arena must grow by to hold a name of so many segments now.
+    /// The bytes by which the arena must grow to hold a name of `count` segments.
     func growthByteCount(forSegmentCount count: Int) -> Int {
         max(0, count - freeCount) * MemoryLayout<Segment>.stride
     }
@@ -132,10 +136,10 @@ struct NameArena {
     }
 }
 
-// The zones that cached names lie in, each with a short number, so that a slot spends four bytes on its zone and a
-// deleted zone is forgotten at once: its number loses its key, and its slots can be found no more.
+// The zones of cached names, each with a short number. So a slot spends four bytes on its zone, and a deleted zone is
+// forgotten at once: its number loses its key, and its slots can no longer be found.
 //
-// Invariant: a number is given away again only when no slot carries it.
+// Invariant: a number is reused only when no slot has it.
 
 /// Zones by number, with the count of slots in each.
 struct CachedZones {
@@ -150,12 +154,12 @@ struct CachedZones {
     private var zones: [Zone] = []
     private var free: [UInt32] = []
     private var numbers: [CacheZone: UInt32] = [:]
-    /// A zone that had slots already when the last one came: mostly that of the next.
+    /// The zone of the last slot, if it had others: usually also that of the next slot.
     private var last: (key: CacheZone, number: UInt32)?
 
     var byteCount: Int { zones.count * CachedZones.byteCountPerZone }
 
-    /// The bytes that must be added before `retain(key)`.
+    /// The bytes that `retain(key)` adds.
     func growthByteCount(for key: CacheZone) -> Int {
         free.isEmpty && number(of: key) == nil ? CachedZones.byteCountPerZone : 0
     }
@@ -169,7 +173,7 @@ struct CachedZones {
         return numbers[key]
     }
 
-    /// The number of a zone, for one slot more.
+    /// The number of a zone, for one more slot.
     mutating func retain(_ key: CacheZone) -> UInt32 {
         if let number = number(of: key) {
             zones[Int(number)].slotCount += 1
@@ -208,8 +212,8 @@ struct CachedZones {
     }
 }
 
-// The names a share root answers with: its own and its share's. Share roots are few, and every question about a share
-// ends at one, so their names are kept ready as text, where all other names are bytes in the arena.
+// The names of share roots and of their shares. Share roots are few, and every look-up of a share ends at one, so these
+// names are kept as text. All other names are bytes in the arena.
 //
 // Invariant: a mark belongs to exactly one value of the table, that of the slot in `slots`.
 
@@ -220,11 +224,11 @@ struct ShareMarks {
         var share: RecordName
     }
 
-    /// The most one mark takes beside its texts: its places in `marks`, `slots` and `free` while those arrays are being
-    /// doubled.
+    /// The most that one mark takes in addition to its texts: its places in `marks`, `slots` and `free` while those
+    /// arrays double.
     private static let byteCountPerMark = 3 * (MemoryLayout<Mark>.stride + 2 * MemoryLayout<UInt32>.stride)
 
-    /// Places looked at for one mark, of which many may be free where many marks have gone.
+    /// The places examined for one mark: many may be free.
     private static let stepLimit = 1_024
 
     private var marks: [Mark] = []
@@ -232,7 +236,7 @@ struct ShareMarks {
     private var slots: [UInt32] = []
     private var hand = 0
     private var free: [UInt32] = []
-    /// What the texts take now, and what they have ever taken: that stays for others of them, like places do.
+    /// The bytes of the texts now, and at most so far: memory is reused for other texts, like places are.
     private var textByteCount = 0
     private var keptTextByteCount = 0
 
@@ -240,7 +244,7 @@ struct ShareMarks {
 
     subscript(number: UInt32) -> Mark { marks[Int(number)] }
 
-    /// The bytes that must be added before `insert`; with `replacing`, where as many marks as need be were removed before.
+    /// The bytes that `insert` adds; with `replacing`, after as many marks as needed were removed.
     func growthByteCount(forText byteCount: Int, replacing: Bool = false) -> Int {
         let needsPlace = replacing ? marks.isEmpty : free.isEmpty
         return (needsPlace ? ShareMarks.byteCountPerMark : 0)
@@ -265,8 +269,7 @@ struct ShareMarks {
         return number
     }
 
-    /// The slot of the mark whose turn it is to go: places take turns, whenever their marks came. Nil when there is none near;
-    /// the next call goes on looking.
+    /// The slot of the next mark to evict: places take turns. Nil if none is near; the next call continues from there.
     mutating func next() -> UInt32? {
         for _ in 0..<min(marks.count, ShareMarks.stepLimit) {
             hand = hand + 1 < marks.count ? hand + 1 : 0

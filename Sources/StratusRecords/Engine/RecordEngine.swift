@@ -1,4 +1,5 @@
-// The record layer over one store: the only way into it is `read` and `transact`.
+// The record layer over one store. All access goes through `read` and `transact`. Opening a store checks its format
+// version first.
 
 package import FoundationEssentials
 import StratusLayout
@@ -8,23 +9,23 @@ import Synchronization
 
 /// Records, indexes and hierarchy on an ordered store. Knows no users.
 ///
-/// Calls block their thread; they are never made on the cooperative pool.
+/// Calls block their thread: do not call it on the cooperative pool.
 package final class RecordEngine: Sendable {
     package let store: any OrderedStore
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
-    /// What told this store from every other, copies of it included, when it was opened.
+    /// The store's incarnation when it was opened. It differs between copies.
     package let openedIncarnation: UUID
-    /// Half of these are kept for certain: twenty times the zones that a database may have.
+    /// At least half of these are kept: twenty times the zones that a database may have.
     let directoryCache = PublishedCache<ZoneID, ZoneListing>(maximumCount: 40_000)
-    /// Whether this engine rebuilds indexes: one zone at a time.
+    /// Whether this engine is rebuilding indexes, of one zone at a time.
     let isRebuilding = Atomic(false)
-    /// The zones whose indexes are not to be relied on: those that have a rebuild entry in the newest published version.
+    /// The zones whose indexes are incomplete: those with a rebuild entry in the newest published version.
     let rebuilding: Locked<Set<CacheZone>>
 
-    /// Opens the record layer of a store, and lays it out if the store is empty.
+    /// Opens the record layer of a store. An empty store gets its first entries.
     ///
-    /// `incarnation` is drawn by the caller and used only for an empty store.
+    /// The caller draws `incarnation`. Only an empty store uses it.
     ///
     /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with `olderFormat`
     /// when an older one did and the options refuse that, with `notAStore` when it holds something else, and the store's own errors as `RecordsError` of the same code.
@@ -42,7 +43,7 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` on a snapshot of everything committed.
     ///
-    /// Throws what `body` throws; errors of the floors below come as `RecordsError`.
+    /// Throws what `body` throws. Errors of the floors below are wrapped in `RecordsError`.
     package func read<Result>(_ body: (RecordReader) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
             try store.read { reader in
@@ -53,7 +54,7 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
-    /// Throws what `body` throws, with nothing written; errors of the floors below come as `RecordsError`.
+    /// Throws what `body` throws, with nothing written. Errors of the floors below are wrapped in `RecordsError`.
     @discardableResult
     package func transact<Result>(_ body: (RecordTransaction) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
@@ -74,20 +75,19 @@ package final class RecordEngine: Sendable {
     }
 }
 
-// The format version: the first thing read from a store.
-//
-// The number stands twice: in a key, where a store without files has it too, and in the marker file of a store on disk,
-// which is read before anything of it is touched. Whoever opens a store on disk passes `number` to the engine below.
+// The version is stored twice: in a key, which every store has, and in the marker file of a store on disk, which is
+// read before the store is opened. To open a store on disk, pass `number` to the engine below.
 
 /// The format of stores that this software reads and writes.
 package enum StoreFormat {
     /// The layout's number, for the marker of a store on disk.
     package static let number = Int(FormatEntry.currentVersion)
 
-    /// Makes sure the store is of the format `supported`, and lays out an empty one. Returns the store's incarnation.
+    /// Checks that the store has the format `supported`, and writes the first entries of an empty one. Returns the
+    /// store's incarnation.
     ///
-    /// An older store is migrated where the options say so, in one transaction: nothing of formats from 1 on is read otherwise
-    /// than before, so that its number is all that changes.
+    /// If the options say so, an older store is migrated in one transaction. Entries of all formats from 1 on are read
+    /// the same way, so only the number changes.
     ///
     /// Throws `newerFormat`, `olderFormat` and `notAStore`; nothing is written then.
     @discardableResult

@@ -1,9 +1,10 @@
-// The fields that queries and indexes know, those of the system among them.
+// The indexes for queries: the values of fields, and the words of texts. Fields of the system can be indexed too
+//
 
 package import StratusLayout
 package import StratusModel
 
-/// What of a record is tested or sorted by.
+/// A field of a record that a query tests or sorts by.
 package enum QueryField: Hashable, Sendable {
     case field(FieldKey)
     case recordName
@@ -14,7 +15,7 @@ package enum QueryField: Hashable, Sendable {
     case parent
     case share
 
-    /// The name under which the field lies in the index of values; nil where no such index can be.
+    /// The field's name in the index of values; nil if it cannot have one.
     package var indexKey: FieldKey? {
         switch self {
         case .field(let key): key
@@ -36,7 +37,7 @@ extension QueryField {
 }
 
 extension QueryField {
-    /// The field's value in a record; nil where it has none. What is encrypted is not told (C-08).
+    /// The field's value in a record; nil if it has none or the value is encrypted (C-08).
     package func value(in stored: StoredRecord) -> FieldValue? {
         switch self {
         case .field(let key): Self.value(of: key, in: stored)
@@ -50,7 +51,7 @@ extension QueryField {
         }
     }
 
-    /// The value of a field that is none of the system's; nil where there is none, or it is encrypted.
+    /// The value of a field that is not the system's; nil if there is none or it is encrypted.
     static func value(of key: FieldKey, in stored: StoredRecord) -> FieldValue? {
         guard let field = stored.record.fields[key], !field.isEncrypted else { return nil }
         return field.value
@@ -62,29 +63,28 @@ extension QueryField {
 }
 
 extension FieldValue {
-    /// The items of a list, or the value alone.
+    /// The items of a list, or the value itself.
     var items: [FieldValue] {
         if case .list(let items) = self { items } else { [self] }
     }
 }
 
-// The indexes for queries: the values of fields, and the words of texts. Which fields are in them is kept in the zone, by
-// record type (`QueryIndexesEntry`), and read in the transaction that writes a record, so that a save and a change of the
-// indexes cannot miss each other.
+// The zone stores for each record type which fields are indexed (`QueryIndexesEntry`). The transaction that writes a
+// record reads it, so a save and a change of the indexes cannot miss each other.
 //
-// Invariants: of a field that is not named there, there are no entries. Of a `ready` one every record has its entries. Of
-// a `filling` one every record up to the position has them, and every one that was written since. Of a `clearing` one no
-// record up to the position has any, nor one that was written since. So a writer sets the entries of ready and filling
-// fields, and removes those of all.
+// Invariants: a field that is not named there has no entries. If it is `ready`, every record has its entries. If it is
+// `filling`, every record up to the position has them, and every one written since. If it is `clearing`, no record up
+// to the position has any, and none written since. So a writer sets the entries of ready and filling fields, and
+// removes those of all.
 
-/// What a live record contributes to the indexes for queries.
+/// The values and words of a live record in the indexes for queries.
 package struct QueryFacts: Hashable, Sendable {
     package var name: RecordName
     package var type: RecordType
     package var values: [FieldKey: Set<TupleElement>] = [:]
     package var words: [FieldKey: Set<String>] = [:]
 
-    /// The contribution to the indexes that are in one of these phases.
+    /// Reads a record for the indexes that are in one of these phases.
     package init(
         of stored: StoredRecord, _ indexes: QueryIndexesEntry, in phases: Set<QueryIndexPhase>
     ) {
@@ -118,9 +118,9 @@ package struct QueryFacts: Hashable, Sendable {
 }
 
 extension QueryIndexPhase {
-    /// The indexes that a writer sets entries in.
+    /// The phases in which a writer sets entries.
     package static let written: Set<QueryIndexPhase> = [.ready, .filling]
-    /// The indexes in which there may be entries.
+    /// The phases in which there may be entries.
     package static let all: Set<QueryIndexPhase> = [.ready, .filling, .clearing]
 }
 
@@ -163,10 +163,10 @@ package enum TokenIndex: IndexRule {
 }
 
 extension QueryIndexesEntry {
-    /// Adds what is wanted and is not there. Indexes that change begin anew, and are filled unless the zone has no records
-    /// of the type; the others stay.
+    /// Adds the wanted indexes that are missing. Indexes that change start again, and are filled unless the zone has no
+    /// records of the type. The others stay as they are.
     ///
-    /// Returns whether something changed.
+    /// Returns whether anything changed.
     mutating func add(_ wanted: [FieldKey: QueryIndexKinds], isEmpty: () throws -> Bool) rethrows -> Bool {
         var changed: [FieldKey: QueryIndexKinds] = [:]
         for (key, kinds) in wanted where !kinds.isEmpty {
@@ -183,7 +183,7 @@ extension QueryIndexesEntry {
         return true
     }
 
-    /// Begins to clear what is not wanted any more. Returns whether something changed.
+    /// Starts to clear indexes that are no longer wanted. Returns whether anything changed.
     mutating func drop(allBut wanted: [FieldKey: QueryIndexKinds]) -> Bool {
         let dropped = fields.filter { $0.value.phase != .clearing && wanted[$0.key]?.isEmpty != false }
         for (key, state) in dropped { fields[key] = QueryIndexState(kinds: state.kinds, phase: .clearing) }

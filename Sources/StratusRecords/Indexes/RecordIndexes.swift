@@ -1,8 +1,8 @@
-// The rule of every index: which entries exist because a record exists. One function per index says it; saving,
-// deleting, rebuilding and verifying all ask that function, so they cannot disagree.
+// The rules of the indexes: which entries exist because a record exists. Each index has one function for that. Saving,
+// deleting, rebuilding and verifying all call it, so they cannot disagree.
 //
-// A save writes entries(new) ⊖ entries(old). Entries of two kinds of facts exist: those of the record alone, and those
-// of its place in the hierarchy, which also changes when a record below or above it is written.
+// A save writes entries(new) ⊖ entries(old). Some entries follow from the record alone. Others follow from its place in
+// the hierarchy, which also changes when a record below or above it is written.
 
 package import StratusLayout
 package import StratusModel
@@ -24,7 +24,7 @@ package struct SourceReference: Hashable, Sendable {
     package var reference: RecordReference
 }
 
-/// What a live record alone contributes to the indexes.
+/// The facts of a live record alone that its index entries follow from.
 package struct RecordFacts: Hashable, Sendable {
     package var name: RecordName
     package var type: RecordType
@@ -32,13 +32,13 @@ package struct RecordFacts: Hashable, Sendable {
     package var references: [SourceReference]
 }
 
-/// What a live record's place in the hierarchy contributes to the indexes.
+/// The place of a live record in the hierarchy, for its index entries.
 package struct HierarchyFacts: Hashable, Sendable {
     package var name: RecordName
     package var node: HierarchyNode
 }
 
-/// How many share roots lie at or below a live record.
+/// The number of share roots at or below a live record.
 package struct ShareCountFacts: Hashable, Sendable {
     package var name: RecordName
     package var parent: RecordName?
@@ -65,7 +65,7 @@ extension IndexRule {
         return entries
     }
 
-    /// Appends what turns the old record's entries into the new record's.
+    /// Appends the mutations that turn the old record's entries into the new record's.
     package static func appendDifference(
         from old: Facts?, to new: Facts?, in zone: ZoneKeys, to mutations: inout KeyMutations
     ) {
@@ -75,7 +75,7 @@ extension IndexRule {
         }
         guard old != new else { return }
         let added = new.map { entries(of: $0, in: zone) } ?? []
-        // Keys of one rule are different from one another, and there may be thousands: references, for example.
+        // Keys of one rule differ from each other, and there may be thousands, for example of references.
         var stale = Dictionary(uniqueKeysWithValues: entries(of: old, in: zone).map { ($0.key, $0.value) })
         for entry in added where stale.removeValue(forKey: entry.key) != entry.value {
             mutations.set(entry.value, forKey: entry.key)
@@ -95,7 +95,7 @@ package enum TypeIndex: IndexRule {
     }
 }
 
-/// (Target, source, field, action): who points at a record. Several equal references in one list are one entry.
+/// (Target, source, field, action): the records that point at a record. Equal references in one list share an entry.
 package enum ReferenceIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.references
 
@@ -120,7 +120,7 @@ package enum ChangeIndex: IndexRule {
     }
 }
 
-/// Sequence → deleted record, with what a feed must say of it once the record is gone (T-07).
+/// Sequence → deleted record, with what a feed must report about it (T-07).
 package enum TombstoneIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.changes
 
@@ -138,8 +138,8 @@ package enum TombstoneIndex: IndexRule {
 
 // The indexes of the hierarchy: parents, children, share roots, share counts.
 
-/// Child → parent with the marks a chain walk needs. Every live record has exactly one entry, so that the entry also
-/// answers whether the record exists.
+/// Child → parent, with the marks that a walk needs. Every live record has exactly one entry, so the entry also says
+/// that the record exists.
 package enum ParentIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.parents
 
@@ -148,8 +148,8 @@ package enum ParentIndex: IndexRule {
     }
 }
 
-/// (Parent, child): the children of a record in the order of their names, each with whether it has children itself,
-/// so that enumerating a tree looks only where there is something below.
+/// (Parent, child): the children of a record in the order of their names. Each entry says whether the child has
+/// children, so that a walk of the tree reads only where there are some.
 package enum ChildIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.children
 
@@ -171,8 +171,8 @@ package enum ShareRootIndex: IndexRule {
     }
 }
 
-/// (Parent, record) → the number of share roots at or below the record, where there are any. Keyed by the parent, so
-/// that the roots below a record are found by going down, one look a level.
+/// (Parent, record) → the number of share roots at or below the record, where there are any. The key begins with the
+/// parent, so a walk down finds the roots below a record with one read a level.
 package enum ShareCountIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.shareCounts
 

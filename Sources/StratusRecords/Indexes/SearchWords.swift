@@ -1,12 +1,13 @@
-// The words of a text, as full-text search knows them: whole, in lower case, without marks on letters, without the words
-// that every English text has.
+// The words of a text for full-text search: whole, in lower case, without marks on letters, without the words that
+// every English text has.
 //
-// A word is a run of letters, digits and marks. What is stored under a word must be found by it for ever, so nothing here
-// depends on a locale.
+// A word is a run of letters, digits and marks. Folded words are on disk and must always be found, so nothing here
+// depends on a locale or on the Unicode version of the tools. The table of marked letters never changes. It holds the
+// small Latin, Greek and Cyrillic letters whose canonical decomposition is one letter and marks, and the sigma.
 
-/// Splits texts into words, and folds them.
+/// Splits texts into folded words.
 package enum SearchWords {
-    /// Words that are never searched for.
+    /// Words that are never indexed.
     static let ignored: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of",
@@ -14,7 +15,7 @@ package enum SearchWords {
         "with",
     ]
 
-    /// Of a longer word so many bytes count: its beginning stands for it.
+    /// The bytes of a word that count. A longer word is cut there.
     static let maximumWordByteCount = 64
 
     /// The different words of a text.
@@ -57,14 +58,9 @@ package enum SearchWords {
     }
 }
 
-// Which letters are others with marks: what a search takes no notice of.
-//
-// Folded words are on disk, so the table is written out and never changes, whatever the Unicode version of the tools. It
-// holds the small Latin, Greek and Cyrillic letters whose canonical decomposition is one letter and marks, and the sigma.
-
 /// Letters without their marks.
 enum DiacriticFolding {
-    /// A letter, and the letters that are it with marks.
+    /// A letter, and the same letter with marks.
     private static let groups: [(base: Unicode.Scalar, marked: String)] = [
         ("a", "àáâãäåāăąǎǟǡǻȁȃȧḁạảấầẩẫậắằẳẵặ"),
         ("b", "ḃḅḇ"),
@@ -125,7 +121,7 @@ enum DiacriticFolding {
         groups.flatMap { group in group.marked.unicodeScalars.map { ($0, group.base) } }
     ) { first, _ in first }
 
-    /// The letter without its marks; itself where it has none.
+    /// The letter without its marks.
     static func base(of letter: Unicode.Scalar) -> Unicode.Scalar {
         letter.value < 0xDF ? letter : bases[letter] ?? letter
     }

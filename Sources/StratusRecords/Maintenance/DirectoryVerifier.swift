@@ -1,5 +1,6 @@
-// Verifies that the directory, the headers and the ranges of keys on disk agree: every zone that has keys is listed or
-// waits to be purged, numbers in use lie below the next ones, and every zone stands once in its database's feed.
+// Verifies what is not inside one zone: the directory, the headers, the ranges of keys, and identities. Every zone that
+// has keys is listed or waits to be purged, numbers in use are below the next ones, and every zone is once in its
+// database's feed.
 
 import FoundationEssentials
 import StratusLayout
@@ -8,11 +9,11 @@ import StratusStore
 
 struct DirectoryVerifier {
     let reader: RecordReader
-    /// Is told of each database and each zone.
+    /// Counts each database and each zone.
     let meter: WorkMeter
 
     func verify(_ report: inout IndexReport) throws {
-        // Numbers alone: there may be as many databases as people.
+        // Only numbers: there may be as many databases as people.
         var known: Set<DatabaseNumber> = []
         let work = try UnfinishedZones(reader, &report)
         try reader.visitDatabases { id, entry in
@@ -27,7 +28,7 @@ struct DirectoryVerifier {
         try verifyDatabases(known, &report)
     }
 
-    /// Adds deleted zones, which have keys until they are purged, to those of a database that are listed.
+    /// Adds deleted zones, which have keys until they are purged, to the listed zones of a database.
     private func verify(
         _ work: UnfinishedZones, in database: DatabaseNumber, _ zones: inout Set<ZoneNumber>,
         _ report: inout IndexReport
@@ -35,7 +36,7 @@ struct DirectoryVerifier {
         for place in work.rebuilds.zones(of: database) {
             let key = GlobalKeys.rebuild(database, place.zone)
             if zones.contains(place.zone) {
-                // It takes no requests, which whoever verifies must learn.
+                // The zone takes no requests, so the report must say so.
                 report.note(
                     .wrong, key: key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
             } else {
@@ -50,7 +51,7 @@ struct DirectoryVerifier {
         }
     }
 
-    /// Looks once into the range of every database that has keys, and at the counter that numbers them.
+    /// Reads one key of every database that has keys, and the counter of their numbers.
     private func verifyDatabases(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) throws {
         let header = try reader.store.withValue(forKey: GlobalKeys.header()) { try GlobalHeader(decoding: $0) }
         if header == nil { report.note(.missing, key: GlobalKeys.header(), "the store has no counter of databases") }
@@ -98,7 +99,7 @@ struct DirectoryVerifier {
     private func verifyFeedEntry(
         of zone: ZoneReader, _ listing: ZoneListing, _ keys: DatabaseKeys, _ report: inout IndexReport
     ) throws {
-        // A header that cannot be read is a finding of the zone's own verification.
+        // The zone's own verification reports a header that cannot be read.
         guard let header = try? zone.header() else { return }
         let key = keys.change(header.databaseCounter)
         let entry = try reader.store.withValue(forKey: key) { try DatabaseChangeEntry(decoding: $0) }
@@ -108,10 +109,10 @@ struct DirectoryVerifier {
         }
     }
 
-    /// Tells that it goes on: what was counted already is looked for once more.
+    /// Reports progress without counting: this was counted before.
     private func tellOfSeek() { meter.add(0) }
 
-    /// Looks once into the range of every zone that has keys: one seek a zone.
+    /// Reads one key of every zone that has keys: one seek for each.
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
     ) throws {
@@ -134,10 +135,10 @@ struct DirectoryVerifier {
     }
 }
 
-// The zones of which the store says that there is something left to be done: by their numbers, because there may be very many.
+// The zones with unfinished work, by their numbers, because there may be very many.
 
-/// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one scan:
-/// looking into it for each database would go over all that was done and is not compacted yet, each time.
+/// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one
+/// scan: a scan for each database would pass over all deleted entries that are not compacted yet, each time.
 struct UnfinishedZones {
     private(set) var rebuilds = NumberedZones()
     private(set) var purges = NumberedZones()
@@ -145,7 +146,7 @@ struct UnfinishedZones {
 
     /// Notes entries that do not agree with their keys.
     ///
-    /// Throws what reading the store throws, and `corruption` for an entry that cannot be read.
+    /// Throws what the store throws, and `corruption` for an entry that cannot be read.
     init(_ reader: RecordReader, _ report: inout IndexReport) throws {
         try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
             rebuilds.append(try GlobalKeys.readRebuildKey(key))
@@ -173,7 +174,7 @@ struct UnfinishedZones {
         report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
     }
 
-    /// Notes what is to be done in databases that are not known.
+    /// Reports work in databases that do not exist.
     func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
         for place in rebuilds.all where !known.contains(place.database) {
             let key = GlobalKeys.rebuild(place.database, place.zone)
@@ -190,11 +191,11 @@ struct UnfinishedZones {
     }
 }
 
-/// Zones by their numbers, in the order of both.
+/// Zones by their numbers, in the order of databases and zones.
 struct NumberedZones {
     private(set) var all: [(database: DatabaseNumber, zone: ZoneNumber)] = []
 
-    /// To be called in the order of the numbers.
+    /// Adds a zone. Call it in the order of the numbers.
     mutating func append(_ place: (DatabaseNumber, ZoneNumber)) { all.append(place) }
 
     /// Those of one database.
@@ -208,21 +209,21 @@ struct NumberedZones {
     }
 }
 
-// Verifies that no two zones and no two databases have one identity, and that none has the identity that Foundation gives
-// where it finds no random numbers.
+// Identities: no two zones and no two databases have the same one, and none has the one that Foundation returns if it
+// finds no random numbers.
 //
-// What lies outside a zone because of it (what people have accepted, what it holds of a quota, change tokens) names it by
-// its identity alone. Deleted zones count as long as something of them is left. There is no index of identities: all are
-// read once, and a second time, to name them, only where the first pass has found something.
+// Data outside a zone (acceptances, quotas, change tokens) names it by its identity alone. Deleted zones count as long
+// as any key of them is left. There is no index of identities: all are read once, and a second time, to name them, only
+// if the first pass has found something.
 
 struct IdentityVerifier {
     let reader: RecordReader
 
-    /// Something with an identity. Zones and databases are asked for by different names, so that they may share one.
+    /// A zone or database with its identity. A zone and a database may have the same one.
     private struct Bearer {
         let isZone: Bool
         let identity: UUID
-        /// The zone or database, as a key of the store.
+        /// The directory key of the zone or database.
         let key: [UInt8]
     }
 
@@ -277,7 +278,7 @@ struct IdentityVerifier {
     }
 }
 
-/// Which identities occur more than once, or can be guessed.
+/// The identities that occur more than once or can be predicted.
 private struct IdentityTally {
     private var seen: Set<UUID> = []
     private(set) var faults: Set<UUID> = []

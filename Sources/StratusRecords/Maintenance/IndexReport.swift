@@ -1,9 +1,9 @@
-// What a verification found: numbers that are exact, and the first findings in words.
+// The result of a verification: exact numbers, and the first findings as text.
 
 import StratusLayout
 import StratusModel
 
-/// One entry that is not as the records say it should be.
+/// One entry that does not agree with the records.
 package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// An entry that should exist does not.
@@ -12,12 +12,12 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
         case dangling
         /// An entry exists with another value than the records say, or a count is not what it counts.
         case wrong
-        /// An identity is that of another too, or the one that everybody can guess (`UUID.withoutRandomness`).
+        /// An identity occurs twice, or is the one that anyone can predict (`UUID.withoutRandomness`).
         case identity
     }
 
     package var kind: Kind
-    /// The zone, and what was looked at: a key as a readable line, or what was counted.
+    /// The zone or key, or what was counted.
     package var place: String
     package var detail: String
 
@@ -26,7 +26,7 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
 
 /// The result of verifying indexes.
 package struct IndexReport: Hashable, Sendable {
-    /// Findings beyond this number are counted, not kept.
+    /// Findings beyond this number are only counted.
     package static let maximumFindingCount = 100
 
     package var missingCount = 0
@@ -41,7 +41,7 @@ package struct IndexReport: Hashable, Sendable {
     package var isClean: Bool { faultCount == 0 }
     var faultCount: Int { missingCount + danglingCount + wrongCount + identityCount }
 
-    /// The line every verification ends with.
+    /// The last line of every verification.
     package var summary: String {
         let counts = "\(missingCount) missing, \(danglingCount) dangling, \(wrongCount.counting("wrong count"))"
         guard identityCount > 0 else { return counts }
@@ -64,13 +64,13 @@ package struct IndexReport: Hashable, Sendable {
     }
 }
 
-// What a keyspace holds, in two numbers: so that millions of entries are compared with what they should be by reading them
-// once in their order, and not one by one.
+// Summarises the entries of a keyspace in two numbers. With it, millions of entries are compared with what they should
+// be in one scan, without looking up each.
 //
 // Invariant: the numbers do not depend on the order in which entries are added. Equal tallies of different entries are as
 // likely as two equal random numbers of 64 bits.
 
-/// How many entries there are, and which.
+/// The number of entries, and a fingerprint of them.
 struct EntryTally: Hashable, Sendable {
     private(set) var count = 0
     private var fingerprint: UInt64 = 0
@@ -84,7 +84,7 @@ struct EntryTally: Hashable, Sendable {
         fingerprint &+= Self.mixed(hash)
     }
 
-    /// Counts an entry without looking at it.
+    /// Counts an entry without hashing it.
     mutating func addUnseen() { count += 1 }
 
     private static let prime: UInt64 = 0x100_0000_01B3

@@ -1,22 +1,21 @@
 // Removes the keys of deleted zones in the background, batch by batch.
 //
-// Deleting a zone leaves a purge entry. Nothing can reach the zone's keys any more and its number is never used again,
-// so the batches need no coordination with anybody: a crash between two of them loses nothing, the next run goes on
-// where keys are left. The purge entry goes last. While the store is behind with its own work the purge waits, but not
-// for ever: a store whose background work has stopped stays behind, and only a commit shows why. Between two batches it
-// rests for so long that those who save keep most turns of the write lane, and LevelDB's compaction most of its core for
-// what they have written: nobody waits for the room.
+// Deleting a zone leaves a purge entry. No reader can reach the zone's keys, and its number is never used again, so the
+// batches need no coordination: after a crash between two of them, the next run continues with the keys that are left.
+// The purge entry is deleted last. While the store is behind with its own work, the purge waits, but not without limit:
+// a store whose background work has failed stays behind, and only a commit shows why. Between two batches the purge
+// rests, so that saves keep most turns of the write lane and most of LevelDB's compaction. Freeing room is not urgent.
 
 package import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// What a purge has done.
+/// The progress of a purge.
 package struct PurgeProgress: Hashable, Codable, Sendable {
     package var zonesFinished = 0
     package var entriesDeleted = 0
     package var commits = 0
-    /// Times the purge waited for the store.
+    /// How many times the purge waited for the store.
     package var pauses = 0
 
     package init() {}
@@ -25,11 +24,11 @@ package struct PurgeProgress: Hashable, Codable, Sendable {
 extension RecordEngine {
     /// Purges every deleted zone.
     ///
-    /// `pause` is called while the store is under write pressure and should sleep a little; after so many pauses in a row
-    /// as the limits say, a batch is tried nevertheless, and throws what keeps the store from its work. `rest` is called after
-    /// each batch with the seconds that it should sleep where others write meanwhile: seven times as long as the batch has
-    /// taken, because a purge that never rests takes every second turn of the write lane. The purge ends early, to be
-    /// resumed by another call, when `shouldContinue` answers false.
+    /// `pause` is called while the store is under write pressure and should sleep briefly. After as many pauses in a
+    /// row as the limits allow, a batch is tried anyway, and throws the error that stops the store's work. `rest` is
+    /// called after each batch with the seconds to sleep if others write meanwhile: seven times as long as the batch
+    /// took, because a purge that never rests takes every second turn of the write lane. When `shouldContinue` returns
+    /// false, the purge ends early. Another call resumes it.
     package func purgeDeletedZones(
         pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },
         shouldContinue: (PurgeProgress) -> Bool = { _ in true }
@@ -55,7 +54,7 @@ extension RecordEngine {
                 guard let last = deleted.last else { break }
                 progress.entriesDeleted += deleted.count
                 progress.commits += 1
-                // Going on from there spares each batch a walk over everything deleted before it.
+                // Continue there, so that the next scan does not pass over everything deleted before.
                 range.lower = last
                 rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
             }
@@ -67,8 +66,8 @@ extension RecordEngine {
         return progress
     }
 
-    /// Going on from the last one spares each look a walk over all that were removed before it. Others may have been put up
-    /// before it meanwhile.
+    /// The next entry from the last one on, so that the scan does not pass over all that were removed. If there is
+    /// none, starts from the beginning: others may have been added there.
     private func nextPurge(from position: [UInt8]?) throws -> PurgeEntry? {
         var range = GlobalKeys.purges.keyRange
         if let position { range.lower = position }
@@ -83,8 +82,8 @@ extension RecordEngine {
         return try found == nil && position != nil ? nextPurge(from: nil) : found
     }
 
-    /// Deletes the first keys of a range, and returns them. Nobody writes them any more, so listing them and deleting
-    /// them need not be one transaction.
+    /// Deletes the first keys of a range, and returns them. No transaction writes them, so listing and deleting them
+    /// need not be one transaction.
     private func deleteEntries(in range: KeyRange, limit: Int) throws -> [[UInt8]] {
         let keys = try read { reader in
             var keys: [[UInt8]] = []
@@ -103,8 +102,8 @@ extension RecordEngine {
 }
 
 extension RecordReader {
-    /// How many entries `purgeDeletedZones` will remove, as the store is, when assets and shares of deleted zones have been let
-    /// go of. It goes over them, unless the `counter` stops.
+    /// The number of entries that `purgeDeletedZones` would remove now, once assets and shares of deleted zones are
+    /// released. Scans them, until the `counter` stops.
     package func purgeableEntryCount(_ counter: WorkCounter? = nil) throws -> Int {
         var ranges = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
         try store.scan(GlobalKeys.purges.keyRange) { _, value in
@@ -122,35 +121,33 @@ extension RecordTransaction {
     }
 }
 
-// How long work in the background rests between two batches.
-
-/// Seconds for which others have the store to themselves.
+/// How many seconds background work rests between two batches.
 package enum BackgroundRest {
-    /// About as long as a batch takes of work that somebody may wait for: clients get every other turn at least.
+    /// About as long as a batch of work that a caller may wait for: clients get at least every other turn.
     package static let shortSeconds = 0.004
 
-    /// A purge takes one part in so many of the time: nobody waits for the room that it makes.
+    /// A purge works one part in so many of the time: freeing room is not urgent.
     private static let purgeTurnCount = 8.0
-    /// A batch that took long, because others stood in front of it, is no reason to rest for ever.
+    /// A batch may take long because it waited for others: the rest has a limit.
     private static let longestSeconds = 0.25
 
-    /// The rest behind a batch of a purge that has taken `workedSeconds`.
+    /// The rest after a batch of a purge that took `workedSeconds`.
     static func seconds(afterPurgingFor workedSeconds: Double) -> Double {
         min(workedSeconds * (purgeTurnCount - 1), longestSeconds)
     }
 }
 
-// Deleted zones whose records still count as holders of assets, in a ledger of the floor above, or hold shares, because of
-// which something lies outside the zone.
+// Releases: deleted zones whose records still hold assets, in a ledger of the floor above, or shares with entries
+// outside the zone.
 //
-// Deleting such a zone leaves a release entry in the place of a purge entry. The floor above takes the records out of its
-// ledger batch by batch, and the transaction that does so moves the entry on: what stands behind its position still
-// counts, what stands before it does not. So every record is taken out once, whenever the process ends and however many
-// work at it. Nobody writes the records any more, so they are read before that transaction. The last batch makes the
-// entry a purge entry; only then do the keys go.
+// Deleting such a zone leaves a release entry instead of a purge entry. The floor above removes the records from its
+// ledger batch by batch, and the same transaction moves the entry's position: records behind the position still count,
+// records before it do not. So every record is removed once, even after a crash and with several workers. No
+// transaction writes the records, so they are read before. The last batch turns the entry into a purge entry. Only then
+// are the keys deleted.
 
 extension RecordReader {
-    /// The deleted zones whose records still count, after `position`, at most `limit` of them.
+    /// The releases after `position`, at most `limit` of them.
     package func releases(after position: ReleaseEntry? = nil, limit: Int = .max) throws -> [ReleaseEntry] {
         try releases(
             in: position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases, limit: limit)
@@ -162,15 +159,15 @@ extension RecordReader {
     }
 
     /// Visits the records of a deleted zone that still count, in the order of their names, until the visitor stops or
-    /// `limit` records and tombstones were looked at.
+    /// `limit` records and tombstones were read.
     ///
-    /// Returns how many were looked at, and the last of them; nil when there are none behind it.
+    /// Returns how many were read, and the last of them; nil if there are none behind it.
     package func visitRecords(
         of release: ReleaseEntry, limit: Int = .max, _ visit: (Record) throws -> ScanStep
     ) throws -> (count: Int, last: RecordName?) {
         let zone = zone(of: release)
         let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.records
-        // One more than is visited, so that it is known whether there are others.
+        // Read one more than is visited, to know whether there are others.
         let names = try recordNames(in: range, zone.keys, limit: limit == .max ? limit : limit + 1)
         for (index, name) in names.enumerated() {
             if index == limit { return (limit, names[index - 1]) }
@@ -180,7 +177,7 @@ extension RecordReader {
         return (names.count, nil)
     }
 
-    /// How many records and tombstones of a deleted zone still count. It goes over their entries.
+    /// The number of records and tombstones of a deleted zone that still count. Scans their entries.
     package func recordCount(of release: ReleaseEntry, _ counter: WorkCounter? = nil) throws -> Int {
         let keys = ZoneKeys(database: release.database, zone: release.zone)
         let range = release.last.map { keys.records(after: $0) } ?? keys.records
@@ -193,7 +190,7 @@ extension RecordReader {
         return count
     }
 
-    /// A reader of a zone that is deleted. Its name is not known any more: errors say its number.
+    /// A reader of a deleted zone. Its name is no longer known: errors name its number.
     package func zone(of release: ReleaseEntry) -> ZoneReader {
         zone(of: ZoneKeys(database: release.database, zone: release.zone), owner: release.owner)
     }
@@ -228,14 +225,14 @@ extension RecordReader {
 }
 
 extension RecordTransaction {
-    /// Whether the zone's records still count from this position on: nobody has taken more of them out meanwhile.
+    /// Whether the release is still at this position, so that no other worker has continued it.
     package func isPending(_ release: ReleaseEntry) throws -> Bool {
         let key = GlobalKeys.release(release.database, release.zone)
         return try store.withValue(forKey: key) { try ReleaseEntry(decoding: $0) } == release
     }
 
-    /// Notes, in the transaction that takes them out of the ledger, that the records up to `last` do not count any more;
-    /// with nil none does, and the zone's keys may be purged.
+    /// Notes that the records up to `last` no longer count, in the transaction that removes them from the ledger. With
+    /// nil no record counts, and the zone's keys may be purged.
     ///
     /// The release must be pending.
     package func advance(_ release: ReleaseEntry, to last: RecordName?) throws {

@@ -1,25 +1,26 @@
-// Backwards: no index holds an entry that no record accounts for, and the history contradicts neither itself nor now.
+// Verification of one zone backwards: no index has an entry without a record, and the history contradicts neither
+// itself nor the present. Also what the zone stores about its indexes for queries and about shares.
 
 import StratusLayout
 import StratusModel
 import StratusStore
 
-/// The last time of a record's history that was looked at.
+/// The last period of a record's history that was read.
 private struct EndedTime {
     let name: RecordName
     let ended: UInt64
 
-    /// When the next time of the record may begin; nil for another record.
+    /// When the next period of the record may begin; nil for another record.
     func end(for name: RecordName) -> UInt64? { name == self.name ? ended : nil }
 }
 
 extension ZoneVerifier {
-    /// The keyspaces whose entries are accounted for by records as they are now.
+    /// The keyspaces whose entries follow from the present records.
     static let indexKeyspaces: [ZoneKeyspace] = [
         .parents, .children, .shareRoots, .shareCounts, .references, .types, .fields, .tokens, .changes,
     ]
 
-    /// Those whose entries are not looked up one by one unless their tallies differ.
+    /// The keyspaces whose entries are looked up only if their tallies differ.
     private static let talliedKeyspaces: Set<ZoneKeyspace> = [.fields, .tokens]
 
     mutating func verifyCounts() throws {
@@ -42,7 +43,7 @@ extension ZoneVerifier {
         }
     }
 
-    /// What a keyspace holds, but for unfinished indexes. Each entry that is looked at counts as done.
+    /// Tallies a keyspace without unfinished indexes. Each entry that is read counts as done.
     private mutating func tally(
         _ keyspace: ZoneKeyspace, looksAtEntries: Bool, _ done: inout Int, of total: Int
     ) throws -> EntryTally {
@@ -79,10 +80,10 @@ extension ZoneVerifier {
         }
     }
 
-    /// What ended began before it ended, times overlap neither each other nor what holds now, and both sides of a link
-    /// tell the same.
+    /// Every period begins before it ends and overlaps neither another nor the present one, and both sides of a link
+    /// agree.
     ///
-    /// An ended time without a parent, an ended share, and both sides of a link gone together leave no trace.
+    /// It cannot detect a lost period without a parent, a lost share, or a link that is lost on both sides.
     mutating func verifyHistory() throws {
         var previous: EndedTime?
         try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
@@ -122,7 +123,7 @@ extension ZoneVerifier {
         report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")
     }
 
-    /// The parent that a record has, or that it has none, began when the last one ended or later.
+    /// The present parent of a record, or none, must have begun when the last one ended or later.
     private mutating func checkParentNow(_ last: EndedTime) throws {
         guard let node = try node(of: last.name), node.parentSince < last.ended else { return }
         noteOverlap(zone.keys.endedParent(child: last.name, ended: last.ended), last, now: node.parentSince)
@@ -160,8 +161,8 @@ extension ZoneVerifier {
 }
 
 extension ZoneReader {
-    /// Whether a record as it is now accounts for an index entry, by the rule that writes such entries.
-    /// Counts are accounted for by any record that hangs where the entry says; whether they are right is asked forwards.
+    /// Whether an index entry follows from a record as it is now. For a count, the record must have the parent in the
+    /// key: the forward pass verifies the number.
     func isAccountedFor(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws -> Bool {
         switch keyspace {
         case .records:
@@ -204,15 +205,15 @@ extension ZoneReader {
 }
 
 extension StoredRecord {
-    /// What the record alone contributes to the indexes.
+    /// The facts of the record alone.
     var facts: RecordFacts {
         RecordFacts(
             name: record.name, type: record.type, changeSequence: system.changeSequence, references: record.references)
     }
 }
 
-// What a zone says of its indexes for queries: it can be read, its writers know that there are some, and somebody will
-// finish what is unfinished.
+// The state of the indexes for queries: it can be decoded, the header says that there are some, and unfinished ones are
+// in the list of the builder.
 
 extension ZoneVerifier {
     mutating func verifyQueryIndexes() throws {
@@ -239,7 +240,7 @@ extension ZoneVerifier {
 }
 
 extension ZoneVerifier {
-    /// Looks up what every record accounts for in one of the keyspaces, in the indexes that are finished.
+    /// Looks up the entries of every record in one of the keyspaces, in the finished indexes.
     mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
         try zone.store.scan(zone.keys.records.keyRange) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
@@ -258,7 +259,7 @@ extension ZoneVerifier {
 }
 
 extension QueryFacts {
-    /// What some of the fields contribute.
+    /// The facts of some of the fields.
     func leaving(_ isWanted: (FieldKey) -> Bool) -> QueryFacts {
         var facts = self
         facts.values = values.filter { isWanted($0.key) }
@@ -268,7 +269,7 @@ extension QueryFacts {
 }
 
 extension ZoneReader {
-    /// Whether a record accounts for an entry of an index for queries, whatever the phase of the index.
+    /// Whether an entry of an index for queries follows from a record, whatever the phase of the index.
     func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
         guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
         return facts.values[parts.field]?.contains(parts.value) ?? false
@@ -284,10 +285,10 @@ extension ZoneReader {
     }
 }
 
-// What a zone keeps of shares beside the records: it can be read, and none of it lies ahead of the zone's last change.
+// Entries about shares: they can be decoded, and none is ahead of the zone's last change.
 //
-// No record accounts for these entries, so that nothing here is missing or dangling; whether they agree with the shares
-// is asked by the floor above, which can read what a share holds.
+// They follow from no record, so none is missing or dangling. The floor above, which can read shares, verifies that
+// they agree with them.
 
 extension ZoneVerifier {
     mutating func verifySharing() throws {
@@ -330,7 +331,7 @@ extension ZoneVerifier {
         progress.tellOfLook()
     }
 
-    /// What ended began before it ended, and no two times in which somebody saw the same share overlap.
+    /// Every period begins before it ends, and no two periods overlap in which the same user saw the same share.
     private mutating func verifyEndedAcceptances() throws {
         var user: UserName?
         var lastEnded: [RecordName: UInt64] = [:]

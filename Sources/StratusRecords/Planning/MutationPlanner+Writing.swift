@@ -1,4 +1,5 @@
-// Step 8 of planning: records, index entries and history as keys and values.
+// Steps 7 and 8 of planning: the hierarchy nodes that change, then records, index entries and history as keys and
+// values.
 
 import FoundationEssentials
 import StratusLayout
@@ -8,7 +9,7 @@ import StratusStore
 extension MutationPlanner {
     func written(_ nodes: [NodeChange], _ counts: ShareCounts) throws -> MutationPlan {
         var plan = MutationPlan(header: header)
-        // What most records take, so that their bytes are not moved while they grow.
+        // Enough for most records, so that their bytes are not moved while they grow.
         plan.mutations.reserveCapacity(items.count * 6, byteCount: items.count * 768)
         plan.saved.reserveCapacity(items.count)
         plan.nodes.reserveCapacity(nodes.count)
@@ -31,7 +32,7 @@ extension MutationPlanner {
         return plan
     }
 
-    /// `value` is room for the record's bytes, used again for every record.
+    /// `value` is room for the record's bytes, reused for every record.
     private func appendSave(
         _ stored: consuming StoredRecord, _ draft: RecordDraft, _ value: inout [UInt8], to plan: inout MutationPlan
     ) throws {
@@ -106,7 +107,8 @@ extension MutationPlanner {
         ShareRootIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
     }
 
-    /// What has ended stays known until the purge horizon, in keyspaces of its own so that today's walks stay small.
+    /// What has ended is stored until the purge horizon, in keyspaces of its own, so that walks of the present stay
+    /// small.
     private func appendHistory(_ change: NodeChange, to plan: inout MutationPlan) {
         guard let old = change.old, let ended = change.sequence else { return }
         if change.new == nil || change.new?.parent != old.parent {
@@ -125,7 +127,7 @@ extension MutationPlanner {
         }
     }
 
-    /// The date of a save is later than that of the one before, even within one tick of the clock.
+    /// The date of a save is later than that of the last one, even within one tick of the clock.
     private func systemFields(_ draft: RecordDraft) -> SystemFields {
         var modified = request.modifications[draft.name] ?? request.stamp
         var created = request.creations[draft.name] ?? modified
@@ -204,10 +206,10 @@ extension Record {
     }
 }
 
-// Step 7 of planning: which hierarchy nodes change, and how. Besides the records of the request these are the parents
-// that gain their first child or lose their last.
+// Step 7. Besides nodes of records of the request, those of parents change that gain their first child or lose their
+// last.
 
-/// A hierarchy node before and after a request; nil where the record does not exist.
+/// A hierarchy node before and after a request; nil if the record does not exist.
 struct NodeChange {
     let name: RecordName
     var old: HierarchyNode?
@@ -246,7 +248,7 @@ extension MutationPlanner {
         return changes
     }
 
-    /// The node of a saved record: what has not changed keeps its beginning.
+    /// The node of a saved record. A parent or share that has not changed keeps its `since`.
     private func node(_ draft: RecordDraft, old: HierarchyNode?, hasChildren: Bool) -> HierarchyNode {
         HierarchyNode(
             parent: draft.newParent,
@@ -257,7 +259,7 @@ extension MutationPlanner {
             hasChildren: hasChildren)
     }
 
-    /// Whether a record that gains no child has children still.
+    /// Whether a record that gains no child still has children.
     private func keepsChildren(
         _ name: RecordName, old: HierarchyNode?, losing: Set<RecordName>, _ hierarchy: FinalHierarchy
     ) throws -> Bool {
@@ -266,12 +268,12 @@ extension MutationPlanner {
     }
 }
 
-// The indexes for queries of a request: which there are, which there will be, and what of them changes with each record.
+// The indexes for queries: those that exist, those that the request adds, and the entries that change with each record.
 //
 // A zone without such indexes costs nothing here: its header says so.
 
 extension MutationPlanner {
-    /// Reads what the zone has of each type of the request, and adds what the request wants.
+    /// Reads the indexes of each type of the request, and adds those that the request wants.
     mutating func loadIndexes() throws {
         guard header.hasQueryIndexes || !request.queryIndexes.isEmpty else { return }
         var saved: Set<RecordType> = []
@@ -290,7 +292,7 @@ extension MutationPlanner {
         }
     }
 
-    /// Writes what is new of the indexes themselves.
+    /// Writes the states of indexes that changed.
     func appendIndexes(to plan: inout MutationPlan) {
         var isUnfinished = false
         for (type, entry) in indexes.sorted(by: { $0.key < $1.key }) where entry != storedIndexes[type] {
@@ -304,7 +306,7 @@ extension MutationPlanner {
             forKey: GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone))
     }
 
-    /// Turns a record's old entries into its new ones; nil where it is deleted.
+    /// Turns a record's old entries into its new ones. `new` is nil if it is deleted.
     func appendQueryEntries(_ draft: RecordDraft, new: StoredRecord?, to plan: inout MutationPlan) {
         guard !indexes.isEmpty else { return }
         let old = draft.oldLive?.stored.flatMap { stored in

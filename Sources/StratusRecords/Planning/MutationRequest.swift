@@ -1,4 +1,5 @@
-// What a caller asks to be written into one zone, whole or not at all.
+// What a caller wants written to one zone, whole or not at all: the request, its limits, and the plan that follows from
+// it.
 
 package import StratusLayout
 package import StratusModel
@@ -7,7 +8,7 @@ package import StratusModel
 package enum RecordMutation: Hashable, Sendable {
     /// Writes the record as given: fields that are not in it are gone afterwards.
     case save(Record)
-    /// Deletes the record. A record that does not exist is no error and changes nothing.
+    /// Deletes the record. Deleting a record that does not exist is no error and changes nothing.
     case delete(RecordName)
 
     package var name: RecordName {
@@ -18,23 +19,21 @@ package enum RecordMutation: Hashable, Sendable {
     }
 }
 
-/// Items that are written together. The order of the items does not matter for what is allowed, only for the order of
-/// their sequence numbers.
+/// Items that are written together. The order of the items decides their sequence numbers, not what is allowed.
 ///
-/// The clock and the random salt are drawn by the caller, before the transaction: its body may run twice.
+/// The caller reads the clock and draws the salt before the transaction, whose body may run twice.
 package struct MutationRequest: Sendable {
     package var mutations: [RecordMutation]
     package var stamp: Stamp
-    /// Makes change tags differ between stores that were copied from one another.
+    /// Makes change tags of copied stores differ.
     package var tagSalt: UInt32
-    /// When and by whom records that are new to the store were created, where that was before this request.
+    /// When and by whom new records were created, if that was before this request.
     package var creations: [RecordName: Stamp] = [:]
-    /// When and by whom records were changed last, where that is not the request's stamp: of records that are carried over
-    /// from another store.
+    /// When and by whom records were last changed, if that is not the request's stamp: for records from another store.
     package var modifications: [RecordName: Stamp] = [:]
-    /// Whether the plan is to say in which share each saved record will lie: a walk up for each of them.
+    /// Whether the plan reports the share of each saved record. It costs a walk up for each of them.
     package var asksForMemberships = false
-    /// The indexes that the saved records' types are to have. What the zone has besides is kept up too.
+    /// The indexes that the types of the saved records need. The zone's other indexes are maintained too.
     package var queryIndexes: [RecordType: [FieldKey: QueryIndexKinds]] = [:]
 
     package init(_ mutations: [RecordMutation], stamp: Stamp, tagSalt: UInt32) {
@@ -44,7 +43,7 @@ package struct MutationRequest: Sendable {
     }
 }
 
-// Limits that one item of a request can break by itself, checked before anything is read.
+// Limits of single items, checked before anything is read.
 
 extension RecordMutation {
     /// Throws `invalidRequest` for a name that is empty or too long, and for too many fields.
@@ -72,7 +71,7 @@ extension RecordMutation {
 
     fileprivate static func checkName(_ text: String, _ role: String) throws {
         let byteCount = text.utf8.count
-        // 255 UTF-16 units are at least a third of that many bytes, so most names need no second count.
+        // A name has at least as many bytes as UTF-16 units, so most names need no second count.
         guard byteCount > RecordLimits.nameUnitCount || byteCount == 0 else { return }
         guard byteCount > 0, text.utf16.count <= RecordLimits.nameUnitCount else {
             throw RecordsError(
@@ -124,27 +123,25 @@ extension FieldValue {
     }
 }
 
-// The plan of a request: everything that will be written, as a value that can be printed and tested before it is done.
-
-/// What a request turns into: committed whole or not at all.
+/// Everything that a request writes, committed whole or not at all. A plan is a value: tests print and compare it.
 package struct MutationPlan: Sendable {
     /// Every key set or deleted, records and index entries and history together.
     package var mutations = KeyMutations()
-    /// The zone's header afterwards.
+    /// The zone's header after the request.
     package var header: ZoneHeader
     /// Whether the zone's header and its entry in the database's feed are written. False for a plan that rewrites values under
     /// the changes that they have: no feed reports it.
     var entersFeed = true
-    /// The hierarchy nodes that change, for the ancestor cache; nil where the record is gone.
+    /// The hierarchy nodes that change, for the ancestor cache. The node of a deleted record is nil.
     package var nodes: [HierarchyChange] = []
     /// The saved records as they will be read back, in the order of the request.
     package var saved: [StoredRecord] = []
     /// The records that existed and are deleted, in the order of the request.
     package var deleted: [(name: RecordName, type: RecordType)] = []
-    /// The hierarchical shares in which the saved records will lie; empty where the request did not ask.
+    /// The hierarchical shares of the saved records; empty unless the request asks for them.
     package var memberships: [RecordName: ShareMembership] = [:]
 
-    /// Whether nothing at all changes.
+    /// Whether nothing changes.
     package var isEmpty: Bool { mutations.isEmpty }
 }
 

@@ -104,16 +104,16 @@ extension QueryPlan: CustomStringConvertible {
     }
 }
 
-/// Gives names in ascending order, each once.
+/// Returns names in ascending order, each once.
 protocol NameCursor: AnyObject {
-    /// The name at which the cursor stands; nil at the end.
+    /// The name at the cursor; nil at the end.
     func current() throws -> RecordName?
-    /// Moves to the first name that is not below `name`; behind it, when it is excluded.
+    /// Moves to the first name that is not below `name`, or above it if `name` is excluded.
     func move(to name: RecordName, isInclusive: Bool) throws
 }
 
 extension NameCursor {
-    /// The current name; the cursor then stands behind it.
+    /// Returns the current name, and moves behind it.
     func next() throws -> RecordName? {
         guard let name = try current() else { return nil }
         try move(to: name, isInclusive: false)
@@ -121,9 +121,10 @@ extension NameCursor {
     }
 }
 
-/// The names behind the prefix of a range.
+/// The names that end the keys of a range.
 final class RangeNames: NameCursor {
-    /// Names read at once at first, at most, and at most by all cursors that are joined together, but for the first ones.
+    /// Names in a batch: in the first one, at most, and at most in all cursors that are joined, except in first
+    /// batches.
     private static let batchCounts = (first: 16, largest: 256, together: 1_024)
 
     private let store: any StoreReader
@@ -135,7 +136,7 @@ final class RangeNames: NameCursor {
     private let largestBatchCount: Int
     private var isAtEnd = false
 
-    /// Every key of the range is its lower bound and a name. The cursor is one of so many that are joined.
+    /// Every key of the range is its lower bound and a name. The cursor is one of `count` that are joined.
     init(_ range: LayoutRange, in store: any StoreReader, oneOf count: Int = 1) {
         largestBatchCount = max(
             Self.batchCounts.first, min(Self.batchCounts.largest, Self.batchCounts.together / max(1, count)))
@@ -150,7 +151,7 @@ final class RangeNames: NameCursor {
     }
 
     func move(to name: RecordName, isInclusive: Bool) throws {
-        // Names are mostly looked for near where the cursor stands.
+        // Most moves are short.
         while index < batch.count, batch[index] < name || !isInclusive && batch[index] == name { index += 1 }
         guard index == batch.count, !isAtEnd else { return }
         if batch.last.map({ $0 < name }) ?? true { rest = whole.names(from: name, isInclusive: isInclusive) }
@@ -170,7 +171,7 @@ final class RangeNames: NameCursor {
     }
 }
 
-/// Names that are known.
+/// Given names.
 final class GivenNames: NameCursor {
     private let names: [RecordName]
     private var index = 0
@@ -184,7 +185,7 @@ final class GivenNames: NameCursor {
     }
 }
 
-/// The names that one of several cursors gives.
+/// The names of any of several cursors.
 final class JoinedNames: NameCursor {
     private let cursors: [any NameCursor]
 
@@ -204,7 +205,7 @@ final class JoinedNames: NameCursor {
     }
 }
 
-/// The names that all of several cursors give.
+/// The names of all of several cursors.
 final class MetNames: NameCursor {
     private let cursors: [any NameCursor]
 

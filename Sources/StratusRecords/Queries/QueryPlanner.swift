@@ -1,14 +1,14 @@
-// Which way a query takes in one zone.
+// Chooses the way of a query in one zone.
 //
-//   1. Every filter that an index can answer is a candidate; bounds of one field are one range.
-//   2. Of each candidate's entries the first `probeCount` are counted, when there is a choice.
-//   3. A candidate with fewer entries than that is taken, the one with the fewest: its records are few, whatever is asked
-//      of their order.
-//   4. Else, where the first sort key has an index, its order is read, and what does not pass is left out.
-//   5. Else candidates whose names are in order are met; else the first candidate is read; else all records of the type.
+//   1. Every filter that an index can answer is a candidate. The bounds of one field are one range.
+//   2. If there is a choice, count up to `probeCount` entries of each candidate.
+//   3. Take the candidate with the fewest entries, if it has fewer than that: it has few records, whatever their order.
+//   4. Otherwise, if the first sort key has an index, read its order and skip what does not pass.
+//   5. Otherwise intersect the candidates whose names are in order; or read the first candidate; or all records of the
+//      type.
 //
-// There are no kept statistics: they would be written with every save, and say nothing of filters together. Counting a
-// few entries costs two seeks and is never out of date. Only an index that is `ready` is ever read.
+// No statistics are kept: every save would write them, and they say nothing about combined filters. Counting a few
+// entries costs two seeks and is never out of date. Only an index that is `ready` is read.
 
 import StratusLayout
 import StratusModel
@@ -20,7 +20,7 @@ struct QueryPlanner {
     let indexes: QueryIndexesEntry
     private var probeCount: Int { zone.limits.queryProbeCount }
 
-    /// The plan. Without sort keys any order will do for a first page; a later one names the order of the first.
+    /// The plan. Without sort keys the first page may have any order. A later page names the order of the first.
     func plan(order fixed: ResultOrder?) throws -> QueryPlan {
         var candidates = try candidates()
         let ordered = try fixed.flatMap { try orderedSource($0) }
@@ -37,7 +37,7 @@ struct QueryPlanner {
         return plan
     }
 
-    /// The plan that looks at all records of the type in the order of their names, from where another one stops.
+    /// The plan that reads all records of the type in the order of their names, from where `other` stops.
     func scanPlan(instead other: QueryPlan) throws -> QueryPlan {
         var plan = plan(allRecords, other.order)
         plan.notes = ["\(other.source) has too many"] + other.notes
@@ -86,7 +86,7 @@ struct QueryPlanner {
 
     private func counted(_ count: Int) -> String { count < probeCount ? "\(count)" : "\(count) or more" }
 
-    /// Says which indexes are not ready yet.
+    /// The indexes that are not ready yet.
     private func indexNotes() -> [String] {
         var keys: Set<FieldKey> = []
         for field in query.filters.map(\.field) + query.sorts.map({ Optional($0.field) }) {
@@ -134,7 +134,7 @@ struct QueryPlanner {
         return candidates
     }
 
-    /// The order's first key as a source, bounded by the filters of its field.
+    /// The way along the order's first key, limited by the filters of its field.
     private func orderedSource(_ order: ResultOrder) throws -> QueryWay? {
         guard let first = order.keys.first, first.origin == nil, isReady(first.field, .values),
             let key = first.field.indexKey
@@ -146,13 +146,13 @@ struct QueryPlanner {
             range = range.met(bound)
             bounds.append(filter)
         }
-        // Records without a value pass no bound; without one they must be there too.
+        // Records without a value pass no bound. Without bounds the index must have them too.
         guard !bounds.isEmpty || isReady(first.field, .missing) else { return nil }
         return QueryWay(
             source: .values(key, [range]), label: "\(query.type).\(key), for its order", bounds: bounds)
     }
 
-    /// A part of a field's entries in which all passing records lie, with their only value.
+    /// The range of a field's entries that holds all passing records, with their only value.
     private func range(_ field: QueryField, _ test: FilterTest) throws -> LayoutRange? {
         guard let key = field.indexKey else { return nil }
         func entries(_ lower: FieldEdge, _ upper: FieldEdge) throws -> LayoutRange {
@@ -225,7 +225,7 @@ struct QueryPlanner {
         return found.map { QueryWay(source: .names($0), label: label) }
     }
 
-    /// What the hierarchy and the records' own names answer.
+    /// Filters that the hierarchy or the records' names answer.
     private func placeCandidate(_ field: QueryField, _ test: FilterTest) -> QueryWay? {
         let targets: [FieldValue]
         switch test {
@@ -257,7 +257,7 @@ struct QueryPlanner {
         case .anyWord(let words):
             return QueryWay(source: .names(ranges(words.sorted())), label: "words")
         case .allWords(let words):
-            // Every word gives a superset; the longest is the rarest, as words go.
+            // Every word returns a superset. The longest word is usually the rarest.
             guard let word = words.max(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) }) else { return nil }
             return QueryWay(source: .names(ranges([word])), label: "the word \"\(word)\"")
         default: return nil
@@ -283,7 +283,7 @@ extension FieldValue {
 }
 
 extension LayoutRange {
-    /// What lies in both.
+    /// The keys that are in both ranges.
     func met(_ other: LayoutRange) -> LayoutRange {
         LayoutRange(
             lower: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,

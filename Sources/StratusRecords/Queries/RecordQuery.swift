@@ -1,5 +1,6 @@
-// A query in the words of the record layer: plain values, checked by the floor above. Every filter is one test of one
-// field, or its exact opposite: a record that lacks the field passes no test and every opposite.
+// A query as the record layer takes it, and whether a record passes it: the final test of every result, whatever an
+// index has returned. The floor above checks queries. Every filter is one test of one field, or its exact negation: a
+// record that lacks the field passes no test and every negation.
 
 import FoundationEssentials
 import StratusLayout
@@ -16,27 +17,27 @@ package struct ValueBound: Hashable, Sendable {
     }
 }
 
-/// What is asked of a field. Values of another kind than the operand's pass no test.
+/// The test of a field. Values of another kind than the operand's pass no test.
 package enum FilterTest: Hashable, Sendable {
     case equals(FieldValue)
     case above(ValueBound)
     case below(ValueBound)
     case isIn([FieldValue])
     case beginsWith(String)
-    /// The field is a list with one of these, or all of them.
+    /// The field is a list that contains any of these, or all of them.
     case listContainsAny([FieldValue])
     case listContainsAll([FieldValue])
     case listMemberBeginsWith(String)
-    /// The searchable fields hold one of these words, or all of them; folded as `SearchWords` folds.
+    /// The searchable fields contain any of these words, or all of them. The words are folded by `SearchWords`.
     case anyWord(Set<String>)
     case allWords(Set<String>)
-    /// The field is a place nearer than so many metres, or a list with one.
+    /// The field is a location within this distance, or a list with one.
     case isNear(Location, radiusMetres: Double)
 }
 
 /// One comparison of a query.
 package struct RecordFilter: Hashable, Sendable {
-    /// Nil for a test of the record's words.
+    /// The tested field; nil for a test of the record's words.
     package var field: QueryField?
     package var test: FilterTest
     /// Whether the test must fail.
@@ -49,12 +50,12 @@ package struct RecordFilter: Hashable, Sendable {
     }
 }
 
-/// One key of the order of results. Records without a value come first in ascending order, those without a place behind
-/// all others.
+/// One key of the order of results. Records without a value come first in ascending order. In an order by distance,
+/// records without a location come last.
 package struct RecordSort: Hashable, Sendable {
     package var field: QueryField
     package var isAscending: Bool
-    /// Where results are sorted by their distance from a place.
+    /// The location from which distances are measured, for an order by distance.
     package var origin: Location?
 
     package init(_ field: QueryField, isAscending: Bool = true, origin: Location? = nil) {
@@ -71,7 +72,7 @@ package struct RecordQuery: Hashable, Sendable {
     package var sorts: [RecordSort]
     /// The fields whose words are searched.
     package var searchedFields: Set<FieldKey>
-    /// Whether the parents of share roots are not to be known.
+    /// Whether the caller must not learn the parents of share roots.
     package var hidesParentsOfRoots: Bool
 
     package init(
@@ -85,7 +86,7 @@ package struct RecordQuery: Hashable, Sendable {
         self.hidesParentsOfRoots = hidesParentsOfRoots
     }
 
-    /// The fields that filters and order look at.
+    /// The fields that filters and the order read.
     var testedFields: Set<FieldKey> {
         var keys: Set<FieldKey> = []
         for field in filters.map(\.field) + sorts.map({ Optional($0.field) }) {
@@ -95,13 +96,11 @@ package struct RecordQuery: Hashable, Sendable {
     }
 }
 
-// Whether a record passes: the last word on every result, whatever an index has said.
-
 extension RecordQuery {
-    /// Whether the record passes all filters. It has at least the fields `testedFields`.
+    /// Whether the record passes all filters. It must have at least the fields `testedFields`.
     package func matches(_ stored: StoredRecord) -> Bool { matches(stored, filters) }
 
-    /// Whether it passes some of the filters.
+    /// Whether the record passes these filters.
     func matches(_ stored: StoredRecord, _ filters: [RecordFilter]) -> Bool {
         filters.allSatisfy { filter in
             let passes =
@@ -113,7 +112,7 @@ extension RecordQuery {
 }
 
 extension RecordSort {
-    /// What the record is sorted by. A distance is a number; that of no place is endless.
+    /// The value that the record is sorted by. A distance is a number; without a location it is infinite.
     func value(of stored: StoredRecord) -> FieldValue? {
         guard let origin else { return ValueOrder.sortable(field.value(in: stored)) }
         guard case .location(let place)? = field.value(in: stored) else { return .double(.infinity) }
@@ -184,20 +183,20 @@ extension Record {
     }
 }
 
-// The order of values in filters, sorts and indexes: one order, so that an index can stand for a comparison.
+// The order of values in filters, sorts and indexes. There is one order, so an index can replace a comparison.
 //
 //   no value < references < texts < numbers < dates
 //
-// References by the bytes of their target's name, texts by their UTF-8 bytes, numbers exactly, whether they
-// are integers or not. NaN is one value, above all numbers, and -0.0 is 0.0. What is none of these, such as bytes, files,
-// lists and places, has no order.
+// References by the bytes of their target's name, texts by their UTF-8 bytes, numbers exactly, whether
+// they are integers or not. NaN is one value, above all numbers, and -0.0 is 0.0. Bytes, files, lists and locations
+// have no order.
 
 /// Compares values.
 package enum ValueOrder {
-    /// Texts are sorted by so many bytes at most: what lies behind is in the order of names.
+    /// Texts are sorted by at most so many bytes. Texts that begin alike are in the order of names.
     package static let maximumSortedByteCount = 1_024
 
-    /// -1, 0 or 1; nil when the values are of different kinds, or of one without an order.
+    /// -1, 0 or 1; nil if the values are of different kinds, or of one without an order.
     package static func compare(_ left: FieldValue, _ right: FieldValue) -> Int? {
         switch (left, right) {
         case (.string(let one), .string(let other)): compare(one, other)
@@ -222,7 +221,7 @@ package enum ValueOrder {
         }
     }
 
-    /// The order of what is sorted by, absent values included.
+    /// The order of sort values, absent ones included.
     static func compare(sorted left: FieldValue?, _ right: FieldValue?) -> Int {
         let (one, other) = (rank(left), rank(right))
         guard one == other else { return one < other ? -1 : 1 }
@@ -230,7 +229,7 @@ package enum ValueOrder {
         return compare(left, right) ?? 0
     }
 
-    /// The value as it counts for sorting: nil for what has no order.
+    /// The value as it is sorted: nil if it has no order.
     static func sortable(_ value: FieldValue?) -> FieldValue? {
         switch value {
         case .string(let text)?: .string(prefix(of: text, byteCount: maximumSortedByteCount))
@@ -239,7 +238,7 @@ package enum ValueOrder {
         }
     }
 
-    /// The longest beginning of a text that has at most so many bytes and is a text.
+    /// The longest prefix of a text that has at most `byteCount` bytes and ends between two scalars.
     package static func prefix(of text: String, byteCount: Int) -> String {
         guard text.utf8.count > byteCount else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: byteCount)

@@ -1,29 +1,30 @@
-// What a single read of a record's key tells: live, deleted, or never seen.
+// The values that readers decode from one key: the state of a record, a whole record, a hierarchy node. A store may
+// cache the last two beside their values, so the next reader needs neither a read nor decoding.
 
 package import StratusLayout
 package import StratusModel
 import StratusStore
 import Synchronization
 
-/// What lies at a record's key. Indirect, because most of what a load asks for is absent, and is handed on and on.
+/// The state of a record: live, deleted, or never seen. Indirect, because a load reads mostly absent records and passes
+/// them on many times.
 package enum StoredState: Sendable {
     case absent
     indirect case deleted(Tombstone)
     indirect case live(LiveRecord)
 }
 
-/// What the planner must know of a live record, without its fields.
+/// A live record as the planner needs it, without its fields.
 package struct LiveRecord: Sendable {
     package var header: RecordHeader
     package var facts: RecordFacts
     package var chunkCount: Int
-    /// The whole record, where it was asked for: the indexes for queries follow from its fields.
+    /// The whole record, if requested: the indexes for queries follow from its fields.
     package var stored: StoredRecord?
 }
 
 extension StoredState {
-    /// Reads the value at a record's key. The references and fields of a record that is split into
-    /// chunks are left out.
+    /// Decodes the value at a record's key, without the references and fields of a record that is split into chunks.
     init(decoding value: Span<UInt8>, name: RecordName, withFields: Bool = false) throws {
         if try RecordCodec.isTombstone(value) {
             self = .deleted(try Tombstone(decoding: value))
@@ -41,17 +42,15 @@ extension StoredState {
     }
 }
 
-// A decoded record, which a store may cache beside the value it was decoded from: whoever reads it next gets it
-// without a read and without decoding. Only whole records of one chunk are kept, because the store forgets by the key that
-// is written.
+// Only whole records of one chunk are cached, because the store forgets by the key that is written.
 
-/// A record handed on by reference: a copy of the value costs a dozen counts of references.
+/// A record passed by reference: a copy of the value would retain a dozen objects.
 package final class DecodedRecord: Sendable {
     package let stored: StoredRecord
 
     package init(_ stored: StoredRecord) { self.stored = stored }
 
-    /// The record with the fields asked for, if it passes.
+    /// The record with the requested fields, if it passes.
     func record(_ fields: FieldSelection, passing passes: (StoredRecord) -> Bool) -> DecodedRecord? {
         guard passes(stored) else { return nil }
         switch fields {
@@ -67,8 +66,7 @@ package final class DecodedRecord: Sendable {
         return DecodedRecord(record)
     }
 
-    /// What a decoded record takes in memory, from the bytes it was decoded from: texts and lists lie apart, each with a
-    /// head of its own.
+    /// The memory of a decoded record, estimated from its encoded size: texts and lists are objects of their own.
     static func byteCount(decodedFrom byteCount: Int) -> Int { 512 + 3 * byteCount }
 }
 
@@ -78,18 +76,17 @@ extension StoreReader {
         keptObject(forKey: key) as? DecodedRecord
     }
 
-    /// Offers a record that was decoded whole from a value of so many bytes.
+    /// Offers the store a record that was decoded whole from a value of `byteCount` bytes.
     func keep(_ record: DecodedRecord, decodedFrom byteCount: Int, forKey key: [UInt8]) {
         keep(forKey: key, byteCount: DecodedRecord.byteCount(decodedFrom: byteCount)) { record }
     }
 }
 
-// A hierarchy node that a store may keep beside the entry it was decoded from, as it keeps decoded records: where the ancestor
-// cache is off, or has no room for all that is asked for, a walk up then costs no read of the engine for what was read before.
+// If the ancestor cache is off or too small, a walk up uses nodes that the store keeps.
 
-/// A node handed on by reference.
+/// A node passed by reference.
 final class KeptNode: Sendable {
-    /// Of so many uses one says that the node is used often.
+    /// One in so many uses says that the node is used often.
     private static let usesPerFill = 8
 
     let node: HierarchyNode
@@ -97,10 +94,10 @@ final class KeptNode: Sendable {
 
     fileprivate init(_ node: HierarchyNode) { self.node = node }
 
-    /// Notes a use. Whether it is the eighth, sixteenth and so on.
+    /// Counts a use, and returns whether it is the eighth, sixteenth and so on.
     var isOftenUsed: Bool { useCount.add(1, ordering: .relaxed).newValue.isMultiple(of: Self.usesPerFill) }
 
-    /// What it takes in memory: two names lie apart, each with a head of its own.
+    /// The memory of a node, estimated: two names are objects of their own.
     fileprivate static func byteCount(decodedFrom byteCount: Int) -> Int { 168 + byteCount }
 }
 
@@ -108,7 +105,7 @@ extension StoreReader {
     /// The node of the parent entry under this key, if it is kept.
     func keptNode(forKey key: [UInt8]) -> KeptNode? { keptObject(forKey: key) as? KeptNode }
 
-    /// Offers a node that was decoded from an entry of so many bytes.
+    /// Offers the store a node that was decoded from an entry of `byteCount` bytes.
     func keep(_ node: HierarchyNode, decodedFrom byteCount: Int, forKey key: [UInt8]) {
         keep(forKey: key, byteCount: KeptNode.byteCount(decodedFrom: byteCount)) { KeptNode(node) }
     }

@@ -1,11 +1,11 @@
-// One zone in one snapshot: records by name, and their nodes in the hierarchy. Inside a transaction it also sees what
-// that transaction and the commits in flight have written.
+// Reads one zone in one snapshot: records by name, their nodes in the hierarchy, and the change feed. Inside a
+// transaction it also sees what that transaction and the commits in flight have written.
 
 package import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// Reads one zone. Valid only inside the `read` or `transact` call that made it.
+/// Reads one zone. Valid only inside the `read` or `transact` call that created it.
 package final class ZoneReader {
     package let id: ZoneID
     package let keys: ZoneKeys
@@ -43,7 +43,7 @@ package final class ZoneReader {
         return header
     }
 
-    /// What lies at a record's key: a live record's value, a tombstone, or nothing. One read, with the fields or without.
+    /// The state of a record: live, deleted or absent. One read, with or without the fields.
     package func state(of name: RecordName, withFields: Bool = false) throws -> StoredState {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
@@ -59,21 +59,21 @@ package final class ZoneReader {
         return .live(live)
     }
 
-    /// A record with the fields asked for, or nil when no live record has this name.
+    /// A record with the requested fields, or nil if no live record has this name.
     ///
     /// One store read for a record of up to 100,000 bytes.
     package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
         try decodedRecord(name, fields: fields)?.stored
     }
 
-    /// The same by reference.
+    /// The same record by reference.
     package func decodedRecord(_ name: RecordName, fields: FieldSelection = .all) throws -> DecodedRecord? {
         try record(name, testing: [], likely: true, fields: fields) { _ in true }
     }
 
-    /// A record that passes a test of some fields, with the fields asked for; nil when there is none, or it does not pass.
-    /// What does not pass is not decoded further, unless it is `likely` to pass: then all is decoded at once. The test must
-    /// not read.
+    /// A record that passes a test of some fields, with the requested fields; nil if there is none or it does not pass.
+    /// A record is decoded in two steps, tested fields first, unless it is `likely` to pass. The test must not read
+    /// from the store.
     package func record(
         _ name: RecordName, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
@@ -83,7 +83,7 @@ package final class ZoneReader {
         return try recordAtKey(name, testing: tested, likely: likely, fields: fields, passes)
     }
 
-    /// The same of the record whose name is the end of another key of the zone, from `nameOffset` on.
+    /// The same for the record whose name ends another key of the zone, from `nameOffset` on.
     func record(
         namedIn key: Span<UInt8>, from nameOffset: Int, testing tested: Set<FieldKey>, likely: Bool,
         fields: FieldSelection, _ passes: (StoredRecord) -> Bool
@@ -93,7 +93,7 @@ package final class ZoneReader {
         return try recordAtKey(nil, testing: tested, likely: likely, fields: fields, passes)
     }
 
-    /// The record whose key is in the buffer; its name is read out of that where it is not given and is needed.
+    /// The record whose key is in the buffer. If its name is needed and not given, it is decoded from the key.
     private func recordAtKey(
         _ given: RecordName?, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
@@ -141,16 +141,16 @@ package final class ZoneReader {
         }
     }
 
-    /// The place of a record in the hierarchy, or nil when no live record has this name.
+    /// The place of a record in the hierarchy, or nil if no live record has this name.
     package func node(_ name: RecordName) throws -> HierarchyNode? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
-        // What the cache has no room for is kept beside the entries.
+        // Nodes that do not fit into the cache are kept by the store beside their entries.
         let isKeptByStore = cache.isTooSmall
         if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) {
-            // Asked for again and again, it has its place in the cache: walks up follow links there.
+            // A node that is read often belongs in the cache, where walks up follow links.
             if mayUseCache, kept.isOftenUsed {
                 cache.fill(zone: cacheZone, name: name, node: kept.node, at: store.version)
             }
@@ -167,24 +167,24 @@ package final class ZoneReader {
         return node
     }
 
-    /// What the zone has of a type's records in its indexes for queries.
+    /// The indexes for queries that the zone has for a type.
     package func queryIndexes(of type: RecordType) throws -> QueryIndexesEntry {
         try store.withValue(forKey: keys.queryIndexes(of: type)) { try QueryIndexesEntry(decoding: $0) } ?? .init()
     }
 
-    /// Whether the zone says of any type that it is in indexes for queries. One seek.
+    /// Whether any type of the zone has indexes for queries. One seek.
     func hasQueryIndexes() throws -> Bool {
         try store.hasEntries(in: keys.queryIndexes)
     }
 
-    /// The number of share roots at or below a record that lies under `parent`.
+    /// The number of share roots at or below a record with this parent.
     package func shareCount(of name: RecordName, under parent: RecordName?) throws -> UInt64 {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.shareCount(parent: parent, name: name, into: &keyBuffer)
         return try store.withValue(forKey: keyBuffer) { try ShareCountEntry(decoding: $0).count } ?? 0
     }
 
-    /// Whether this reader sees the hierarchy as it has been published: nothing of it is in flight.
+    /// Whether this reader sees the published hierarchy: no write to it is in flight.
     var isHierarchyPublished: Bool {
         guard let transaction else { return true }
         return !transaction.hasUnpublishedWrite(in: parentsRange)
@@ -195,7 +195,7 @@ package final class ZoneReader {
         return transaction.hasUnpublishedWrite(forKey: key)
     }
 
-    /// Chunks beyond the number the first one names are left for the verifier to find.
+    /// Chunks beyond the number in the first one are skipped here. The verifier reports them.
     private func wholeValue(of name: RecordName, chunkCount: Int) throws -> [UInt8] {
         var chunks: [[UInt8]] = []
         try store.scan(keys.recordWithChunks(name).keyRange, .forward, limit: chunkCount) { _, value in
@@ -223,8 +223,6 @@ extension StoreReader {
     }
 }
 
-// The change feed of a zone: what was written since a sequence, and where a record stood at a sequence.
-
 /// One record's latest write.
 package struct LatestWrite: Hashable, Sendable {
     package var sequence: UInt64
@@ -232,7 +230,7 @@ package struct LatestWrite: Hashable, Sendable {
     package var kind: ChangeEntry.Kind
 }
 
-/// Where a record stood in the hierarchy at some sequence.
+/// The place of a record in the hierarchy at some sequence.
 package struct PastNode: Hashable, Sendable {
     package var parent: RecordName?
     package var share: RecordName?
@@ -241,7 +239,7 @@ package struct PastNode: Hashable, Sendable {
 extension ZoneReader {
     /// The latest write of every record written after `sequence`, oldest first, at most `limit` of them (T-06).
     ///
-    /// Throws `expired` when the sequence is older than the purge horizon: then start from nothing (T-09).
+    /// Throws `expired` when the sequence is older than the purge horizon: then read the whole zone (T-09).
     package func changes(after sequence: UInt64, limit: Int = .max) throws -> [LatestWrite] {
         try checkHorizon(sequence)
         var changes: [LatestWrite] = []
@@ -254,8 +252,8 @@ extension ZoneReader {
         return changes
     }
 
-    /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. Whether the
-    /// history goes back so far is the caller's to ask.
+    /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. The
+    /// caller must check that the history goes back that far.
     package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [LatestWrite] {
         var changes: [LatestWrite] = []
         try store.scan(keys.changes(after: sequence, upTo: last).keyRange, .forward, limit: limit) { key, value in
@@ -266,7 +264,7 @@ extension ZoneReader {
         return changes
     }
 
-    /// Where a record stood right after the write with this sequence; nil when it did not exist then.
+    /// The place of a record right after the write with this sequence; nil if it did not exist then.
     ///
     /// Throws `expired` when the sequence is older than the purge horizon.
     package func pastNode(_ name: RecordName, asOf sequence: UInt64) throws -> PastNode? {
