@@ -1,18 +1,19 @@
-// A consistent copy of a store, open or not.
+// Copies of a store: a backup, a copy to read while another process has the store open, and what can be salvaged from a
+// damaged store. A store is never salvaged or repaired unless the caller requests it.
 
 internal import StratusStore
 
-/// What a backup consists of.
+/// What a copy consists of.
 package struct LevelDBBackupReport: Sendable {
-    /// Entries read from the copy when it was verified.
+    /// Entries read when the copy was verified.
     package var entryCount = 0
     package var linkedTableCount = 0
     package var copiedTableCount = 0
     package var logCount = 0
-    /// How often the store was looked at until nothing changed meanwhile.
+    /// How many times the store was read until nothing changed meanwhile.
     package var attemptCount = 0
-    /// Directories beside the copy that other backups to the same destination have not finished: they still run, or
-    /// `sweepUnfinishedCopies` has not removed what they left.
+    /// Unfinished directories of other backups to the same destination: they still run, or `sweepUnfinishedCopies` has
+    /// not removed them.
     package var unfinishedPaths: [String] = []
 
     init(_ copy: BackupCopy) {
@@ -24,21 +25,20 @@ package struct LevelDBBackupReport: Sendable {
 }
 
 extension LevelDBStore {
-    /// Makes a copy of the store in `source`, which may be open here or in another process and written meanwhile, as a
-    /// new directory `destination`. The copy holds every commit that had returned when this was called, and is a prefix
-    /// of all commits. Tables are linked where the file system allows it, so little room is taken at first.
+    /// Copies the store in `source` to a new directory `destination`. The store may be open, here or in another
+    /// process, and written meanwhile. The copy contains every commit that had returned when this was called, and is a
+    /// prefix of all commits. Tables are linked if the file system allows it, so the copy takes little room at first.
     ///
-    /// The copy is opened and read whole before it gets its name; it is durable when this returns. Until then it is a
-    /// directory beside it that no other backup shares. `options` says how to open it; of them the format matters.
-    /// `begin` is given that directory before anything is copied. It may make directories in it, which are removed with it
-    /// where the backup fails.
-    /// `prepare` is given the verified copy before it has its name: what it changes belongs to the copy alone.
-    /// `copying` is told how many files have been dealt with, and of how many; then `progress` now and then about how many
-    /// bytes of the copy's tables have been verified, and of how many. `making` is to make that directory, or not to return:
-    /// by it whoever takes away what is unfinished keeps it from being made behind their back.
+    /// The copy is opened and read whole before it gets its name, and is durable when this returns. Until then it is in
+    /// a directory of its own beside the destination. `options` says how to open the copy: its format number decides
+    /// which sources are accepted. `begin` gets that directory before anything is copied. It may create directories in
+    /// it, which are removed with it if the backup fails. `prepare` gets the verified copy before it has its name: what
+    /// it changes belongs to the copy alone. `copying` gets the number of files copied, and of all. Then `progress`
+    /// gets the approximate number of bytes of tables verified, and of all. `making` must call its argument, which
+    /// creates the directory, or not return: code that removes unfinished copies uses it to prevent new ones.
     ///
-    /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` when the store
-    /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` when `destination` exists or its folder does
+    /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` if the store
+    /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` if `destination` exists or its folder does
     /// not.
     package static func backup(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
@@ -66,14 +66,14 @@ extension LevelDBStore {
         }
     }
 
-    /// Removes the directories in a folder of copies whose processes have ended without finishing them. Returns their paths.
+    /// Removes the directories in a folder that ended processes left unfinished. Returns their paths.
     package static func sweepUnfinishedCopies(in folder: String) -> [String] { BackupDirectory.sweep(folder) }
 
-    /// Follows the name of an unfinished copy that another thread than its maker's is about to remove.
+    /// The suffix of an unfinished copy that a thread other than its creator's is about to remove.
     package static var takenCopySuffix: String { BackupDirectory.takenSuffix }
 
-    /// Removes a store that its maker does not want to stay, unless somebody has it open. Returns whether it is gone. What is
-    /// left where the process is killed meanwhile has the name of an unfinished copy.
+    /// Removes a store that its creator does not want, unless a process has it open. Returns whether it is gone. If the
+    /// process is killed meanwhile, the rest has the name of an unfinished copy.
     package static func removeMade(_ path: String) -> Bool {
         do {
             if try StoreHolder.find(in: path) != nil { return false }
@@ -98,7 +98,8 @@ extension LevelDBStore {
         return marker
     }
 
-    /// Runs what copies the files of a store. Where they went because the store is being emptied, the error says that.
+    /// Runs code that copies the files of a store. If files disappear because the store is being emptied, the error
+    /// says that.
     static func copying<Result>(_ source: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -108,7 +109,7 @@ extension LevelDBStore {
         }
     }
 
-    /// Makes a store of the copy in `target`, and gives it its name.
+    /// Turns the copied files in `target` into a store, and gives it its name.
     private static func fill(
         _ target: BackupDirectory, _ copy: BackupCopy, _ marker: StoreMarker, _ options: LevelDBOptions,
         _ prepare: (LevelDBStore) throws -> Void, _ progress: (Int, Int) -> Void
@@ -138,18 +139,16 @@ extension LevelDBStore {
     }
 }
 
-// A copy of a store that another process has open, to be read and thrown away.
-
 extension LevelDBStore {
     /// A process that has a store open.
     package struct Holder: Sendable {
-        /// Its number, as this process sees it.
+        /// The process ID, as this process sees it.
         package let processID: Int32
         /// The program's name, as the kernel keeps it, or "unknown".
         package let command: String
     }
 
-    /// Who else has the store in `path` open; nil when nobody does, or nothing is there. Nothing is locked.
+    /// The other process that has the store in `path` open; nil if there is none or nothing is there. Locks nothing.
     ///
     /// Throws `.notPermitted` and `.inputOutput`.
     package static func holder(ofStoreAt path: String) throws -> Holder? {
@@ -159,10 +158,11 @@ extension LevelDBStore {
         } catch { throw error.storeError }
     }
 
-    /// Copies the store in `source`, which may be open in another process and written meanwhile, into the empty directory
-    /// `target`: every commit that had returned when this was called, and a prefix of all commits. Tables are linked where
-    /// the file system allows it. Nothing in `source` is locked or changed, and the copy is not durable. `progress` is told how
-    /// many files are there, and of how many, anew with each attempt.
+    /// Copies the store in `source`, which may be open in another process and written meanwhile, into the empty
+    /// directory `target`, to read it and remove it. The copy contains every commit that had returned when this was
+    /// called, and is a prefix of all commits. Tables are linked if the file system allows it. Nothing in `source` is
+    /// locked or changed, and the copy is not durable. `progress` gets the number of files copied, and of all. It
+    /// starts again with each attempt.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption`, `.unavailable` when the store changes too fast, `.notPermitted`
     /// and `.diskFull`.
@@ -181,30 +181,27 @@ extension LevelDBStore {
     }
 }
 
-// What can still be read of a damaged store is saved, and the rest is lost. Nothing does this unasked.
-
-/// How far the making of a store of a damaged one has come.
+/// The progress of salvaging a damaged store.
 package enum SalvageProgress: Hashable, Sendable {
     /// Files of the damaged store are copied.
     case copying(done: Int, total: Int)
-    /// LevelDB takes what it can from the copy, and tells nothing of how far it is.
+    /// LevelDB repairs the copy, and reports no progress.
     case salvaging
     /// Files of the new store are made durable.
     case syncing(done: Int, total: Int)
 }
 
 extension LevelDBStore {
-    /// Makes a new store in `destination` of what can still be read of the damaged one in `source`, and **drops what
-    /// cannot be read, silently**. Old versions of values may come back. `source` is left as it is; nobody may have it
-    /// open.
+    /// Creates a new store in `destination` from what can still be read of the damaged one in `source`, and **silently
+    /// drops what cannot be read**. Old versions of values may come back. `source` is not changed. No process may have
+    /// it open.
     ///
-    /// `prepare` is given the new store before it has its name: what was lost leaves contradictions, which are its
-    /// caller's to mend. What it commits is not durable one by one: the new store is as a whole when this returns.
-    /// `progress` is told of what is done before and after;
-    /// `making` is to make the directory that becomes it, as for a backup.
+    /// `prepare` gets the new store before it has its name: lost entries leave contradictions, which the caller must
+    /// repair. Its commits are not durable one by one: the whole new store is durable when this returns. `progress` is
+    /// called before and after; `making` creates the directory, as for a backup.
     ///
-    /// Throws `.held`, `.notAStore`, `.newerFormat`, `.unavailable` for an older format, `.inputOutput` when `destination`
-    /// exists or its folder does not, `.diskFull`, and what LevelDB says.
+    /// Throws `.held`, `.notAStore`, `.newerFormat`, `.unavailable` for an older format, `.inputOutput` if
+    /// `destination` exists or its folder does not, `.diskFull`, and LevelDB's errors.
     package static func repairLosingDamagedData(
         ofStoreAt source: String, to destination: String, options: LevelDBOptions = LevelDBOptions(),
         prepare: (LevelDBStore) throws -> Void = { _ in }, progress: (SalvageProgress) -> Void = { _ in },
@@ -215,7 +212,7 @@ extension LevelDBStore {
                 for: destination, formatVersion: options.formatVersion, making: making)
             do {
                 try salvage(source, in: target.path, options, prepare, progress)
-                // Somebody who has opened the store meanwhile may have changed it while it was copied.
+                // A process that has opened the store meanwhile may have changed it while it was copied.
                 try StoreDirectory.checkIsFree(source)
                 try target.takeName()
             } catch {
@@ -247,7 +244,7 @@ extension LevelDBStore {
         }
         var options = options
         options.createIfMissing = false
-        // All files are made durable at the end, before the store has its name.
+        // All files are synced at the end, before the store has its name.
         options.syncsCommits = false
         let store = try open(at: path, options: options)
         do {
@@ -264,7 +261,8 @@ extension LevelDBStore {
         }
     }
 
-    /// LevelDB's own repair reads logs without their checksums, and would take half a commit.
+    /// Drops incomplete commits from a log. LevelDB's own repair reads logs without their checksums, and would keep
+    /// half a commit.
     private static func keepWholeCommits(of log: String) throws {
         var kept: [UInt8] = []
         let bytes = try SystemFiles.read(log)
@@ -282,7 +280,7 @@ extension LevelDBStore {
         }
     }
 
-    /// LevelDB moves what it has taken from, or could not read, into a folder; the original has it still.
+    /// LevelDB moves files that it has salvaged, or could not read, into a folder. The original still has them.
     private static func removeLostFiles(in path: String) throws(SystemError) {
         let lost = "\(path)/lost"
         guard try SystemFiles.status(lost) != nil else { return }
@@ -290,10 +288,10 @@ extension LevelDBStore {
         try SystemFiles.removeDirectory(lost)
     }
 
-    /// Salvages what LevelDB can read of a store that does not open, and **drops what it cannot read, silently**. Old
-    /// versions of values may come back. Take a copy of the directory first; verify and rebuild everything afterwards.
+    /// Salvages what LevelDB can read of a store that does not open, and **silently drops what it cannot read**. Old
+    /// versions of values may come back. Copy the directory first; verify and rebuild everything afterwards.
     ///
-    /// Throws `.held`, `.notAStore`, and what LevelDB says.
+    /// Throws `.held`, `.notAStore`, and LevelDB's errors.
     package static func repairLosingDamagedData(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
         try StoreDirectory.withDamaged(path, formatVersion: options.formatVersion) {
             let engineOptions = EngineOptions(options, createIfMissing: false)

@@ -1,7 +1,9 @@
-// An open LevelDB database, and the write batch it takes.
+// LevelDB's C objects with their owners: the open database, its options and environment, write batches, snapshots and
+// iterators.
 //
-// Unsafe: the database pointer is made by `open` and lives until `close`, which is called once, by the store, when no
-// reader, iterator or snapshot is left. LevelDB's functions may be called from any thread.
+// Unsafe: each owner creates its pointer in `init` and destroys it once. The database is valid until `close`, which the
+// store calls once, when no reader, iterator or snapshot is left. LevelDB's functions may be called from any thread,
+// except on an iterator, which one thread uses at a time. What an iterator points at is valid until it is moved.
 
 internal import CLevelDB
 internal import CLogSync
@@ -21,7 +23,7 @@ internal import CLogSync
         return unsafe handle
     }
 
-    /// Tests plant that nobody waits for syncs.
+    /// Tests set `finishesSyncs` to false to plant a store that does not wait for syncs.
     init(_ place: EnginePlace, options: consuming EngineOptions, finishesSyncs: Bool = true) throws(EngineError) {
         self.finishesSyncs = finishesSyncs
         let pointer = unsafe options.pointer
@@ -41,7 +43,7 @@ internal import CLogSync
         unsafe leveldb_writeoptions_destroy(unsyncedWrite)
     }
 
-    /// Closes the database: its lock is free when this returns. Nothing of it may be used afterwards.
+    /// Closes the database. Its lock is free when this returns. Do not use the database afterwards.
     func close() {
         if let handle = unsafe handle {
             unsafe leveldb_close(handle)
@@ -49,7 +51,7 @@ internal import CLogSync
         }
     }
 
-    /// Writes a batch. With `synced` it is durable when this returns. To be called by one thread at a time.
+    /// Writes a batch. With `synced` it is durable when this returns. Call it on one thread at a time.
     func write(_ batch: borrowing EngineWriteBatch, synced: Bool) throws(EngineError) {
         let writeOptions = unsafe synced ? syncedWrite : unsyncedWrite
         let batchPointer = unsafe batch.pointer
@@ -60,24 +62,24 @@ internal import CLogSync
         }
     }
 
-    /// The log to which the last write went; nil where LevelDB does not tell.
+    /// The log of the last write; nil if LevelDB does not report it.
     var writtenLog: UInt64? { options.logSync.writtenLog }
 
-    /// Salvages what it can of a database that is not open, and drops what it cannot read.
+    /// Repairs a database that is not open: salvages what LevelDB can read and drops the rest.
     static func repair(_ place: EnginePlace, options: borrowing EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
         let name = place.name
         try unsafe EngineErrorSlot.check(place) { unsafe leveldb_repair_db(pointer, name, $0) }
     }
 
-    /// LevelDB's answer to a named question ("leveldb.stats", …), or nil when it does not know the name.
+    /// The value of a LevelDB property ("leveldb.stats", …), or nil if LevelDB does not know the name.
     func property(_ name: String) -> String? {
         guard let text = unsafe leveldb_property_value(pointer, name) else { return nil }
         defer { unsafe leveldb_free(text) }
         return unsafe String(cString: text)
     }
 
-    /// About how many bytes of files the keys from `lower` up to `upper` take.
+    /// The approximate number of bytes of files for the keys from `lower` up to `upper`.
     func approximateByteCount(from lower: [UInt8], upTo upper: [UInt8]) -> Int {
         unsafe lower.withEngineBytes { lowerBytes in
             unsafe upper.withEngineBytes { upperBytes in
@@ -134,11 +136,7 @@ internal import CLogSync
     }
 }
 
-// A LevelDB snapshot with its read options, and the iterators made on it.
-//
-// Unsafe: a snapshot is made from an open database and destroyed once, by its owner, before that database is closed;
-// an iterator likewise before its snapshot. An iterator is used by one thread at a time. What it points at is valid
-// until it is moved.
+// A snapshot is destroyed before its database is closed, an iterator before its snapshot.
 
 /// Owns a `leveldb_snapshot_t` and the options to read it. Checksums are always verified.
 @safe final class EngineSnapshot: @unchecked Sendable {  // because only `destroy` changes it, called by the last user
@@ -156,7 +154,7 @@ internal import CLogSync
         unsafe leveldb_readoptions_set_fill_cache(readOptions, fillsCache ? 1 : 0)
     }
 
-    /// Gives the snapshot back to LevelDB.
+    /// Releases the snapshot.
     func destroy() {
         precondition(!isDestroyed, "A snapshot was destroyed twice.")
         isDestroyed = true
@@ -164,7 +162,7 @@ internal import CLogSync
         unsafe leveldb_release_snapshot(database.pointer, snapshot)
     }
 
-    /// Calls `body` with the value where `leveldb_get` left it, or returns false when the key is absent.
+    /// Calls `body` with the value in LevelDB's memory, or returns false if the key is absent.
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         var count = 0
         let found = try unsafe key.withEngineBytes { bytes throws(EngineError) in
@@ -197,7 +195,7 @@ internal import CLogSync
         destroy()
     }
 
-    /// Gives the iterator back to LevelDB; it may not be used afterwards.
+    /// Destroys the iterator. Do not use it afterwards.
     func destroy() {
         if let pointer = unsafe pointer {
             unsafe leveldb_iter_destroy(pointer)
@@ -230,10 +228,6 @@ internal import CLogSync
         }
     }
 
-    func seekToFirst() {
-        unsafe leveldb_iter_seek_to_first(live)
-    }
-
     func moveForward() {
         unsafe leveldb_iter_next(live)
     }
@@ -254,17 +248,15 @@ internal import CLogSync
         return unsafe EngineBytes(characters: start, count: count)
     }
 
-    /// Throws what went wrong on the way. LevelDB passes over a block it cannot read and stays valid behind it, so this
-    /// is asked after every scan, however it ended.
+    /// Throws the iterator's error. LevelDB skips a block that it cannot read and stays valid behind it, so every scan
+    /// must call this, however it ended.
     func check() throws(EngineError) {
         try unsafe EngineErrorSlot.check(place) { unsafe leveldb_iter_get_error(live, $0) }
     }
 }
 
-// LevelDB's options with the objects they refer to. A database refers to its cache and filter until it is closed, so
-// this is owned by `EngineDatabase` and destroyed after it.
-//
-// Unsafe: the pointers are made in `init`, owned by this value alone and destroyed once, in `deinit`.
+// A database refers to its cache and filter until it is closed, so `EngineDatabase` owns its options and destroys them
+// last.
 
 /// Owns a `leveldb_options_t`, its block cache, its filter policy and its environment.
 @safe struct EngineOptions: ~Copyable {
@@ -312,20 +304,19 @@ internal import CLogSync
     }
 }
 
-// The environment in which LevelDB's log is synced beside the insertion of what was logged, with an owner.
-//
-// Unsafe: the pointer is made in `init`, owned by this value alone and destroyed once, in `deinit`, after the database.
+// The environment that syncs LevelDB's log while LevelDB inserts what was logged. It is destroyed after the database.
 
-/// Owns a `stratus_log_environment`, if there can be one for the LevelDB that is loaded.
+/// Owns a `stratus_log_environment`, if the loaded LevelDB supports one.
 @safe struct EngineLogSync: ~Copyable {
     private let pointer: OpaquePointer?
 
-    /// Whether there can be one for this version of LevelDB.
+    /// Whether this version of LevelDB supports one.
     static func supports(majorVersion: Int, minorVersion: Int) -> Bool {
         stratus_log_environment_supports(Int32(clamping: majorVersion), Int32(clamping: minorVersion))
     }
 
-    /// On the environment `base`, or LevelDB's own where that is nil. Smaller syncs than `leastByteCount` are waited for at once.
+    /// Wraps the environment `base`, or LevelDB's own if that is nil. Syncs of fewer bytes than `leastByteCount` are
+    /// waited for at once.
     init(base: OpaquePointer?, leastByteCount: Int, isWanted: Bool = true) {
         unsafe pointer = isWanted ? stratus_log_environment_create(base, max(0, leastByteCount)) : nil
     }
@@ -334,21 +325,20 @@ internal import CLogSync
         if let pointer = unsafe pointer { unsafe stratus_log_environment_destroy(pointer) }
     }
 
-    /// The `leveldb_env_t *` for LevelDB's options, or nil where there is none: LevelDB then waits for each sync itself.
+    /// The `leveldb_env_t *` for LevelDB's options, or nil if there is none: LevelDB then waits for each sync itself.
     var environment: OpaquePointer? {
         guard let pointer = unsafe pointer else { return nil }
         return unsafe stratus_log_environment_pointer(pointer)
     }
 
-    /// The number of the log to which LevelDB has appended last; nil where there is no environment, or nothing was appended.
+    /// The number of the log to which LevelDB appended last; nil if there is no environment or nothing was appended.
     var writtenLog: UInt64? {
         guard let pointer = unsafe pointer else { return nil }
         let number = unsafe stratus_log_environment_written_log(pointer)
         return number == 0 ? nil : number
     }
 
-    /// Waits until what the last write has logged is durable. Where it will not be, `error` says why, unless it says something
-    /// already.
+    /// Waits until the log of the last write is durable. If the sync fails, sets `error`, unless it is already set.
     @unsafe func finish(_ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
         if let pointer = unsafe pointer { unsafe stratus_log_environment_finish_sync(pointer, error) }
     }

@@ -1,36 +1,37 @@
-// The directory that a copy of a store is made in until it gets its name: "<destination>.incomplete-<process>-<number>".
+// The directory of a copy of a store until it gets its name: "<destination>.incomplete-<process>-<number>".
 //
 // Invariants:
-//   1. `mkdir` made it, so it was nobody's before; other copies to the same destination have directories of their own.
-//   2. It is locked as long as its process works on it, and the marker says from the first moment that it is a store's. So
-//      what a process has left that was killed can be told from all else, and `sweep` removes it.
-//   3. Only files that a store consists of are ever removed, and directories, which nobody else makes in it. The marker goes
-//      last, so that an interrupted removal is taken up.
-//   4. The copy takes its name by one rename, which fails when something else has taken it meanwhile. Where that cannot be
-//      made durable, the name is given back.
+//   1. `mkdir` created it, so it did not exist before. Other copies to the same destination have directories of their
+//      own.
+//   2. It is locked while its process works on it, and has a store's marker from the beginning. So `sweep` can
+//      recognise and remove what a killed process left.
+//   3. Only a store's files are removed, and directories, which no other code creates in it. The marker is removed
+//      last, so that an interrupted removal can be continued.
+//   4. The copy gets its name by one rename, which fails if the name exists. If the rename cannot be made durable, it
+//      is undone.
 
 internal import Glibc
 internal import StratusStore
 
 struct BackupDirectory {
-    /// So many numbers are tried; each that is taken is the left-over of a process that had the same number.
+    /// The numbers that are tried. One is taken if a process with the same ID has left a directory.
     private static let maximumNumber = 1_000
-    /// Follows the name of a directory that a signal has taken from its verb.
+    /// The suffix of a directory that the tool's signal handler has taken from its verb.
     static let takenSuffix = "-interrupted"
     private static let infix = ".incomplete-"
 
     let path: String
-    /// The directories of copies to the same destination that are not finished: others work on them, or `sweep` has not
-    /// removed them.
+    /// Unfinished directories of other copies to the same destination: they still run, or `sweep` has not removed them.
     let unfinishedPaths: [String]
     private let destination: String
     private let parent: String
-    /// Nil where the file system has no such locks: then nobody takes the directory for a dead process's either.
+    /// Nil if the file system has no such locks: then `sweep` does not remove the directory.
     private let lock: DirectoryLock?
 
-    /// Makes the directory for a copy that shall become `destination`, with or without slashes at its end. `making` makes it.
+    /// Creates the directory for a copy that will become `destination`, with or without slashes at its end. `making`
+    /// creates it.
     ///
-    /// Throws `StoreError` with `.inputOutput` when `destination` exists or its folder does not.
+    /// Throws `StoreError` with `.inputOutput` if `destination` exists or its folder does not.
     static func make(
         for destination: String, formatVersion: Int = 1,
         making: (_ make: () throws -> Void) throws -> Void = { try $0() }
@@ -63,7 +64,7 @@ struct BackupDirectory {
             ["path": destination, "unfinishedCount": "\(unfinished.count)"])
     }
 
-    /// Gives the copy its name, durably. Where this throws, `path` is still where it lies.
+    /// Gives the copy its name, durably. If this throws, the copy is still at `path`.
     func takeName() throws {
         try SystemFiles.syncDirectory(path)
         do {
@@ -80,10 +81,10 @@ struct BackupDirectory {
         }
     }
 
-    /// Removes what there is of an unfinished copy. What cannot be removed is left to the next copy.
+    /// Removes an unfinished copy as far as possible. The next `sweep` removes the rest.
     func remove() { Self.remove(path) }
 
-    /// Gives a store a name of unfinished copies. Returns the path that it has then; nil where it could not be renamed.
+    /// Renames a store to a name of unfinished copies. Returns its new path; nil if it could not be renamed.
     static func takeBack(_ path: String) -> String? {
         for number in 1...maximumNumber {
             let place = "\(SystemFiles.withoutTrailingSlashes(path))\(infix)\(getpid())-\(number)"
@@ -95,8 +96,8 @@ struct BackupDirectory {
 
     // MARK: Leftovers
 
-    /// Removes the directories in a folder of copies whose processes have ended without finishing them. Returns their paths.
-    /// What is locked, cannot be removed, or is no store's is left alone.
+    /// Removes the directories in a folder that ended processes left unfinished, except those that are locked, cannot
+    /// be removed, or are no store's. Returns their paths.
     static func sweep(_ folder: String) -> [String] {
         ((try? unfinishedNames(in: folder)) ?? []).map { join(folder, $0) }.filter { sweepOne($0) }
     }
@@ -106,13 +107,13 @@ struct BackupDirectory {
             return false
         }
         return withExtendedLifetime(lock) {
-            // Somebody may have opened it as a store.
+            // A process may have opened it as a store.
             do { if try StoreHolder.find(in: path) != nil { return false } } catch { return false }
             return remove(path)
         }
     }
 
-    /// Whether the directory was made here: a marker is the first thing in it.
+    /// Whether the directory was created here: the first file in it is a marker.
     private static func isOfCopy(_ path: String) -> Bool {
         guard let names = try? SystemFiles.names(in: path) else { return false }
         if names.allSatisfy({ $0 == StoreMarker.temporaryFileName }) { return true }
@@ -145,7 +146,7 @@ struct BackupDirectory {
         let value: DirectoryLock?
     }
 
-    /// Makes a directory and locks it. Nil where there is one of the name, or where a sweeper has come between.
+    /// Creates a directory and locks it. Nil if the name exists, or if a sweeper has removed the directory.
     private static func makeLocked(
         _ path: String, _ making: (_ make: () throws -> Void) throws -> Void
     ) throws -> Locked? {
@@ -182,7 +183,7 @@ struct BackupDirectory {
 }
 
 extension Substring {
-    /// Where the text stands last.
+    /// The last occurrence of the text.
     fileprivate func lastRange(of text: String) -> Range<Index>? {
         var end = endIndex
         while end > startIndex {
@@ -193,8 +194,8 @@ extension Substring {
     }
 }
 
-// A lock on a directory that a process works in, without a file for it. It ends with its process, however that ends, and
-// goes with the directory when that is renamed. So what is left of a dead process can be told from the work of a living one.
+// A lock on a directory that a process works in, without a lock file. It ends with its process, however that ends, and
+// moves with the directory. So the remains of a dead process can be distinguished from the work of a running one.
 //
 // Unsafe: C functions get paths and structures that live for the length of the call.
 
@@ -205,9 +206,9 @@ final class DirectoryLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Locks a directory. Nil where another has the lock, or where the directory is no longer what lies at the path.
+    /// Locks a directory. Nil if another process has the lock, or if another directory is at the path now.
     ///
-    /// Throws where the directory cannot be opened, and where its file system has no such locks.
+    /// Throws if the directory cannot be opened, or if its file system has no such locks.
     static func take(_ path: String) throws(SystemError) -> DirectoryLock? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -222,7 +223,7 @@ final class DirectoryLock: Sendable {
         return try lock.isOf(path) ? lock : nil
     }
 
-    /// Whether the locked directory lies at the path.
+    /// Whether the locked directory is at the path.
     func isOf(_ path: String) throws(SystemError) -> Bool {
         var held = stat()
         guard unsafe fstat(descriptor, &held) == 0 else {

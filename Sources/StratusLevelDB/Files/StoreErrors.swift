@@ -1,9 +1,10 @@
-// LevelDB's errors in the words of the seam.
+// Errors of LevelDB and of the system as `StoreError`, with the files in which a corruption may be. To find these takes
+// time, which does not matter after an error.
 
 internal import StratusStore
 
 extension EngineError {
-    /// The code of the seam that fits best.
+    /// The matching code of `StoreError`.
     var storeCode: StoreError.Code {
         if isCorruption { return .corruption }
         if isDiskFull { return .diskFull }
@@ -12,7 +13,7 @@ extension EngineError {
         return .inputOutput
     }
 
-    /// The error as the store's callers see it.
+    /// The error as the store's callers get it.
     func storeError(_ fields: [String: String] = [:]) -> StoreError {
         switch storeCode {
         case .corruption:
@@ -36,7 +37,7 @@ extension EngineError {
 }
 
 extension EnginePlace {
-    /// The error with the directory called as it was given.
+    /// The error with the directory as it was given.
     func asGiven(_ error: any Error) -> any Error {
         switch error {
         case let error as SystemError: asGiven(error.storeError)
@@ -50,7 +51,7 @@ extension EnginePlace {
     }
 }
 
-/// The end of a range as hexadecimal digits. One that is behind every key is no longer than it must be to say so.
+/// The end of a range as hexadecimal digits; "ff" for an end behind every key.
 func hexadecimal(bound: [UInt8]) -> String {
     bound.count > StoreLimits.maximumKeyByteCount && bound.allSatisfy { $0 == 0xFF } ? "ff" : hexadecimal(bound)
 }
@@ -61,10 +62,8 @@ func hexadecimal(_ bytes: [UInt8]) -> String {
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
-// Which files a corruption may lie in. Called after an error has happened, so time does not matter here.
-
 enum CorruptionCandidates {
-    /// The tables whose keys overlap a range, or nil when the list of tables cannot be read.
+    /// The tables whose keys overlap a range, or nil if the list of tables cannot be read.
     static func tables(in directory: String, from lower: [UInt8], through upper: [UInt8]) -> String? {
         guard let source = try? Manifest.read(in: directory), let manifest = Manifest(source.manifest) else {
             return nil
@@ -90,13 +89,13 @@ enum CorruptionCandidates {
             fields, candidates: tables(in: directory, from: range.lower, through: range.upper))
     }
 
-    /// The error of an opening, for which LevelDB names no file: the logs whose checksums do not fit.
+    /// The error of an opening, for which LevelDB names no file. The candidates are the logs with wrong checksums.
     static func error(_ error: EngineError, opening directory: String) -> StoreError {
         guard error.isCorruption else { return error.storeError(["path": directory]) }
         return error.storeError(["path": directory], candidates: damagedLogs(in: directory).joined(separator: ", "))
     }
 
-    /// The live logs, and the MANIFEST, that were not written as they are.
+    /// The damaged ones of the live logs and the MANIFEST.
     static func damagedLogs(in directory: String) -> [String] {
         guard let source = try? Manifest.read(in: directory) else { return [] }
         guard let manifest = Manifest(source.manifest), !manifest.isDamaged else { return [source.manifestName] }

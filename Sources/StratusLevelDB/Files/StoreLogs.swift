@@ -1,24 +1,24 @@
-// The logs of a store that is to be opened: which must be there, and what is in them.
+// The logs of a store: which ones must exist, what is in them, and how they end.
 //
-// LevelDB takes a missing log for one that never was, skips zeros in silence, takes a damaged length in the last block for the
-// end of the file, and refuses to open a store whose last commit was half written when the machine died. So everything is
-// read before LevelDB reads it.
+// LevelDB does not notice a missing log, silently skips zeros, treats a damaged length in the last block as the end of
+// the file, and refuses to open a store whose last commit was half written when the machine crashed. So all logs are
+// checked before LevelDB reads them.
 
 internal import StratusStore
 
 struct StoreLogs {
     private let place: EnginePlace
-    /// The last commit, where a crash has taken pages of it.
+    /// The last commit, if a crash lost pages of it.
     private(set) var droppedCommit: DroppedCommit?
-    /// LevelDB's number of the last write of all whole commits.
+    /// LevelDB's sequence number of the last write in whole commits.
     private(set) var lastSequence: UInt64 = 0
 
     init(_ place: EnginePlace) {
         self.place = place
     }
 
-    /// Checks the MANIFEST and every live log. Without `syncsCommits` a last commit that has lost pages is damage: it may have
-    /// been acknowledged.
+    /// Checks the MANIFEST and every live log. Without `syncsCommits` a last commit with lost pages is damage: it may
+    /// have been acknowledged.
     ///
     /// Throws `.corruption` naming the file.
     mutating func inspect(syncsCommits: Bool) throws {
@@ -39,7 +39,7 @@ struct StoreLogs {
             switch survey.finding {
             case .intact: break
             case .unfinished:
-                // What was written later was written after a sync of all of this.
+                // A newer log was begun after all of this was synced.
                 if hasNewer && syncsCommits { throw damageError(log) }
             case .lostPages(let commit):
                 let isFirst = commit.offset == 0 && acknowledged.contains(number)
@@ -53,7 +53,7 @@ struct StoreLogs {
         if droppedCommit?.firstSequence == nil { droppedCommit?.firstSequence = lastSequence + 1 }
     }
 
-    /// Throws when the store ends before the write of that number.
+    /// Throws if the store ends before the write with this number.
     func checkReaches(_ sequence: UInt64) throws {
         guard lastSequence < sequence else { return }
         throw StoreError(
@@ -61,13 +61,14 @@ struct StoreLogs {
             ["path": place.path, "lastSequence": "\(lastSequence)", "acknowledgedSequence": "\(sequence)"])
     }
 
-    /// Cuts the log off before the commit that has lost pages. Both locks are held.
+    /// Truncates the log before the commit that has lost pages. Both locks must be held.
     func dropUnacknowledgedCommit() throws {
         guard let droppedCommit else { return }
         try SystemFiles.cut("\(place.directory)/\(droppedCommit.log)", to: droppedCommit.offset)
     }
 
-    /// Throws when a log is missing that the MANIFEST names, or one that holds acknowledged commits is missing or empty.
+    /// Throws if a log is missing that the MANIFEST names, or if one that holds acknowledged commits is missing or
+    /// empty.
     private func checkRequiredLogs(
         _ manifest: Manifest, _ logs: [(number: UInt64, name: String)], _ acknowledged: Set<UInt64>
     ) throws {
@@ -96,17 +97,18 @@ struct StoreLogs {
     }
 }
 
-// Which logs hold acknowledged commits: an empty file "<number>.acknowledged" for each, beside the log.
+// Acknowledged logs: an empty file "<number>.acknowledged" says that the log with this number holds acknowledged
+// commits.
 //
-// A log that was never written to is empty, and one that is not named by the MANIFEST may never have existed. Without these
-// files, a log that has lost its name or its content could not be told from either.
+// A log that was never written to is empty, and a log that the MANIFEST does not name may never have existed. Without
+// these files, a log that has lost its name or its contents would look the same.
 //
 // Invariants:
 //   1. The name of a log is durable before its first commit is acknowledged: the directory is synced.
-//   2. The file is created after that sync, and durable before the commit is acknowledged. So where the file is, the log is and
-//      has content, whatever crash came in between.
-//   3. Files are removed only for logs that are in tables: LevelDB switches to a third log only when the first is in a table, and
-//      opening brings all of them there.
+//   2. The file is created after that sync, and durable before the commit is acknowledged. So if the file exists, the
+//      log exists and has contents, whenever a crash occurs.
+//   3. Files are removed only for logs that are in tables: LevelDB switches to a third log only when the first is in a
+//      table, and opening writes all of them to tables.
 
 /// Notes the logs of an open store. Used by one thread at a time, the flusher.
 final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one flusher at a time
@@ -118,7 +120,7 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
         self.lock = lock
     }
 
-    /// To be called when a commit in the log is synced, before it is acknowledged.
+    /// Call it when a commit in the log is synced, before it is acknowledged.
     func note(_ log: UInt64) throws(SystemError) {
         guard log != newest else { return }
         let directory = lock.place.directory
@@ -135,7 +137,7 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
         newest = log
     }
 
-    /// The newest log with content, for a LevelDB that does not tell to which it has written.
+    /// The newest log with contents, for a LevelDB that does not report which log it has written to.
     func newestWrittenLog() throws(SystemError) -> UInt64? {
         let directory = lock.place.directory
         var newest: UInt64?
@@ -155,37 +157,37 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
             })
     }
 
-    /// Removes the notes of logs that are in tables. One that stays is passed over: its log is no longer live.
+    /// Removes the notes of logs that are in tables. A note that cannot be removed is ignored later: its log is no
+    /// longer live.
     static func remove(_ logs: Set<UInt64>, in directory: String) {
         for log in logs { try? SystemFiles.remove("\(directory)/\(StoreFileName.acknowledgedName(log))") }
     }
 }
 
-// What a log of commits holds, and how it ends.
-//
-// A crash of the machine while the last commit was written may leave some pages of it on the disk and others not: a page that
-// was lost reads as zeros. No caller got an answer for such a commit, so it is dropped. Damage is distinguished as follows:
+// If the machine crashes while the last commit is written, some of its pages may be missing on disk: a lost page reads
+// as zeros. No caller got an acknowledgement of such a commit, so it is dropped. It is distinguished from damage as
+// follows:
 //
 //   lost page    Zeros from the later of its start and the commit's first byte to the end of the page or of the file.
 //   dropped      Every fragment of the commit whose checksum does not fit touches a lost page, there is such a page, and no first
 //                or full fragment follows, at the next place where one can begin.
 //
-// What cannot be told apart is in Docs/RELIABILITY.md: a commit that was acknowledged, is the last one, and was zeroed later;
-// and one that holds a page of zeros of its own and has a flipped bit in the same fragment.
+// Docs/RELIABILITY.md lists what cannot be distinguished: a last commit that was acknowledged and zeroed later, and one
+// that has a page of zeros of its own and a flipped bit in the same fragment.
 
-/// A commit that was never acknowledged, of which the disk has lost pages, and which was dropped when the store was opened.
+/// A commit that was never acknowledged, has lost pages, and was dropped when the store was opened.
 package struct DroppedCommit: Hashable, Sendable {
     /// The log that held it.
     package let log: String
-    /// Where it began, and the log ends now.
+    /// The offset where it began and the log now ends.
     package let offset: Int
     package let byteCount: Int
-    /// LevelDB's number of its first write; nil where nothing before it tells.
+    /// LevelDB's sequence number of its first write; nil if unknown.
     package var firstSequence: UInt64?
-    /// LevelDB's number of its last write; nil where its header is lost.
+    /// LevelDB's sequence number of its last write; nil if its header is lost.
     package let lastSequence: UInt64?
 
-    /// What there is to say of it, by name.
+    /// The properties of the commit, by name.
     package var fields: [String: String] {
         var fields = ["log": log, "offset": "\(offset)", "byteCount": "\(byteCount)"]
         fields["firstSequence"] = firstSequence.map { "\($0)" }
@@ -198,11 +200,11 @@ package struct DroppedCommit: Hashable, Sendable {
 struct LogSurvey {
     enum Finding: Equatable {
         case intact
-        /// The writer died here, in the middle of a commit: what is there of it does not count.
+        /// The log ends in the middle of a commit, which does not count.
         case unfinished
         /// The last commit has lost pages.
         case lostPages(DroppedCommit)
-        /// What is at this offset was not written so.
+        /// The bytes at this offset are damaged.
         case damaged(offset: Int)
     }
 
@@ -210,7 +212,7 @@ struct LogSurvey {
     /// The sequence number of the last write of the last whole commit.
     private(set) var lastSequence: UInt64?
 
-    /// So much is read at once.
+    /// The bytes that are read at once.
     private static let chunkByteCount = 32 * LogFile.blockByteCount
 
     private let name: String
@@ -226,7 +228,7 @@ struct LogSurvey {
             let chunk = try SystemFiles.read(path, from: start, atMost: min(Self.chunkByteCount, byteCount - start))
             if chunk.isEmpty { break }
             if let offset = readChunk(chunk, at: start) {
-                // A commit that has begun before the damage is looked at as a whole.
+                // A commit that begins before the damage is read as a whole.
                 let from = commit?.offset ?? offset
                 finding =
                     CommitPages(
@@ -240,7 +242,7 @@ struct LogSurvey {
         if finding == .intact, commit != nil { finding = .unfinished }
     }
 
-    /// Reads whole blocks. Returns where the first one is that needs a closer look.
+    /// Reads whole blocks. Returns the offset of the first one with damage or lost pages.
     private mutating func readChunk(_ chunk: [UInt8], at start: Int) -> Int? {
         for block in stride(from: 0, to: chunk.count, by: LogFile.blockByteCount) {
             let bytes = Array(chunk[block..<min(block + LogFile.blockByteCount, chunk.count)])
@@ -259,7 +261,7 @@ struct LogSurvey {
         return nil
     }
 
-    /// Takes a fragment in. Returns false when it does not belong behind the one before it.
+    /// Adds a fragment. Returns false if it cannot follow the one before it.
     private mutating func take(_ type: UInt8, _ payload: ArraySlice<UInt8>, at offset: Int) -> Bool {
         guard (commit == nil) == (type == LogFile.full || type == LogFile.first) else { return false }
         var current = commit ?? CommitHeader(offset: offset)
@@ -304,7 +306,7 @@ private struct CommitPages {
 
     private(set) var finding: LogSurvey.Finding
     private let bytes: [UInt8]
-    /// Where in the file the bytes begin.
+    /// The offset of the bytes in the file.
     private let start: Int
     private var lostPages: [Range<Int>] = []
 
@@ -334,7 +336,7 @@ private struct CommitPages {
 
     private func isLost(_ range: Range<Int>) -> Bool { lostPages.contains { $0.overlaps(range) } }
 
-    /// Where something lies that lost pages do not explain; nil when they explain everything.
+    /// The offset of damage that lost pages do not explain; nil if they explain everything.
     private func firstDamage() -> Int? {
         guard !lostPages.isEmpty else { return start }
         var offset = start
@@ -344,10 +346,10 @@ private struct CommitPages {
                 offset = blockEnd
                 continue
             }
-            // What is cut short at the end of the file is unfinished.
+            // A fragment that is incomplete at the end of the file is unfinished.
             guard end - offset >= LogFile.headerByteCount else { return nil }
             if isLost(offset..<offset + LogFile.headerByteCount) {
-                // How long the fragment was is lost with its header: the next place to go on is the next block.
+                // The fragment's length is lost with its header: continue at the next block.
                 offset = blockEnd
                 continue
             }
@@ -366,7 +368,7 @@ private struct CommitPages {
         return nil
     }
 
-    /// The commit's own header, where no part of it is lost.
+    /// The commit's own header, if no part of it is lost.
     private func survivingHeader() -> CommitHeader? {
         let count = LogFile.headerByteCount + CommitHeader.byteCount
         let blockEnd = (start / LogFile.blockByteCount + 1) * LogFile.blockByteCount

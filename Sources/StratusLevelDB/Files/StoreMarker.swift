@@ -1,13 +1,13 @@
-// The file that says a directory is a store of ours, and of which format:
+// The marker file, which says that a directory is a store of ours, and its format:
 //
 //   stratus store
 //   format N            (the number of the format)
 //   creating            (only while the store is being created, or emptying: only while it is being emptied)
 //
-// It is written before LevelDB creates anything, with the third line, and again without it when LevelDB has finished.
-// So a crash in between leaves a directory that may be created again, and nothing that was ever acknowledged; and a
-// finished store that lacks its CURRENT is known to be damaged, not new. `emptying` goes further: whatever else lies in
-// the directory is to be removed before the store is created (see `Emptying`).
+// It is written with the third line before LevelDB creates anything, and again without it when LevelDB has finished. So
+// after a crash in between, nothing was acknowledged and the store may be created again; and a finished store without
+// CURRENT is known to be damaged, not new. With `emptying`, everything else in the directory must be removed before the
+// store is created (see `Emptying`).
 
 internal import Glibc
 internal import StratusStore
@@ -30,9 +30,9 @@ struct StoreMarker: Equatable {
         self.isEmptying = isEmptying
     }
 
-    /// Nil when the bytes are no marker.
+    /// Nil if the bytes are no marker.
     init?(_ bytes: [UInt8]) {
-        // Lines this version does not know belong to newer ones; the number above them decides.
+        // Unknown lines belong to newer versions: the format number decides.
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard lines.count >= 2, lines[0] == "stratus store", lines[1].hasPrefix("format "),
             let version = Int(lines[1].dropFirst(7)), version > 0
@@ -42,7 +42,7 @@ struct StoreMarker: Equatable {
         isEmptying = lines.count > 2 && lines[2] == "emptying"
     }
 
-    /// The marker of a directory, or nil when there is none. Throws `.corruption` when it cannot be read.
+    /// The marker of a directory, or nil if there is none. Throws `.corruption` if it cannot be decoded.
     static func read(in directory: String) throws -> StoreMarker? {
         let bytes: [UInt8]
         do {
@@ -58,12 +58,12 @@ struct StoreMarker: Equatable {
         return marker
     }
 
-    /// Removes what a process has left that ended while it wrote the marker.
+    /// Removes the file of a process that ended while it wrote the marker.
     static func removeTemporaryFile(in directory: String) throws(SystemError) {
         try SystemFiles.remove("\(directory)/\(temporaryFileName)")
     }
 
-    /// Puts the marker into a directory, durably and at once.
+    /// Writes the marker to a directory, durably and atomically.
     func write(in directory: String) throws(SystemError) {
         let temporary = "\(directory)/\(Self.temporaryFileName)"
         try Self.removeTemporaryFile(in: directory)
@@ -73,7 +73,7 @@ struct StoreMarker: Equatable {
         try SystemFiles.syncDirectory(directory)
     }
 
-    /// Throws when this software, which knows formats up to `supported`, must not touch the store: `.newerFormat`, and
+    /// Throws if this software, which supports formats up to `supported`, must not open the store: `.newerFormat`, and
     /// `.olderFormat` unless `takesOlder`.
     func check(supported: Int, takesOlder: Bool, path: String) throws {
         let fields = ["path": path, "found": "\(formatVersion)", "supported": "\(supported)"]
@@ -88,18 +88,19 @@ struct StoreMarker: Equatable {
     }
 }
 
-// A store is emptied in its own directory, so that nothing of it ever lies under another name and its locks stay held.
+// Emptying. A store is emptied in its own directory, so that its files never have another name and its locks stay held.
 //
-//   1. While the store is open, its marker gets the line `emptying`, durably. From here on the store counts as empty.
-//   2. The store is closed, and opened again, here or by any other process.
-//   3. The process that opens it removes all but the marker and the locks, under the locks, and has LevelDB create the database.
+//   1. While the store is open, its marker gets the line `emptying`, durably. From now on the store counts as empty.
+//   2. The store is closed, and opened again, by this process or another.
+//   3. The process that opens it removes everything except the marker and the locks, under the locks, and LevelDB
+//      creates the database.
 //   4. The marker loses the line, as at the end of every creation. That write syncs the removals, too.
 //
-// So a crash before 1 leaves the old store, and a crash after it a store that the next process empties. A file that a lock
-// is held on is never removed: a process that asks for the lock must find the same file.
+// A crash before step 1 leaves the old store, a crash after it a store that the next process empties. A locked file is
+// never removed: a process that queries the lock must find the same file.
 
 enum Emptying {
-    /// Hears how many files and directories were removed, and of how many.
+    /// Receives the number of removed files and directories, and of all.
     typealias Listener = (_ done: Int, _ total: Int) -> Void
 
     private static let keptNames: Set<String> = [
@@ -115,7 +116,8 @@ enum Emptying {
 
     /// Step 1, on a store that this process has open.
     ///
-    /// Throws `StoreError`: the store is as it was, but with `.commitUnknown`, after which it must take no more writes.
+    /// Throws `StoreError`. The store is then unchanged, except with `.commitUnknown`: it must then accept no more
+    /// writes.
     static func begin(in path: String, formatVersion: Int) throws {
         do {
             try StoreMarker(formatVersion: formatVersion, isEmptying: true).write(in: path)
