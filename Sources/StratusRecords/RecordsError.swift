@@ -167,7 +167,7 @@ extension Refusal: CustomStringConvertible {
         case .cycle(let parent):
             return "with the parent \(parent) the record would be its own ancestor"
         case .tooDeep(let limit):
-            return "the record would lie deeper than \(limit) levels"
+            return "the record would be deeper than \(limit) levels"
         case .alreadyShared(let conflict):
             let place =
                 switch conflict.place {

@@ -60,7 +60,7 @@ struct BackupDirectory {
             return directory
         }
         throw StoreError(
-            .inputOutput, "Too many unfinished copies lie beside the destination: remove those no backup works on.",
+            .inputOutput, "There are too many unfinished copies beside the destination: remove those of ended backups.",
             ["path": destination, "unfinishedCount": "\(unfinished.count)"])
     }
 

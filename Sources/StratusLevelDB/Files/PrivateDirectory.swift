@@ -66,7 +66,7 @@ package final class PrivateDirectory: Sendable {
             throw error.storeError
         }
         throw StoreError(
-            .inputOutput, "Too many private directories lie here: remove those of processes that have ended.",
+            .inputOutput, "There are too many private directories in the folder: remove those of ended processes.",
             ["path": folder, "prefix": prefix])
     }
 

@@ -31,7 +31,7 @@ extension EngineError {
         case .held:
             return StoreError(.held, "The store is open already: close it there first.", fields, cause: text)
         default:
-            return StoreError(.inputOutput, "The operating system failed a request.", fields, cause: text)
+            return StoreError(.inputOutput, "A system call failed: the cause says why.", fields, cause: text)
         }
     }
 }

@@ -42,7 +42,7 @@ struct SystemError: Error {
                 cause: cause)
         default:
             return StoreError(
-                .inputOutput, "The operating system failed a request: its cause says why.", fields, cause: cause)
+                .inputOutput, "A system call failed: the cause says why.", fields, cause: cause)
         }
     }
 
@@ -50,7 +50,7 @@ struct SystemError: Error {
     static func irregular(_ path: String) -> StoreError {
         StoreError(
             .corruption,
-            "A pipe, a device or a directory stands in place of a file of the store: move it away, and restore a backup.",
+            "A pipe, a device or a directory is in place of a file of the store: move it away, and restore a backup.",
             ["path": SystemFiles.parent(of: path), "file": path])
     }
 }

@@ -239,7 +239,7 @@ struct ZoneVerifier {
         guard counted != below else { return }
         let key = zone.keys.shareCount(parent: record.parent, name: name)
         report.note(
-            counted == 0 ? .missing : .wrong, key: key, "\(below) share roots lie at or below it, counted \(counted)")
+            counted == 0 ? .missing : .wrong, key: key, "\(below) share roots are at or below it, counted \(counted)")
     }
 
     private mutating func verifyParent(_ parent: RecordName, of name: RecordName, isRoot: Bool) throws {

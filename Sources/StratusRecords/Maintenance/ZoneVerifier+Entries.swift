@@ -120,7 +120,9 @@ extension ZoneVerifier {
     mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
         report.entriesChecked += 1
         guard began < start || began >= ended || ended > header.sequence else { return }
-        report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")
+        report.note(
+            .wrong, key: [UInt8](copying: key),
+            "the periods overlap or are ahead of the zone's last change: \(began) to \(ended)")
     }
 
     /// The present parent of a record, or none, must have begun when the last one ended or later.
@@ -234,7 +236,8 @@ extension ZoneVerifier {
         }
         let build = GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone)
         if isUnfinished, try !zone.store.contains(build) {
-            report.note(.missing, key: build, "an index is unfinished, and nobody will finish it")
+            report.note(
+                .missing, key: build, "an index is unfinished, but the zone is not in the list of unfinished zones")
         }
     }
 }
@@ -317,7 +320,7 @@ extension ZoneVerifier {
             let parts = try zone.keys.readShareEventKey(key)
             noteEntry()
             if parts.sequence > header.sequence {
-                report.note(.wrong, key: [UInt8](copying: key), "the event lies ahead of the zone's last change")
+                report.note(.wrong, key: [UInt8](copying: key), "the event is ahead of the zone's last change")
             }
             if (try? ShareEventEntry(decoding: value)) == nil {
                 report.note(.wrong, key: [UInt8](copying: key), "the event of a share cannot be read")

@@ -153,7 +153,7 @@ extension ZoneReader {
 extension RecordsError {
     static func tooDeep(_ name: RecordName, in zone: ZoneReader) -> RecordsError {
         RecordsError(
-            .hierarchyTooDeep, "The record lies deeper than the limit: move it or one of its ancestors up.",
+            .hierarchyTooDeep, "The record is deeper than the limit: move it or one of its ancestors up.",
             ["record": name.text, "zone": zone.id.name.text, "limit": "\(zone.limits.hierarchyDepth)"])
     }
 

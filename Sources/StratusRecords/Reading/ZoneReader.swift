@@ -276,7 +276,7 @@ extension ZoneReader {
         let horizon = try header().horizon
         guard sequence == 0 || sequence >= horizon else {
             throw RecordsError(
-                .expired, "The changes since then are no longer known: read the zone anew.",
+                .expired, "The changes since then are no longer known: read the whole zone again.",
                 ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
         }
     }
