@@ -13,13 +13,11 @@ import Synchronization
 enum RebuildMark {
     /// The zones that are marked.
     static func zones(in store: any StoreReader) throws -> Set<CacheZone> {
-        var zones: Set<CacheZone> = []
-        try store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
-            let (database, zone) = try GlobalKeys.readRebuildKey(key)
-            zones.insert(CacheZone(database: database.rawValue, zone: zone.rawValue))
-            return .next
-        }
-        return zones
+        Set(
+            try store.collect(GlobalKeys.rebuilds) { key, _ in
+                let (database, zone) = try GlobalKeys.readRebuildKey(key)
+                return CacheZone(database: database.rawValue, zone: zone.rawValue)
+            })
     }
 }
 

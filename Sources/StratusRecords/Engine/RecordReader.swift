@@ -152,12 +152,8 @@ package class RecordReader {
         var containers: [ContainerName] = []
         var range = GlobalKeys.databases
         while true {
-            var found: ContainerName?
-            try store.scan(range.keyRange, .forward, limit: 1) { key, _ in
-                found = try GlobalKeys.readDatabaseKey(key).container
-                return .stop
-            }
-            guard let found else { return containers }
+            let page = try store.collect(range, limit: 1) { key, _ in try GlobalKeys.readDatabaseKey(key).container }
+            guard let found = page.first else { return containers }
             containers.append(found)
             range.lower = GlobalKeys.databases(of: found).upper
         }

@@ -189,11 +189,7 @@ package final class RecordTransaction: RecordReader {
                 .invalidRequest, "A database is removed after its zones: delete them and let them be purged.",
                 ["database": "\(entry.number)"])
         }
-        var found: [[UInt8]] = []
-        try store.scan(keys.all.keyRange, .forward, limit: limit) { key, _ in
-            found.append([UInt8](copying: key))
-            return .next
-        }
+        let found = try store.collect(keys.all, limit: limit) { key, _ in [UInt8](copying: key) }
         let isLast = found.count < limit
         // The header goes last, with the place in the directory: a database that is listed has a header.
         for key in found where isLast || key != keys.header() { try delete(key) }

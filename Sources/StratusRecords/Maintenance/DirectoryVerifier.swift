@@ -176,18 +176,14 @@ struct UnfinishedZones {
 
     /// Reports work in databases that do not exist.
     func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
-        for place in rebuilds.all where !known.contains(place.database) {
-            let key = GlobalKeys.rebuild(place.database, place.zone)
-            report.note(.dangling, key: key, "a rebuild of a zone that does not exist")
+        func note(_ zones: NumberedZones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
+            for place in zones.all where !known.contains(place.database) {
+                report.note(.dangling, key: key(place.database, place.zone), detail)
+            }
         }
-        for place in purges.all where !known.contains(place.database) {
-            let key = GlobalKeys.purge(place.database, place.zone)
-            report.note(.dangling, key: key, "a deleted zone of no known database")
-        }
-        for place in releases.all where !known.contains(place.database) {
-            let key = GlobalKeys.release(place.database, place.zone)
-            report.note(.dangling, key: key, "a deleted zone of no known database")
-        }
+        note(rebuilds, GlobalKeys.rebuild, "a rebuild of a zone that does not exist")
+        note(purges, GlobalKeys.purge, "a deleted zone of no known database")
+        note(releases, GlobalKeys.release, "a deleted zone of no known database")
     }
 }
 
@@ -266,13 +262,12 @@ struct IdentityVerifier {
             return .next
         }
         try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
-            let entry = try PurgeEntry(decoding: value)
-            visit(Bearer(isZone: true, identity: entry.identity, key: [UInt8](copying: key)))
+            visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
             return .next
         }
         try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
-            let entry = try ReleaseEntry(decoding: value)
-            visit(Bearer(isZone: true, identity: entry.identity, key: [UInt8](copying: key)))
+            let identity = try ReleaseEntry(decoding: value).identity
+            visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
             return .next
         }
     }

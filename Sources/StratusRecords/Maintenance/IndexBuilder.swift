@@ -33,7 +33,7 @@ extension RecordEngine {
         var progress = IndexBuildProgress()
         var pausesInARow = 0
         var last: [UInt8]?
-        while let build = try nextBuild(from: last) {
+        while let build = try next(in: GlobalKeys.indexBuilds, from: last, IndexBuild.init) {
             last = build.key
             guard shouldContinue(progress) else { return progress }
             if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
@@ -53,22 +53,6 @@ extension RecordEngine {
             rest()
         }
         return progress
-    }
-
-    /// The next entry from the last one on, so that the scan does not pass over all that were removed. If there is
-    /// none, starts from the beginning: others may have been added there.
-    private func nextBuild(from position: [UInt8]?) throws -> IndexBuild? {
-        var range = GlobalKeys.indexBuilds.keyRange
-        if let position { range.lower = position }
-        let found = try read { reader in
-            var next: IndexBuild?
-            try reader.store.scan(range, .forward, limit: 1) { key, value in
-                next = try IndexBuild(key, value)
-                return .stop
-            }
-            return next
-        }
-        return try found == nil && position != nil ? nextBuild(from: nil) : found
     }
 }
 
@@ -152,10 +136,8 @@ extension RecordTransaction {
         var entry = unfinished.indexes
         let whole = build.keys.types(of: type)
         let range = build.rest(of: type, entry)
-        var names: [RecordName] = []
-        try store.scan(range.keyRange, .forward, limit: recordLimit) { key, _ in
-            names.append(try ZoneKeys.readName(key, prefixByteCount: whole.lower.count))
-            return .next
+        let names = try store.collect(range, limit: recordLimit) { key, _ in
+            try ZoneKeys.readName(key, prefixByteCount: whole.lower.count)
         }
         let startByteCount = store.cost.bytesWritten
         var count = 0

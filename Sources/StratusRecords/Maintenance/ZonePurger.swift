@@ -37,9 +37,9 @@ extension RecordEngine {
         var progress = PurgeProgress()
         var pausesInARow = 0
         var position: [UInt8]?
-        while let purge = try nextPurge(from: position) {
+        while let purge = try next(in: GlobalKeys.purges, from: position, { try PurgeEntry(decoding: $1) }) {
             position = GlobalKeys.purge(purge.database, purge.zone)
-            var range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
+            var range = ZoneKeys(database: purge.database, zone: purge.zone).all
             while true {
                 guard shouldContinue(progress) else { return progress }
                 if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
@@ -58,45 +58,29 @@ extension RecordEngine {
                 range.lower = last
                 rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
             }
-            try transact { transaction in
-                try transaction.removePurge(purge)
-            }
+            try transact { try $0.delete(GlobalKeys.purge(purge.database, purge.zone)) }
             progress.zonesFinished += 1
         }
         return progress
     }
 
-    /// The next entry from the last one on, so that the scan does not pass over all that were removed. If there is
-    /// none, starts from the beginning: others may have been added there.
-    private func nextPurge(from position: [UInt8]?) throws -> PurgeEntry? {
-        var range = GlobalKeys.purges.keyRange
+    /// The first entry of a list from `position` on, so that the scan does not pass over all that were removed. If there
+    /// is none, the first one of the list: others may have been added there.
+    func next<Entry>(
+        in list: LayoutRange, from position: [UInt8]?, _ decode: (Span<UInt8>, Span<UInt8>) throws -> Entry
+    ) throws -> Entry? {
+        var range = list
         if let position { range.lower = position }
-        let found = try read { reader in
-            var next: PurgeEntry?
-            try reader.store.scan(range, .forward, limit: 1) { _, value in
-                next = try PurgeEntry(decoding: value)
-                return .stop
-            }
-            return next
-        }
-        return try found == nil && position != nil ? nextPurge(from: nil) : found
+        let found = try read { try $0.store.collect(range, limit: 1, decode).first }
+        return try found == nil && position != nil ? next(in: list, from: nil, decode) : found
     }
 
     /// Deletes the first keys of a range, and returns them. No transaction writes them, so listing and deleting them
     /// need not be one transaction.
-    private func deleteEntries(in range: KeyRange, limit: Int) throws -> [[UInt8]] {
-        let keys = try read { reader in
-            var keys: [[UInt8]] = []
-            try reader.store.scan(range, .forward, limit: limit) { key, _ in
-                keys.append([UInt8](copying: key))
-                return .next
-            }
-            return keys
-        }
+    private func deleteEntries(in range: LayoutRange, limit: Int) throws -> [[UInt8]] {
+        let keys = try read { try $0.store.collect(range, limit: limit) { key, _ in [UInt8](copying: key) } }
         guard !keys.isEmpty else { return [] }
-        try transact { transaction in
-            for key in keys { try transaction.delete(key) }
-        }
+        try transact { transaction in for key in keys { try transaction.delete(key) } }
         return keys
     }
 }
@@ -105,19 +89,12 @@ extension RecordReader {
     /// The number of entries that `purgeDeletedZones` would remove now, once assets and shares of deleted zones are
     /// released. Scans them, until the `counter` stops.
     package func purgeableEntryCount(_ counter: WorkCounter? = nil) throws -> Int {
-        var ranges = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
-        try store.scan(GlobalKeys.purges.keyRange) { _, value in
+        let released = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
+        let purged = try store.collect(GlobalKeys.purges) { _, value in
             let purge = try PurgeEntry(decoding: value)
-            ranges.append(ZoneKeys(database: purge.database, zone: purge.zone).all)
-            return .next
+            return ZoneKeys(database: purge.database, zone: purge.zone).all
         }
-        return try ranges.reduce(0) { try $0 + entryCount(in: $1, counter) }
-    }
-}
-
-extension RecordTransaction {
-    fileprivate func removePurge(_ purge: PurgeEntry) throws {
-        try delete(GlobalKeys.purge(purge.database, purge.zone))
+        return try (released + purged).reduce(0) { try $0 + entryCount(in: $1, counter) }
     }
 }
 
@@ -215,12 +192,7 @@ extension RecordReader {
     }
 
     private func releases(in range: LayoutRange, limit: Int) throws -> [ReleaseEntry] {
-        var releases: [ReleaseEntry] = []
-        try store.scan(range.keyRange, .forward, limit: limit) { _, value in
-            releases.append(try ReleaseEntry(decoding: value))
-            return .next
-        }
-        return releases
+        try store.collect(range, limit: limit) { _, value in try ReleaseEntry(decoding: value) }
     }
 }
 

@@ -74,20 +74,13 @@ package final class ZoneHistory {
     /// deletion count.
     package func hasEvents(_ name: RecordName, after start: UInt64, upTo end: UInt64) throws -> Bool {
         func isWithin(_ sequence: UInt64) -> Bool { sequence > start && sequence <= end }
-        if let node = try node(name) {
-            if isWithin(node.parentSince) { return true }
-            if node.share != nil, isWithin(node.shareSince) { return true }
-            // If the present parent began at `start` or before, no other parent has ended since.
-            if node.parentSince > start {
-                let ended = try links.entries(of: name, after: start, in: zone)
-                if ended.contains(where: { isWithin($0.began) || isWithin($0.ended) }) { return true }
-            }
-        } else if try links.entries(of: name, after: start, in: zone).contains(where: {
-            isWithin($0.began) || isWithin($0.ended)
-        }) {
-            return true
-        }
-        return try marks.entries(of: name, after: start, in: zone).contains { isWithin($0.began) || isWithin($0.ended) }
+        func isWithin(_ span: EndedSpan) -> Bool { isWithin(span.began) || isWithin(span.ended) }
+        let node = try node(name)
+        if let node, isWithin(node.parentSince) || node.share != nil && isWithin(node.shareSince) { return true }
+        // If the present parent began at `start` or before, no other parent has ended since.
+        let mayHaveMoved = node.map { $0.parentSince > start } ?? true
+        if mayHaveMoved, try links.entries(of: name, after: start, in: zone).contains(where: isWithin) { return true }
+        return try marks.entries(of: name, after: start, in: zone).contains(where: isWithin)
     }
 
     /// The share of a record at a moment, by the nearest root at or above it.
@@ -257,12 +250,7 @@ struct EndedTable {
             case .children: zone.keys.endedChildren(of: name, after: moment)
             case .shares: zone.keys.endedShares(of: name, after: moment)
             }
-        var entries: [EndedSpan] = []
-        try zone.store.scan(range.keyRange) { key, value in
-            entries.append(try read(key, value, zone).time)
-            return .next
-        }
-        return entries
+        return try zone.store.collect(range) { key, value in try read(key, value, zone).time }
     }
 
     /// False if nothing of a record has ended, as far as is known without a read.

@@ -197,12 +197,8 @@ package final class ZoneReader {
 
     /// Chunks beyond the number in the first one are skipped here. The verifier reports them.
     private func wholeValue(of name: RecordName, chunkCount: Int) throws -> [UInt8] {
-        var chunks: [[UInt8]] = []
-        try store.scan(keys.recordWithChunks(name).keyRange, .forward, limit: chunkCount) { _, value in
-            chunks.append([UInt8](copying: value))
-            return .next
-        }
-        return try RecordChunks.join(chunks)
+        try RecordChunks.join(
+            store.collect(keys.recordWithChunks(name), limit: chunkCount) { _, value in [UInt8](copying: value) })
     }
 }
 
@@ -220,6 +216,18 @@ extension StoreReader {
             return .stop
         }
         return isThere
+    }
+
+    /// What `read` returns for the entries of a range, at most `limit` of them.
+    func collect<Value>(
+        _ range: LayoutRange, limit: Int = .max, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
+    ) throws -> [Value] {
+        var values: [Value] = []
+        try scan(range.keyRange, .forward, limit: limit) { key, value in
+            values.append(try read(key, value))
+            return .next
+        }
+        return values
     }
 }
 
@@ -242,26 +250,20 @@ extension ZoneReader {
     /// Throws `expired` when the sequence is older than the purge horizon: then read the whole zone (T-09).
     package func changes(after sequence: UInt64, limit: Int = .max) throws -> [LatestWrite] {
         try checkHorizon(sequence)
-        var changes: [LatestWrite] = []
-        try store.scan(keys.changes(after: sequence).keyRange, .forward, limit: limit) { key, value in
-            let entry = try ChangeEntry(decoding: value)
-            let sequence = try keys.readChangeKey(key)
-            changes.append(LatestWrite(sequence: sequence, name: entry.name, kind: entry.kind))
-            return .next
-        }
-        return changes
+        return try changes(in: keys.changes(after: sequence), limit: limit)
     }
 
     /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. The
     /// caller must check that the history goes back that far.
     package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [LatestWrite] {
-        var changes: [LatestWrite] = []
-        try store.scan(keys.changes(after: sequence, upTo: last).keyRange, .forward, limit: limit) { key, value in
+        try changes(in: keys.changes(after: sequence, upTo: last), limit: limit)
+    }
+
+    private func changes(in range: LayoutRange, limit: Int) throws -> [LatestWrite] {
+        try store.collect(range, limit: limit) { key, value in
             let entry = try ChangeEntry(decoding: value)
-            changes.append(LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind))
-            return .next
+            return LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind)
         }
-        return changes
     }
 
     /// The place of a record right after the write with this sequence; nil if it did not exist then.
