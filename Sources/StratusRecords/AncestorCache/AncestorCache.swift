@@ -172,13 +172,7 @@ package final class AncestorCache: Sendable {
     }
 }
 
-// Asking the ancestor cache. A walk runs in stretches, each under one lock; between two of them it knows only the next
-// record's name, so whatever is evicted or published meanwhile cannot mislead it.
-
 extension AncestorCache {
-    /// The levels that a walk collects before it passes them to its visitor, which runs without a lock.
-    private static let levelsPerVisit = 16
-
     /// The node of a record at `version`, or nil if the cache does not know it.
     package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode? {
         guard !isOff, version != AncestorTable.noValue else { return nil }
@@ -213,29 +207,6 @@ extension AncestorCache {
         return .unknown(at: next, levels: passed)
     }
 
-    /// Walks up from a record, the record itself first, and visits each one the cache knows, at most `limit` of them.
-    /// The visitor may call the cache and the store.
-    package func walk(
-        zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int,
-        _ visit: (RecordName, HierarchyNode) throws -> AncestorWalkStep
-    ) rethrows -> AncestorWalkEnd {
-        guard !isOff, version != AncestorTable.noValue else { return .unknown(at: name) }
-        var next = name
-        var remaining = limit
-        while remaining > 0 {
-            let levels = min(remaining, AncestorCache.levelsPerVisit)
-            let nodes = nodes(zone, from: next, at: version, limit: levels)
-            for node in nodes {
-                guard try visit(next, node) == .next else { return .stopped }
-                guard let parent = node.parent else { return .top }
-                next = parent
-            }
-            guard nodes.count == levels else { return .unknown(at: next) }
-            remaining -= levels
-        }
-        return .unknown(at: next)
-    }
-
     /// One stretch of `nearestShareRoot`. The answer is not final if the stretch ended at its limit.
     private func shareRootStretch(
         _ zone: CacheZone, _ name: RecordName, _ version: StoreVersion, passed: Int, limit: Int
@@ -262,32 +233,6 @@ extension AncestorCache {
             case .more(let slot, let levels):
                 return (.unknown(at: table.name(of: slot), levels: passed + levels), false)
             }
-        }
-    }
-
-    /// The known nodes of a record and its ancestors, without a gap.
-    private func nodes(
-        _ zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int
-    ) -> [HierarchyNode] {
-        let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
-        return withLane(forHash: hash) { table, lane in
-            var nodes: [HierarchyNode] = []
-            guard var slot = table.find(name.text.utf8.span, in: zone, hash: hash) else {
-                lane.misses += 1
-                return nodes
-            }
-            lane.note(slot)
-            while nodes.count < limit {
-                guard let node = table.node(of: slot, at: version) else {
-                    lane.misses += 1
-                    return nodes
-                }
-                nodes.append(node)
-                slot = table.links[Int(slot)].parent
-                guard slot != AncestorTable.none else { break }
-            }
-            lane.hits += 1
-            return nodes
         }
     }
 }

@@ -29,22 +29,6 @@ package struct HierarchyChange: Hashable, Sendable {
     package var node: HierarchyNode?
 }
 
-/// What the visitor of an upward walk returns.
-package enum AncestorWalkStep: Sendable {
-    case next
-    case stop
-}
-
-/// Where an upward walk ended.
-package enum AncestorWalkEnd: Hashable, Sendable {
-    /// The last visited record has no parent.
-    case top
-    /// The visitor asked to stop.
-    case stopped
-    /// The cache does not know this record at this version, or the limit was reached: continue in the store.
-    case unknown(at: RecordName)
-}
-
 /// The nearest share root at or above a record, as far as the cache knows. `levels` counts steps from child to parent.
 package enum AncestorShareAnswer: Hashable, Sendable {
     case found(root: RecordName, share: RecordName, levels: Int)
