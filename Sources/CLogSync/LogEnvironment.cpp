@@ -35,7 +35,7 @@ struct PinnedEnvironment {
 };
 static_assert(offsetof(PinnedEnvironment, rep) == 0, "LevelDB reads the environment at the beginning.");
 
-/// A log. Its own requests wait for a sync of it that still runs.
+/// A log. Its calls wait for a running sync.
 class SyncedLog final : public leveldb::WritableFile {
 public:
     SyncedLog(
@@ -96,14 +96,14 @@ public:
 
     Status RenameFile(const std::string &source, const std::string &destination) override {
         const Status status = target()->RenameFile(source, destination);
-        // Once CURRENT has another name in it, that must not be reported as failed: LevelDB would remove what it names.
+        // When CURRENT has been replaced, this must not fail: LevelDB would remove the manifest that it names.
         if (status.ok() && name_of(destination) == "CURRENT") {
             is_current_unsynced_ = !sync_directory_of(destination).ok();
         }
         return status;
     }
 
-    /// Nothing is removed that the CURRENT on the disk may still name.
+    /// Removes no file that the CURRENT on disk may still name.
     Status RemoveFile(const std::string &name) override {
         if (is_current_unsynced_) {
             const Status status = sync_directory_of(name);
@@ -127,8 +127,7 @@ private:
 
     static std::string name_of(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
-    /// The number in "<number>.log", 0 for any other name. Tables and manifests are synced before LevelDB goes on: it answers
-    /// for them.
+    /// The number in "<number>.log", 0 for any other name. LevelDB itself waits for the syncs of tables and manifests.
     static uint64_t log_number(const std::string &name) {
         char *end = nullptr;
         const uint64_t number = std::strtoull(name.c_str(), &end, 10);
@@ -160,7 +159,7 @@ struct stratus_log_environment {
 };
 
 bool stratus_log_environment_supports(int major_version, int minor_version) {
-    // It was compiled for the version whose headers were there, and repeats the layout of 1.23.
+    // The code is compiled against the installed headers, and repeats the layout of 1.23.
     const bool is_compiled_for = leveldb::kMajorVersion == 1 && leveldb::kMinorVersion == 23;
     return is_compiled_for && major_version == 1 && minor_version == 23;
 }
@@ -184,7 +183,7 @@ void stratus_log_environment_finish_sync(stratus_log_environment *environment, c
     const leveldb::Status status = environment->environment.syncer.finish();
     if (status.ok() || *error != nullptr) return;
     *error = strdup(status.ToString().c_str());
-    // Without a text the caller would take what was lost for durable.
+    // Without a text the caller would treat a lost write as durable.
     if (*error == nullptr) std::abort();
 }
 

@@ -1,4 +1,4 @@
-// The thread and what it shares with those who wait: everything behind one lock but the syncs of the thread.
+// The thread and the state that it shares with waiting callers. One lock guards everything except the syncs themselves.
 
 #include "LogSyncer.h"
 

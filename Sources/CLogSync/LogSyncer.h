@@ -11,7 +11,7 @@
 
 namespace stratus {
 
-/// Syncs files on a thread of its own, which is made when there is first something to sync.
+/// Syncs files on its own thread, which starts with the first sync.
 class LogSyncer {
 public:
     LogSyncer() = default;
@@ -19,14 +19,14 @@ public:
     LogSyncer(const LogSyncer &) = delete;
     LogSyncer &operator=(const LogSyncer &) = delete;
 
-    /// Begins to sync a file, which must not be touched until the sync has ended. Where there can be no thread it is synced
-    /// at once, and how that has ended is returned.
+    /// Begins to sync a file, which must not be used until the sync has ended. If no thread can be created, syncs it at
+    /// once and returns the result.
     leveldb::Status begin(leveldb::WritableFile *file);
 
     /// Waits until no sync runs.
     void wait();
 
-    /// Waits, and tells once how the syncs since the last call have ended: the first error, if there is one.
+    /// Waits, and returns the first error of the syncs since the last call, if any.
     leveldb::Status finish();
 
 private:
@@ -37,7 +37,7 @@ private:
     std::condition_variable begun_;
     std::condition_variable ended_;
     std::thread thread_;
-    /// The file that is being synced, or is to be.
+    /// The file that is being synced, or will be.
     leveldb::WritableFile *file_ = nullptr;
     leveldb::Status result_;
     bool is_over_ = false;

@@ -1,6 +1,6 @@
-// What one does to a store besides reading and writing it: look at its figures, compact, check.
+// Maintenance of a store: its figures, compaction, verification of checksums.
 //
-// Unsafe: the iterator's key is looked at only while the iterator stands still.
+// Unsafe: a key is copied out of LevelDB's memory while its iterator is not moved.
 
 package import StratusStore
 
@@ -16,17 +16,17 @@ package struct LevelDBFigures: Sendable {
     package var tableListText: String
 }
 
-/// What reading a whole store has shown.
+/// The result of reading a whole store.
 package struct LevelDBChecksumReport: Sendable {
     package var entryCount = 0
-    /// One `.corruption` for each damaged stretch of keys or log file, naming the candidate files.
+    /// One `.corruption` for each damaged range of keys or log file, naming the candidate files.
     package var damages: [StoreError] = []
 }
 
 extension LevelDBStore {
     /// LevelDB's levels.
     private static let levelCount = 7
-    /// From this many files in level 0 on, LevelDB is near the point where it slows writers down (eight files).
+    /// With this many files in level 0, LevelDB is near the point where it slows writers down (eight files).
     private static let pressureFileCount = 6
 
     package var isUnderWritePressure: Bool {
@@ -44,41 +44,41 @@ extension LevelDBStore {
         }
     }
 
-    /// About how many bytes of files the range takes; what is still in memory is not counted. Throws `.closed`.
+    /// The approximate number of bytes of files for the range, without what is still in memory. Throws `.closed`.
     package func approximateByteCount(of range: KeyRange) throws -> Int {
         try withDatabase { $0.approximateByteCount(from: range.lower, upTo: range.upper) }
     }
 
-    /// Rewrites the tables that hold the range, which gives the room of deleted entries back. Others read and write
-    /// meanwhile.
+    /// Rewrites the tables that hold the range, which frees the room of deleted entries. Other threads may read and
+    /// write meanwhile.
     ///
-    /// Throws `.closed`, `.unavailable` when a write has failed before, and what has failed LevelDB's background work, with
-    /// `.corruption` naming where damage lies. The store then takes no more transactions.
+    /// Throws `.closed`, `.unavailable` if a write has failed before, and the error of LevelDB's background work, with
+    /// `.corruption` naming the damaged files. The store then accepts no transactions.
     package func compact(_ range: KeyRange) throws {
         gate.dropIdleIterators()
-        // LevelDB does not know of every write that has failed, and would rewrite tables all the same.
+        // LevelDB does not know of every failed write, and would rewrite tables anyway.
         try lane.checkMayWrite()
         try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
         guard let error = try lane.backgroundError() else { return }
-        // LevelDB names no place, and what stopped it may lie outside of the range.
+        // LevelDB names no file, and the damage may be outside the range.
         if error.isCorruption, let damage = try? verifyChecksums().damages.first { throw damage }
         throw CorruptionCandidates.error(error, in: path, range)
     }
 
-    /// Slices of a range of which each takes about `byteCount` bytes of tables, to be compacted one after another. What is
-    /// still in memory is in them and not counted. Throws what keeps the list of tables from being read.
+    /// Slices of a range with about `byteCount` bytes of tables each, to compact one after another. Data in memory
+    /// belongs to them but is not counted. Throws the error of reading the list of tables.
     package func compactionSlices(of range: KeyRange, byteCount: Int) throws -> [CompactionSlice] {
         CompactionSlice.slices(range, of: try tables(), byteCount: byteCount)
     }
 
-    /// So much is compacted at once: a second's work of a slow disk.
+    /// The bytes that are compacted at once: a second's work for a slow disk.
     package static let compactionByteCount = 16 << 20
 
-    /// Compacts a range slice by slice. `progress` is told before each slice and behind the last one how many bytes of tables
-    /// were looked at, and of how many; where it throws nothing more is done, and what is done stays. Returns about how many
-    /// bytes of files the range took before, and takes after.
+    /// Compacts a range slice by slice. `progress` gets the bytes of tables that are done, and of all, before each
+    /// slice and after the last one. If it throws, compaction stops and finished slices stay compacted. Returns the
+    /// approximate number of bytes of files for the range, before and after.
     ///
-    /// Throws what compacting at once throws, and what `progress` does.
+    /// Throws as `compact(_:)`, and what `progress` throws.
     package func compact(
         _ range: KeyRange, sliceByteCount: Int = compactionByteCount,
         progress: (_ done: Int, _ total: Int) throws -> Void
@@ -96,9 +96,9 @@ extension LevelDBStore {
         return (before, try approximateByteCount(of: range))
     }
 
-    /// Reads every entry of every table and every live log against its checksum, without filling the cache, and goes on
-    /// behind damage, which is told by the keys on both sides of it. `progress` is told now and then about how many bytes
-    /// of tables lie before what is being read, and how many there are. Throws what is not corruption.
+    /// Reads every entry of every table and every live log and verifies its checksum, without filling the cache.
+    /// Continues behind damage and reports it by the keys on both sides. `progress` now and then gets the approximate
+    /// number of bytes of tables read, and of all. Throws errors other than corruption.
     package func verifyChecksums(
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBChecksumReport {
@@ -107,7 +107,7 @@ extension LevelDBStore {
             defer { snapshot.destroy() }
             var reader = ChecksumReader(snapshot, tableStarts: try tableStarts())
             let total = database.approximateByteCount(from: [], upTo: ChecksumReader.end)
-            // Others may write meanwhile: tables become more, or fewer.
+            // The number of tables may change meanwhile.
             try reader.read { progress(min(total, database.approximateByteCount(from: [], upTo: $0)), total) }
             var report = LevelDBChecksumReport()
             report.entryCount = reader.entryCount
@@ -125,7 +125,7 @@ extension LevelDBStore {
 
     // MARK: Helpers
 
-    /// Lends the database to work that `close` waits for.
+    /// Runs work on the database. `close` waits for it.
     private func withDatabase<Result>(_ body: (EngineDatabase) throws -> Result) throws -> Result {
         let reader = try gate.enter()
         defer { gate.leave(reader) }
@@ -141,9 +141,117 @@ extension LevelDBStore {
         Set(try tables().map(\.smallestKey)).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// All tables; none where the list is damaged.
+    /// All tables; none if the list is damaged.
     private func tables() throws -> [ManifestTable] {
         let source = try Manifest.read(in: path)
         return Manifest(source.manifest).map { Array($0.tables.values) } ?? []
+    }
+}
+
+/// A range of keys, and the bytes of the tables that begin in it. Long work on all keys runs slice by slice, so that it
+/// can report progress and stop.
+package struct CompactionSlice: Hashable, Sendable {
+    package var range: KeyRange
+    package var byteCount: Int
+
+    /// Slices that cover `range` without gaps, each of `byteCount` or a table more. Without tables there is one slice.
+    ///
+    /// They begin where tables begin, so that few tables are in two of them.
+    static func slices(_ range: KeyRange, of tables: [ManifestTable], byteCount: Int) -> [CompactionSlice] {
+        var slices: [CompactionSlice] = []
+        var slice = CompactionSlice(range: range, byteCount: 0)
+        let inside = tables.filter { $0.overlaps(range.lower, through: range.upper) }
+        for table in inside.sorted(by: { $0.smallestKey.lexicographicallyPrecedes($1.smallestKey) }) {
+            let begin = table.smallestKey
+            if slice.byteCount >= byteCount, slice.range.lower.lexicographicallyPrecedes(begin) {
+                slices.append(
+                    CompactionSlice(range: KeyRange(from: slice.range.lower, upTo: begin), byteCount: slice.byteCount))
+                slice = CompactionSlice(range: KeyRange(from: begin, upTo: range.upper), byteCount: 0)
+            }
+            slice.byteCount += Int(clamping: table.byteCount)
+        }
+        return slices + [slice]
+    }
+}
+
+// Reads all entries, continues behind damage, and reports the keys between which the damage is.
+//
+// LevelDB skips a block that it cannot read, and its iterator keeps the first error permanently. So the iterator is
+// checked at every step, and a new one continues behind the damage. A new one may meet the same damage at once: if a
+// table cannot be opened at all, or if entries of another level are among the damaged ones. Then the next keys are
+// tried. After too many of them, everything up to the beginning of the next table counts as damaged.
+
+struct ChecksumReader {
+    /// The keys that are tried behind damage.
+    private static let maximumTryCount = 1_000
+    /// Entries between two calls of `progress`.
+    private static let progressEntryCount = 10_000
+    /// A bound behind every key.
+    static let end = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
+
+    private(set) var entryCount = 0
+    private(set) var damages: [(error: EngineError, range: KeyRange)] = []
+    private let snapshot: EngineSnapshot
+    /// The first keys of tables, in order.
+    private let tableStarts: [[UInt8]]
+
+    init(_ snapshot: EngineSnapshot, tableStarts: [[UInt8]]) {
+        self.snapshot = snapshot
+        self.tableStarts = tableStarts
+    }
+
+    /// Reads everything. `progress` now and then gets the last key. Throws errors other than corruption.
+    mutating func read(_ progress: (_ key: [UInt8]) -> Void) throws {
+        var position: [UInt8]? = []
+        while let start = position {
+            let iterator = snapshot.makeIterator()
+            defer { iterator.destroy() }
+            iterator.seek(start)
+            guard let (error, lower) = pass(iterator, from: start, progress) else { break }
+            guard error.isCorruption else { throw error.storeError() }
+            position = nextSoundKey(iterator)
+            damages.append((error, KeyRange(from: lower, upTo: position ?? Self.end)))
+        }
+        progress(Self.end)
+    }
+
+    /// Counts entries up to the first error. Returns it with the lowest key that may be damaged.
+    private mutating func pass(
+        _ iterator: EngineIterator, from start: [UInt8], _ progress: ([UInt8]) -> Void
+    ) -> (error: EngineError, lower: [UInt8])? {
+        var last: [UInt8] = []
+        var hasRead = false
+        while true {
+            do {
+                try iterator.check()
+            } catch {
+                return (error, hasRead ? last + [0] : start)
+            }
+            guard iterator.isValid else { return nil }
+            unsafe iterator.key.copy(to: &last)
+            hasRead = true
+            entryCount += 1
+            if entryCount % Self.progressEntryCount == 0 { progress(last) }
+            iterator.moveForward()
+        }
+    }
+
+    /// The key at which reading can continue, after an iterator has met damage; nil if nothing is left.
+    private func nextSoundKey(_ iterator: EngineIterator) -> [UInt8]? {
+        var key: [UInt8] = []
+        for _ in 0..<Self.maximumTryCount {
+            guard iterator.isValid else { return nil }
+            unsafe iterator.key.copy(to: &key)
+            if isSound(key) { return key }
+            iterator.moveForward()
+        }
+        return tableStarts.first { key.lexicographicallyPrecedes($0) }
+    }
+
+    private func isSound(_ key: [UInt8]) -> Bool {
+        let iterator = snapshot.makeIterator()
+        defer { iterator.destroy() }
+        iterator.seek(key)
+        return (try? iterator.check()) != nil
     }
 }

@@ -1,7 +1,7 @@
-// The seam on LevelDB: one directory, opened by one process, once.
+// The store on LevelDB: one directory, opened once, by one process.
 //
-// Floors of this target, each folder naming only those before it: `Engine` (LevelDB's C API with owners), `Files` (what
-// lies in the directory), `Read` (published snapshots), `Lane` (transactions and group commit), and the store.
+// The folders of this target, each using only those before it: `Engine` (LevelDB's C API with owners), `Files` (the
+// files of the directory), `Read` (published snapshots), `Lane` (transactions and group commit), and the store.
 
 package import StratusStore
 
@@ -26,10 +26,10 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         lane = WriteLane(database, directory, first, gate, options)
     }
 
-    /// The commit that was dropped when the store was opened: it was never acknowledged, and a crash took pages of it.
+    /// The commit that was dropped when the store was opened: it was never acknowledged, and a crash lost pages of it.
     package var droppedCommit: DroppedCommit? { directory.droppedCommit }
 
-    /// What a host should know of how the store was opened.
+    /// What a host should know about how the store was opened.
     package var notices: [StoreError] {
         var notices: [StoreError] = []
         if let droppedCommit {
@@ -49,28 +49,28 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         return notices
     }
 
-    /// A path that leads to the store's directory wherever that is moved, while the store is open: files beside the engine's
-    /// are reached by it. Where the system has no /proc it is `path`.
+    /// A path to the store's directory that stays valid if the directory is moved while the store is open. Use it for
+    /// files other than the engine's. Without /proc it is `path`.
     package var heldPath: String { directory.place.directory }
 
     deinit {
         close()
     }
 
-    /// Opens the store in the directory `path`, or creates it there; with `continuing` in the place of one that was closed by
-    /// `closeToReopen`, whose versions go on.
+    /// Opens the store in the directory `path`, or creates it there. With `continuing` it replaces a store that was
+    /// closed by `closeToReopen`, and its versions continue.
     ///
-    /// Throws `StoreError` with `.held` naming who has it open, `.notAStore` naming what lies there instead,
-    /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the files it may lie in. Nothing is ever
-    /// repaired here: see `repairLosingDamagedData(ofStoreAt:to:)`.
+    /// Throws `StoreError` with `.held` naming the process that has it open, `.notAStore` naming what is there instead,
+    /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the candidate files. Opening never repairs
+    /// a store: see `repairLosingDamagedData(ofStoreAt:to:)`.
     ///
-    /// A store whose emptying was begun is emptied first: `emptying` hears how many files are removed, and of how many.
+    /// If emptying the store was begun, it is finished first. `emptying` gets the number of removed files, and of all.
     package static func open(
         at path: String, options: LevelDBOptions = LevelDBOptions(), continuing: StoreContinuation? = nil,
         emptying: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBStore {
         var options = options
-        // An empty directory in the place of a store, as under a volume that is not mounted, must not become one.
+        // An empty directory, as of a volume that is not mounted, must not become a store.
         if continuing != nil { options.createIfMissing = false }
         let directory = try StoreDirectory.claim(
             path, options, leastSequence: continuing?.sequence ?? 0, emptying: emptying)
@@ -99,7 +99,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
             return try EngineDatabase(
                 directory.place, options: engineOptions, finishesSyncs: !options.testHooks.answersBeforeSyncs)
         } catch {
-            // A process of an older version took LOCK since the directory was looked at.
+            // A process of an older version took LOCK since the directory was inspected.
             if error.isLockHeld, let holder = try? StoreHolder.findByLocks(in: path) {
                 throw holder.error(path: path, cause: error.text)
             }
@@ -107,15 +107,15 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         }
     }
 
-    /// Gives the store the format of the options, where it was opened with a lower one. To be called when the layer above has
-    /// migrated what is in it, durably.
+    /// Gives the store the format of the options, if it was opened with a lower one. Call it when the layer above has
+    /// migrated the contents, durably.
     ///
     /// Throws `.inputOutput`, `.diskFull` and `.notPermitted`; the store keeps its format, or has the new one.
     package func adoptFormat() throws { try directory.adoptFormat() }
 
-    /// The format of the store in a directory; nil where there is none.
+    /// The format of the store in a directory; nil if there is none.
     ///
-    /// Throws `.corruption` where the marker cannot be read.
+    /// Throws `.corruption` if the marker cannot be read.
     package static func formatVersion(ofStoreAt path: String) throws -> Int? {
         try StoreMarker.read(in: path)?.formatVersion
     }
@@ -132,26 +132,25 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
 
     package var statistics: StoreStatistics { gate.statistics }
 
-    /// Has the next opening of this store empty it, in any process. Call `close` next: until then the store works on what
-    /// will be removed.
+    /// Makes the next opening of this store, in any process, empty it. Call `close` next: until then the store works
+    /// with data that will be removed.
     ///
-    /// Throws `.inputOutput`, `.diskFull`, `.notPermitted`, and `.unavailable` where the store is no longer at its path, and the
-    /// store is as it was; `.commitUnknown` where the disk
-    /// did not say whether it is: close it then, too.
+    /// Throws `.inputOutput`, `.diskFull`, `.notPermitted`, and `.unavailable` if the store is no longer at its path:
+    /// the store is then unchanged. Throws `.commitUnknown` if it is unknown whether it changed: then close it too.
     package func beginEmptying() throws {
-        // What the caller would empty is what lies at the path now.
+        // The caller means the store that is at the path now.
         if let displacement = directory.lock.displacement() { throw displacement }
         try directory.beginEmptying()
     }
 
-    /// Whether the store in a directory is to be emptied by the next process that opens it.
+    /// Whether the next process that opens the store in a directory empties it.
     package static func isBeingEmptied(_ path: String) throws -> Bool {
         try StoreMarker.read(in: path)?.isEmptying ?? false
     }
 
-    /// Finishes the transactions that were accepted, waits for the readers that run, and closes the database: its lock
-    /// is free when this returns. Everything later is refused with `.closed`; closing again does nothing. It must not be
-    /// called from a body.
+    /// Finishes the accepted transactions, waits for readers, and closes the database. Its lock is free when this
+    /// returns. Later calls throw `.closed`. Closing again does nothing. Do not call it inside a body of `read` or
+    /// `transact`.
     package func close() {
         closing.withLock {
             guard !isClosed else { return }
@@ -161,5 +160,68 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
             database.close()
             directory.release()
         }
+    }
+}
+
+// Recovery: a store that accepts no more writes is opened again in place, without restarting the process.
+//
+// LevelDB may acknowledge writes after a failed one, so the lane refuses all transactions until LevelDB is opened again
+// and has read its log: then the commit in doubt is there or not. The caller does these steps in order:
+//   1. `checkRoom` writes, syncs and removes a file as large as opening will write. If that fails, the store stays open
+//      for reading.
+//   2. `closeToReopen` gives readers a bounded time. Its result says what the store must contain when it is opened
+//      again.
+//   3. `open(at:options:continuing:)` refuses a store whose last write is older than the last acknowledged one.
+
+extension LevelDBStore {
+    private static let probeName = "STRATUS.room"
+    private static let chunkByteCount = 1 << 20
+    /// The bytes of tables and MANIFEST that opening writes in addition to the logs.
+    private static let spareByteCount = 1 << 20
+
+    /// Why the store accepts no transactions; nil while it does.
+    package var failure: StoreError? { lane.failureError }
+
+    /// Writes, syncs and removes a file as large as opening the store writes: its logs become tables, and it gets a new
+    /// MANIFEST. Does nothing if the directory is no longer at its path: opening reports that.
+    ///
+    /// Throws `.diskFull`, `.inputOutput` and `.notPermitted`, with nothing left behind.
+    package func checkRoom() throws {
+        guard directory.lock.displacement() == nil else { return }
+        let path = directory.place.directory
+        do {
+            let probe = "\(path)/\(Self.probeName)"
+            // A killed process may have left one.
+            try SystemFiles.remove(probe)
+            var remaining = Self.spareByteCount
+            for name in try SystemFiles.names(in: path) {
+                switch StoreFileName(name) {
+                case .log, .manifest: remaining += try SystemFiles.status("\(path)/\(name)")?.byteCount ?? 0
+                default: continue
+                }
+            }
+            do {
+                try SystemFiles.create(probe, [])
+                while remaining > 0 {
+                    let count = min(remaining, Self.chunkByteCount)
+                    // Not zeros: a file system may store them as a hole.
+                    try SystemFiles.append([UInt8](repeating: 0x5A, count: count), to: probe)
+                    remaining -= count
+                }
+                try SystemFiles.sync(probe)
+                try SystemFiles.remove(probe)
+            } catch {
+                try? SystemFiles.remove(probe)
+                throw error
+            }
+        } catch { throw directory.place.asGiven(error) }
+    }
+
+    /// Closes the store. Current readers may continue for `readerSeconds`. After that their reads throw `.unavailable`,
+    /// and this waits until they have ended. Do not call it inside a body of `read` or `transact`.
+    package func closeToReopen(readerSeconds: Double) -> StoreContinuation {
+        gate.abandonReaders(afterSeconds: readerSeconds)
+        close()
+        return lane.continuation
     }
 }

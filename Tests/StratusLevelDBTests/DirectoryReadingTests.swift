@@ -15,7 +15,7 @@ import Testing
         for readable in 0..<7 {
             var done = 0
             let error = #expect(throws: SystemError.self) {
-                try unsafe FileSystem.names(in: directory.path) { stream in
+                try unsafe SystemFiles.names(in: directory.path) { stream in
                     done += 1
                     if done <= readable { return unsafe readdir(stream) }
                     errno = EIO
@@ -32,6 +32,6 @@ import Testing
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.path(of: "a")))
         errno = EIO
-        #expect(try FileSystem.names(in: directory.path) == ["a"])
+        #expect(try SystemFiles.names(in: directory.path) == ["a"])
     }
 }

@@ -41,7 +41,7 @@ import Testing
         try store.beginEmptying()
         #expect(try LevelDBStore.isBeingEmptied(path))
         store.close()
-        let lock = try FileSystem.status("\(path)/LOCK")?.identity
+        let lock = try SystemFiles.status("\(path)/LOCK")?.identity
         // Until then it is no store that could be copied or repaired.
         for copy in [
             { _ = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "copy")) },
@@ -57,8 +57,8 @@ import Testing
         #expect(told.first?.first == 0)
         #expect(told.last == [told.count - 1, told.count - 1])
         #expect(told.count > 5)
-        #expect(try FileSystem.status("\(path)/LOCK")?.identity == lock)
-        #expect(try !FileSystem.names(in: path).contains("other"))
+        #expect(try SystemFiles.status("\(path)/LOCK")?.identity == lock)
+        #expect(try !SystemFiles.names(in: path).contains("other"))
         try emptied.transact { try $0.set([2], to: [2]) }
         emptied.close()
         let again = try LevelDBStore.open(at: path, options: options)

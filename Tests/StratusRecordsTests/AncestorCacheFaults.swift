@@ -21,13 +21,6 @@ extension FaultyAncestorCache {
         cache.nearestShareRoot(zone: zone, of: name, at: version, limit: limit)
     }
 
-    func walk(
-        zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int,
-        _ visit: (RecordName, HierarchyNode) throws -> AncestorWalkStep
-    ) rethrows -> AncestorWalkEnd {
-        try cache.walk(zone: zone, from: name, at: version, limit: limit, visit)
-    }
-
     func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
         cache.fill(zone: zone, name: name, node: node, at: version)
     }

@@ -2,7 +2,7 @@
 // but it never lies, whatever its size; and the checker that says so is shown to find the faults it looks for.
 
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import StratusTestSupport
 import Testing

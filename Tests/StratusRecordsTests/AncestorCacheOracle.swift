@@ -16,10 +16,6 @@ protocol AncestorAnswering: Sendable {
     func nearestShareRoot(
         zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int
     ) -> AncestorShareAnswer
-    func walk(
-        zone: CacheZone, from name: RecordName, at version: StoreVersion, limit: Int,
-        _ visit: (RecordName, HierarchyNode) throws -> AncestorWalkStep
-    ) rethrows -> AncestorWalkEnd
     func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion)
     func publish(_ changes: [HierarchyChange], version: StoreVersion)
     func forget(zone: CacheZone, version: StoreVersion)
@@ -72,7 +68,6 @@ struct HierarchyOracle {
             ?? shareLie(
                 cache.nearestShareRoot(zone: zone, of: name, at: version, limit: limit),
                 chain(zone, name, at: version, limit: limit), start: name, limit: limit)
-            ?? walkLie(of: cache, zone: zone, name: name, at: version, limit: limit)
         return lie.map { context + $0 }
     }
 
@@ -95,28 +90,5 @@ struct HierarchyOracle {
             isTrue = levels <= limit && reached == name && (root.map { $0 >= levels } ?? true)
         }
         return isTrue ? nil : "says \(answer) for \(chain)"
-    }
-
-    private func walkLie(
-        of cache: some AncestorAnswering, zone: CacheZone, name: RecordName, at version: StoreVersion, limit: Int
-    ) -> String? {
-        let chain = chain(zone, name, at: version, limit: limit)
-        var visited = 0
-        var wrong: String?
-        let end = cache.walk(zone: zone, from: name, at: version, limit: limit) { name, node in
-            guard visited < chain.count, chain[visited].name == name, chain[visited].node == node else {
-                wrong = "visits \(name) \(node) at level \(visited) of \(chain)"
-                return .stop
-            }
-            visited += 1
-            return .next
-        }
-        if let wrong { return wrong }
-        let reached = visited == 0 ? name : chain[visited - 1].node.parent
-        switch end {
-        case .top: return visited > 0 && reached == nil ? nil : "ends at the top after \(visited) of \(chain)"
-        case .unknown(let at): return at == reached ? nil : "does not know \(at) after \(visited) of \(chain)"
-        case .stopped: return "stopped unasked"
-        }
     }
 }

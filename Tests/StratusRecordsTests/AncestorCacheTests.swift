@@ -1,7 +1,7 @@
 // What the ancestor cache promises, one behaviour at a time.
 
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import Testing
 
@@ -98,27 +98,6 @@ struct AncestorCacheTests {
         #expect(cache.nearestShareRoot(zone: zone, of: "?", at: 1, limit: 10_000) == .unknown(at: "?", levels: 0))
     }
 
-    @Test("a walk shows every record from the first to the top, stops when asked, and says where it knows no more")
-    func walks() {
-        fillChain(cache, count: 50)
-        var seen: [RecordName] = []
-        let top = cache.walk(zone: zone, from: "49", at: 1, limit: 10_000) { name, node in
-            #expect(node == cache.node(zone: zone, name: name, at: 1))
-            seen.append(name)
-            return .next
-        }
-        #expect(top == .top)
-        #expect(seen == (0..<50).reversed().map { RecordName("\($0)") })
-        #expect(
-            cache.walk(zone: zone, from: "49", at: 1, limit: 9) { name, _ in name == "45" ? .stop : .next } == .stopped)
-        for limit in [0, 1, 15, 16, 17, 48] {
-            let end = cache.walk(zone: zone, from: "49", at: 1, limit: limit) { _, _ in .next }
-            #expect(end == .unknown(at: RecordName("\(49 - limit)")))
-        }
-        cache.publish([HierarchyChange(zone: zone, name: "20", node: nil)], version: 2)
-        #expect(cache.walk(zone: zone, from: "49", at: 2, limit: 99) { _, _ in .next } == .unknown(at: "20"))
-    }
-
     @Test("canonically equivalent names are different records")
     func canonicallyEquivalentNames() {
         cache.fill(zone: zone, name: "caf\u{E9}", node: node(under: "one"), at: 1)
@@ -155,7 +134,6 @@ struct AncestorCacheTests {
         cache.forget(zone: zone, version: 3)
         #expect(cache.node(zone: zone, name: "1", at: 4) == nil)
         #expect(cache.nearestShareRoot(zone: zone, of: "1", at: 4, limit: 9) == .unknown(at: "1", levels: 0))
-        #expect(cache.walk(zone: zone, from: "1", at: 4, limit: 9) { _, _ in .next } == .unknown(at: "1"))
         #expect(cache.statistics == AncestorCacheStatistics())
     }
 

@@ -1,7 +1,7 @@
 // Many threads on one ancestor cache: commits are published while readers fill and ask at versions of their own.
 
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import StratusTestSupport
 import Synchronization

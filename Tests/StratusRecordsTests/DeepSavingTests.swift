@@ -126,7 +126,7 @@ struct DeepSavingTests {
                     let request = MutationRequest(
                         isReversed ? rest.reversed() : rest, stamp: SampleZone.stamp, tagSalt: 7)
                     let outcome = try Self.outcome(request, in: sample)
-                    let isTooDeep = outcome.contains("would lie deeper")
+                    let isTooDeep = outcome.contains("would be deeper")
                     #expect(
                         isTooDeep == (length > longest), "\(length), reversed: \(isReversed), \(savedFirst): \(outcome)"
                     )
@@ -158,7 +158,7 @@ struct DeepSavingTests {
                 request.asksForMemberships = true
                 let found = try samples.map { try Self.outcome(request, in: $0) }
                 #expect(found[0] == found[1], "history \(history)")
-                outcomes.insert(found[0].contains("would lie deeper") ? "too deep" : "something else")
+                outcomes.insert(found[0].contains("would be deeper") ? "too deep" : "something else")
             }
         }
         #expect(outcomes.count == 2, "the depth limit was never reached")

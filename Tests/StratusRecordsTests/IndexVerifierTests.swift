@@ -3,7 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import Testing
 

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import Testing
 
@@ -110,7 +110,7 @@ struct RecordEngineTests {
             #expect(try zone.pastNode("c", asOf: 5) == nil)
             #expect(
                 try zone.changes(after: 3) == [
-                    RecordChange(sequence: 5, name: "c", kind: .deleted(type: "Item", parent: "b"))
+                    LatestWrite(sequence: 5, name: "c", kind: .deleted(type: "Item", parent: "b"))
                 ])
         }
     }

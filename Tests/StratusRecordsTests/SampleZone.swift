@@ -3,7 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 
 /// An engine on the in-memory store with one zone of sample records.

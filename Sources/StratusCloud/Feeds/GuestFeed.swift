@@ -51,7 +51,7 @@ struct GuestFeed {
     private var changedShares: [RecordName] = []
     /// Whether the round looks at every record of the zone. What other walks would come to is told by that one.
     private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
-    private var batch: ArraySlice<RecordChange> = []
+    private var batch: ArraySlice<LatestWrite> = []
 
     init(
         zone: ZoneReader, admissions: Admissions, view: RecordView, fields: FieldSelection, now: UInt64,
@@ -151,14 +151,14 @@ struct GuestFeed {
     /// Changes that are read at once.
     private static let batchCount = 256
 
-    private mutating func nextChange(upTo last: UInt64) throws -> RecordChange? {
+    private mutating func nextChange(upTo last: UInt64) throws -> LatestWrite? {
         if batch.isEmpty, let round = progress.round, round.sequence < last {
             batch = try zone.changes(after: round.sequence, upTo: last, limit: Self.batchCount)[...]
         }
         return batch.first
     }
 
-    private mutating func take(_ change: RecordChange) {
+    private mutating func take(_ change: LatestWrite) {
         batch.removeFirst()
         progress.round?.sequence = change.sequence
     }

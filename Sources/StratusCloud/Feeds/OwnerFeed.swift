@@ -54,7 +54,7 @@ struct OwnerFeed {
         progress.beginning = 0
     }
 
-    private mutating func tell(_ change: RecordChange) throws {
+    private mutating func tell(_ change: LatestWrite) throws {
         switch change.kind {
         case .saved:
             guard let decoded = try zone.decodedRecord(change.name, fields: fields) else {

@@ -208,18 +208,8 @@ extension ZoneBatch {
             guard let parent = stored.record.parent, saved[parent] == nil else { continue }
             touched.insert(parent)
         }
-        for name in touched.sorted() {
-            guard var stored = try zone.record(name) else { continue }
-            // Another salt makes another tag of the same sequence, so that the record stays where it is in the feed.
-            stored.system.tagSalt = stored.system.tagSalt == outset.tagSalt ? outset.tagSalt &+ 1 : outset.tagSalt
-            let value = try RecordCodec.encoded(stored)
-            let chunks = try RecordChunks.split(value, record: name, changeSequence: stored.system.changeSequence)
-            let writes = chunks.enumerated().map { index, chunk in
-                (key: index == 0 ? zone.keys.record(name) : zone.keys.recordChunk(name, index: index), value: chunk)
-            }
-            let byteCount = writes.reduce(0) { $0 + $1.key.count + $1.value.count }
-            guard transaction.hasRoom(forByteCount: byteCount) else { return }
-            for write in writes { try transaction.set(write.key, to: write.value) }
-        }
+        let zone = request.zone.id
+        let plan = try transaction.planNewTags(for: touched.sorted(), salt: outset.tagSalt, in: zone)
+        try transaction.apply(plan, in: zone)
     }
 }

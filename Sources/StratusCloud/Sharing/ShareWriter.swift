@@ -120,7 +120,7 @@ package struct ShareWriter {
         if let journal {
             try journal.carryOut(plan, in: zone.id, transaction, keeping: settlement.byteCount)
         } else {
-            try transaction.carryOut(plan, in: zone.id)
+            try transaction.apply(plan, in: zone.id)
         }
         try carryOut(settlement)
         return saved

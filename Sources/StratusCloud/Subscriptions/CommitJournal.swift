@@ -48,7 +48,7 @@ package struct CommitJournal: Sendable {
         try directory.interest(in: zone, transaction) == nil ? 0 : Self.reservedByteCount
     }
 
-    /// Carries out a plan, as `RecordTransaction.carryOut`, and notes what it does. `learnt` are types of which the
+    /// Carries out a plan, as `RecordTransaction.apply`, and notes what it does. `learnt` are types of which the
     /// transaction knows more than the store; `byteCount` bytes are left for what is still to be written.
     @discardableResult
     func carryOut(
@@ -57,14 +57,14 @@ package struct CommitJournal: Sendable {
     ) throws -> MutationPlan {
         directory.noteShares(of: plan, in: transaction)
         guard !plan.isEmpty, var interest = try directory.interest(in: id, transaction) else {
-            return try transaction.carryOut(plan, in: id)
+            return try transaction.apply(plan, in: id)
         }
         let zone = try transaction.existingZone(id)
         let isShared = try interest.isSharedWanted && directory.isShared(zone, plan.header, transaction)
         interest.isSharedWanted = isShared || interest.isSharedWanted && plan.savesShare
-        guard interest.concerns(plan) else { return try transaction.carryOut(plan, in: id) }
+        guard interest.concerns(plan) else { return try transaction.apply(plan, in: id) }
         let changes = try CommitChanges(plan, interest, isShared: isShared, in: zone)
-        let done = try transaction.carryOut(plan, in: id)
+        let done = try transaction.apply(plan, in: id)
         var note = OutboxNote(
             entry: entry(of: zone, identity: done.header.identity, sequence: done.header.sequence),
             database: zone.keys.database, counter: done.header.databaseCounter)

@@ -66,7 +66,7 @@ extension CloudService {
                 let writer = ShareWriter(acceptanceDirectory, to: zone, in: transaction)
                 let settlements = try settlements(of: new, with: plan, writer)
                 try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
-                try transaction.carryOut(plan, in: id)
+                try transaction.apply(plan, in: id)
                 subscriptionDirectory.noteShares(of: plan, in: transaction)
                 for settlement in settlements { try writer.carryOut(settlement) }
                 return new.count

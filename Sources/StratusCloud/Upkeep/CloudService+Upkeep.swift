@@ -150,7 +150,7 @@ extension CloudService {
 
 extension ZoneReader {
     /// When the record's latest write happened.
-    fileprivate func date(of change: RecordChange) throws -> Date {
+    fileprivate func date(of change: LatestWrite) throws -> Date {
         switch try state(of: change.name) {
         case .live(let record): record.header.system.modified.date
         case .deleted(let tombstone): tombstone.deleted.date

@@ -1,7 +1,7 @@
-// Bytes that live in memory owned by somebody else: LevelDB, or the lane's arena.
+// Bytes in memory that LevelDB or the lane's arena owns.
 //
-// Unsafe: whoever makes one promises that the memory stays as it is for as long as the value is used. Values of this
-// type never leave this target; callers outside get a `Span` that is valid during one call.
+// Unsafe: the code that creates one guarantees that the memory does not change while the value is used. Values of this
+// type never leave this target. Callers outside get a `Span` that is valid during one call.
 
 internal import Glibc
 
@@ -20,14 +20,14 @@ internal import Glibc
         unsafe self.count = buffer.count
     }
 
-    /// Bytes as C functions hand them out.
+    /// Bytes as C functions return them.
     init(characters: UnsafePointer<CChar>?, count: Int) {
         unsafe self.base = unsafe UnsafeRawPointer(characters)?.assumingMemoryBound(to: UInt8.self) ?? Self.nowhere
         unsafe self.count = count
     }
 
-    /// What an empty run points at, because C functions want an address even for no bytes.
-    /// `nonisolated(unsafe)` because nobody ever reads or writes there.
+    /// The address of an empty run, because C functions need one even for no bytes. `nonisolated(unsafe)` because no
+    /// code reads or writes there.
     nonisolated(unsafe) private static let nowhere = unsafe UnsafePointer(
         UnsafeMutablePointer<UInt8>.allocate(capacity: 1))
 
@@ -44,8 +44,8 @@ internal import Glibc
         return unsafe order != 0 ? Int(order) : count - other.count
     }
 
-    /// Of 64 bits: eight bytes at a time, each folded in by a multiplication of full width. Clients choose names, so whoever
-    /// looks for keys by their hashes alone wants a seed that nobody outside the process can foresee.
+    /// A hash of 64 bits: eight bytes at a time, each folded in by a full-width multiplication. Clients choose names,
+    /// so to find keys by their hashes alone, use a seed that clients cannot predict.
     func hash(seed: UInt64 = 0) -> UInt64 {
         var hash = UInt64(truncatingIfNeeded: unsafe count) &+ 0x9E37_79B9_7F4A_7C15 &+ seed
         func fold(_ word: UInt64) {
@@ -74,7 +74,7 @@ internal import Glibc
         try body(unsafe Span(_unsafeStart: base, count: count))
     }
 
-    /// Makes `bytes` a copy, in the memory that it has.
+    /// Copies into `bytes`, reusing its memory.
     @inline(__always)
     func copy(to bytes: inout [UInt8]) {
         bytes.removeAll(keepingCapacity: true)
@@ -89,7 +89,7 @@ internal import Glibc
 
 /// The seed of hashes of keys.
 enum HashSeed {
-    /// That of this process, out of the one that Swift draws for its own hashes.
+    /// The seed of this process, derived from the one that Swift draws for its own hashes.
     static var ofProcess: UInt64 { UInt64(truncatingIfNeeded: 0.hashValue) }
 }
 

@@ -1,7 +1,7 @@
-// The one place that reads LevelDB's error text.
+// The only code that reads LevelDB's error text.
 //
-// LevelDB's C API says what went wrong in a line of text: the name of a status ("Corruption: ", "IO error: ", …), a
-// path or a place, and for a failed system call the text of `strerror`. Everything above asks this type instead.
+// LevelDB's C API reports an error as a line of text: the name of a status ("Corruption: ", "IO error: ", …), a path or
+// a place, and for a failed system call the text of `strerror`. All other code uses this type.
 //
 // Unsafe: the C strings read here were allocated by LevelDB for us, are NUL-terminated, and are freed exactly once,
 // by the function that took them.
@@ -21,7 +21,7 @@ struct EngineError: Error, Hashable, Sendable {
     }
 
     let kind: Kind
-    /// LevelDB's own words, in which a directory is called as the store was given it.
+    /// LevelDB's text, with the directory as the store was given it.
     let text: String
 
     init(text: String) {
@@ -49,8 +49,9 @@ struct EngineError: Error, Hashable, Sendable {
         text.hasPrefix("IO error: lock ")
     }
 
-    /// Whether bytes on disk are not what was written. A file that LevelDB's own list names counts when it is gone
-    /// (`ENOENT`) or shorter than it was written (`EINVAL`, LevelDB's word for reading behind a mapped file's end).
+    /// Whether bytes on disk differ from what was written. That includes a file in LevelDB's own list that is missing
+    /// (`ENOENT`) or shorter than it was written (`EINVAL`, which LevelDB reports for reads behind a mapped file's
+    /// end).
     var isCorruption: Bool {
         kind == .corruption || (kind == .inputOutput && !isLockHeld && (mentions(ENOENT) || mentions(EINVAL)))
     }
@@ -59,17 +60,17 @@ struct EngineError: Error, Hashable, Sendable {
         text.hasSuffix(Self.systemText(number))
     }
 
-    /// The operating system's words for an error number.
+    /// The operating system's text for an error number.
     static func systemText(_ number: Int32) -> String {
         unsafe String(cString: strerror(number))
     }
 }
 
-/// The directory of a database, how it is reached, and the name that LevelDB gets.
+/// The directory of a database: its path as given, the path that reaches it, and the name that LevelDB gets.
 struct EnginePlace: Hashable, Sendable {
     /// As the store was given it.
     let path: String
-    /// A path that leads to the directory that is held, wherever that lies now; `path` itself where there is none.
+    /// A path that leads to the open directory, even if it was moved; `path` itself if there is none.
     let directory: String
 
     init(path: String, directory: String? = nil) {
@@ -77,18 +78,18 @@ struct EnginePlace: Hashable, Sendable {
         self.directory = directory ?? path
     }
 
-    /// LevelDB makes a directory that it does not find, also to open one that must be there: of this name none can be made,
-    /// so that what was taken away in between stays away.
+    /// LevelDB creates a missing directory, even to open one that must exist. No directory can be created under this
+    /// name, so one that was removed in between stays removed.
     var name: String { "\(directory)/." }
 
-    /// LevelDB's words, with the directory called as it was given. What the path itself has of such parts stays.
+    /// LevelDB's text, with the directory as it was given.
     func asGiven(_ text: String) -> String {
         let named = text.replacing("\(name)/", with: "\(path)/").replacing(name, with: path)
         return directory == path ? named : named.replacing(directory, with: path)
     }
 }
 
-/// Where a C call leaves its error text.
+/// The slot in which a C call leaves its error text.
 @safe struct EngineErrorSlot: ~Copyable {
     private var text: UnsafeMutablePointer<CChar>?
 

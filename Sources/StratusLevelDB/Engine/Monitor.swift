@@ -1,12 +1,12 @@
-// A lock with conditions to wait for. `Synchronization.Mutex` has no condition to wait on, and the thread sanitizer
-// does not see through it; POSIX's it knows.
+// A lock with condition variables. `Synchronization.Mutex` has none, and the thread sanitizer does not understand it.
+// It understands POSIX's.
 //
 // Unsafe: the POSIX objects are allocated in `init` because they must not move, and destroyed in `deinit`, when no
 // thread can hold or wait for them any more.
 
 internal import Glibc
 
-/// A mutual exclusion lock that notices a thread locking it twice.
+/// A mutex that detects a thread locking it twice.
 @safe final class Monitor: @unchecked Sendable {  // because POSIX guards the object behind the pointer
     fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private static let yieldCount = 100
@@ -25,9 +25,8 @@ internal import Glibc
         unsafe mutex.deallocate()
     }
 
-    /// Whoever finds it locked lets others run a few times before being put to sleep. What these locks guard takes
-    /// microseconds; putting a thread to sleep and waking it takes more, and where many callers wait, all of them would
-    /// wait for each of those.
+    /// Locks the monitor. If it is locked, yields a few times before sleeping. These locks are held for microseconds;
+    /// putting a thread to sleep and waking it takes longer, and every other waiting caller would wait for it too.
     func lock() {
         for _ in 0..<Self.yieldCount {
             if unsafe pthread_mutex_trylock(mutex) == 0 { return }
@@ -50,7 +49,7 @@ internal import Glibc
     }
 }
 
-/// A moment by the clock that conditions wait by, which nobody sets.
+/// A time on the monotonic clock, which conditions use.
 struct MonotonicTime {
     static let nanosecondsPerSecond: UInt64 = 1_000_000_000
 
@@ -63,7 +62,7 @@ struct MonotonicTime {
     }
 }
 
-/// Something to wait for while a monitor is locked.
+/// A condition variable of a monitor.
 @safe final class Condition: @unchecked Sendable {  // because POSIX guards the object behind the pointer
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -81,12 +80,12 @@ struct MonotonicTime {
         unsafe condition.deallocate()
     }
 
-    /// Unlocks `monitor`, waits, and locks it again. It may wake for no reason: wait in a loop.
+    /// Unlocks `monitor`, waits, and locks it again. Wake-ups may be spurious: wait in a loop.
     func wait(_ monitor: Monitor) {
         unsafe pthread_cond_wait(condition, monitor.mutex)
     }
 
-    /// The same, but no longer than until then. Returns false when the time is over.
+    /// The same, until a time at most. Returns false when the time is over.
     func wait(_ monitor: Monitor, until end: MonotonicTime) -> Bool {
         var end = timespec(
             tv_sec: Int(end.nanoseconds / MonotonicTime.nanosecondsPerSecond),

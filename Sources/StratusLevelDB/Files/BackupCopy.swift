@@ -1,17 +1,16 @@
-// Copies the files of a store that may be open and written meanwhile, by this process or another, without its help.
+// Copies the files of a store that may be open and written meanwhile, by this process or another, without cooperation.
 //
 // Invariants:
-//   1. Only tables that the MANIFEST names are linked. LevelDB never writes to a table again once the MANIFEST names it;
-//      any other table may be written still, and its number given out again, which through a shared link would destroy
-//      the *live* store. CURRENT, MANIFEST and logs, to which LevelDB appends, are copied, never linked.
-//   2. Logs are copied newest first. When the newest exists, the older ones are complete; the other way round a log
-//      could be copied half, grow, and be followed by a copied newer one: commits lost in the middle. A log's copy ends
-//      where the log ended when it was opened, so that the copy as a whole is a prefix of the commits.
+//   1. Only tables that the MANIFEST names are linked. LevelDB never writes to a table again once the MANIFEST names
+//      it. Any other table may still be written, and its number reused, which through a shared link would destroy the
+//      *live* store. CURRENT, MANIFEST and logs, to which LevelDB appends, are copied, never linked.
+//   2. Logs are copied newest first. When the newest exists, the older ones are complete; otherwise half of a log could
+//      be copied, the log grow, and a newer one be copied after it: commits would be lost in the middle. A log's copy
+//      ends where the log ended when it was opened, so that the copy as a whole is a prefix of the commits.
 //   3. The copy counts only if CURRENT and MANIFEST are unchanged afterwards: LevelDB removes tables and logs only after
 //      it has written a change to the MANIFEST, to which it only ever appends, so the same file of the same length is
 //      unchanged. Otherwise the attempt is repeated, keeping the tables it has and reading on in the MANIFEST.
-//   4. The copy is made in a directory of its own, and every file and name in it is synced once it counts, where it is
-//      made to last.
+//   4. The copy has a directory of its own. If it must be durable, every file and name in it is synced once it counts.
 //
 // The source's LOCK is never opened: see `StoreHolder`.
 
@@ -19,9 +18,9 @@ internal import Glibc
 internal import StratusStore
 
 struct BackupCopy {
-    /// Under a full load of writes the MANIFEST changes every few megabytes; an attempt takes milliseconds.
+    /// Under full load the MANIFEST changes every few megabytes. An attempt takes milliseconds.
     private static let maximumAttemptCount = 1_000
-    /// So many attempts must find the same fault in files that do not change before it is called corruption.
+    /// The attempts that must find the same fault in unchanged files before it is reported as corruption.
     private static let faultyAttemptCount = 20
 
     private let source: String
@@ -31,12 +30,12 @@ struct BackupCopy {
     private(set) var logCount = 0
     private(set) var attemptCount = 0
 
-    /// What CURRENT and the MANIFEST were at the last attempt.
+    /// CURRENT and the MANIFEST at the last attempt.
     private var known: (current: [UInt8], name: String, identity: FileIdentity, manifest: Manifest)?
     private var unchangedAttemptCount = 0
 
-    /// Copies the store in `source` into the empty directory `target`, durably where `syncs`. `progress` is told how many
-    /// files were dealt with, and of how many: each counts when it is there, and, where it `syncs`, again when it is durable.
+    /// Copies the store in `source` into the empty directory `target`, durably with `syncs`. `progress` gets the number
+    /// of files done, and of all: each counts when it is there, and with `syncs` again when it is durable.
     static func make(
         of source: String, in target: String, syncs: Bool = true,
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -51,12 +50,12 @@ struct BackupCopy {
                 }
             }
             guard syncs else { return copy }
-            let names = try FileSystem.names(in: target)
+            let names = try SystemFiles.names(in: target)
             for (index, name) in names.enumerated() {
-                try FileSystem.sync("\(target)/\(name)")
+                try SystemFiles.sync("\(target)/\(name)")
                 progress(names.count + index + 1, 2 * names.count)
             }
-            try FileSystem.syncDirectory(target)
+            try SystemFiles.syncDirectory(target)
             return copy
         } catch let error as SystemError {
             throw error.storeError
@@ -73,29 +72,29 @@ struct BackupCopy {
         attemptCount += 1
         guard let (current, name, _, manifest) = try readOn() else { return false }
         guard manifest.end == .whole else {
-            // LevelDB is in the middle of appending; what stays so is damage.
+            // LevelDB may be appending. If it stays like this, it is damage.
             try checkIsChanging(
                 "The MANIFEST of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                 name)
             return false
         }
-        // Read first: a log is there before it is noted, and so in the list that follows.
-        let acknowledged = AcknowledgedLogs.numbers(among: try FileSystem.names(in: source)).filter(manifest.isLive)
-        let names = try FileSystem.names(in: source)
+        // Read before `names`: a log exists before it is noted, so it is in that list.
+        let acknowledged = AcknowledgedLogs.numbers(among: try SystemFiles.names(in: source)).filter(manifest.isLive)
+        let names = try SystemFiles.names(in: source)
         guard try takeTables(manifest, names, progress), try takeLogs(manifest, names), try isUnchanged() else {
             return false
         }
-        for log in acknowledged { try FileSystem.create("\(target)/\(StoreFileName.acknowledgedName(log))", []) }
-        try FileSystem.create("\(target)/\(name)", manifest.bytes)
-        try FileSystem.create("\(target)/\(StoreFileName.currentName)", current)
+        for log in acknowledged { try SystemFiles.create("\(target)/\(StoreFileName.acknowledgedName(log))", []) }
+        try SystemFiles.create("\(target)/\(name)", manifest.bytes)
+        try SystemFiles.create("\(target)/\(StoreFileName.currentName)", current)
         return true
     }
 
-    /// Brings `known` up to date. Returns nil when CURRENT has moved on meanwhile.
+    /// Updates `known`. Returns nil if CURRENT names a MANIFEST that is gone.
     private mutating func readOn() throws -> (current: [UInt8], name: String, FileIdentity, manifest: Manifest)? {
         unchangedAttemptCount += 1
         let (current, name) = try Manifest.readCurrent(in: source)
-        guard let status = try FileSystem.status("\(source)/\(name)") else {
+        guard let status = try SystemFiles.status("\(source)/\(name)") else {
             known = nil
             try checkIsChanging("The MANIFEST that CURRENT names is missing: restore a backup.", name)
             return nil
@@ -105,7 +104,7 @@ struct BackupCopy {
             manifest = known.manifest
             self.known = nil
         }
-        let more = try FileSystem.read("\(source)/\(name)", from: manifest.bytes.count)
+        let more = try SystemFiles.read("\(source)/\(name)", from: manifest.bytes.count)
         if !more.isEmpty { unchangedAttemptCount = 0 }
         guard manifest.extend(more) else {
             throw corruption(
@@ -118,13 +117,13 @@ struct BackupCopy {
     }
 
     private func isUnchanged() throws -> Bool {
-        guard let known, let status = try FileSystem.status("\(source)/\(known.name)") else { return false }
+        guard let known, let status = try SystemFiles.status("\(source)/\(known.name)") else { return false }
         let current = try Manifest.readCurrent(in: source).bytes
         return status.identity == known.identity && status.byteCount == known.manifest.bytes.count
             && current == known.current
     }
 
-    /// Throws when the store has not changed for many attempts, so that its fault is no passing state.
+    /// Throws if the store has not changed for many attempts, so that its fault is permanent.
     private func checkIsChanging(_ message: StaticString, _ file: String) throws {
         if unchangedAttemptCount > Self.faultyAttemptCount { throw corruption(message, file) }
     }
@@ -133,7 +132,7 @@ struct BackupCopy {
         StoreError(.corruption, message, ["path": source, "candidateFiles": file])
     }
 
-    /// Returns false when a table has gone.
+    /// Links or copies the tables. Returns false if one is gone.
     private mutating func takeTables(
         _ manifest: Manifest, _ names: [String], _ progress: (Int, Int) -> Void
     ) throws -> Bool {
@@ -149,9 +148,9 @@ struct BackupCopy {
             }
             wanted.insert(name)
         }
-        let present = Set(try FileSystem.names(in: target))
+        let present = Set(try SystemFiles.names(in: target))
         for name in present where !wanted.contains(name) {
-            if case .table = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
+            if case .table = StoreFileName(name) { try SystemFiles.remove("\(target)/\(name)") }
         }
         for (index, name) in wanted.subtracting(present).sorted().enumerated() {
             do {
@@ -168,23 +167,23 @@ struct BackupCopy {
 
     private mutating func take(_ name: String) throws(SystemError) {
         do {
-            try FileSystem.link("\(source)/\(name)", to: "\(target)/\(name)")
+            try SystemFiles.link("\(source)/\(name)", to: "\(target)/\(name)")
             linkedTableCount += 1
         } catch  where [EXDEV, EPERM, EMLINK, ENOTSUP].contains(error.number) {
-            try FileSystem.copy("\(source)/\(name)", to: "\(target)/\(name)")
+            try SystemFiles.copy("\(source)/\(name)", to: "\(target)/\(name)")
             copiedTableCount += 1
         }
     }
 
-    /// Returns false when a log has gone.
+    /// Copies the logs. Returns false if one is gone.
     private mutating func takeLogs(_ manifest: Manifest, _ names: [String]) throws -> Bool {
-        for name in try FileSystem.names(in: target) {
-            if case .log = StoreFileName(name) { try FileSystem.remove("\(target)/\(name)") }
+        for name in try SystemFiles.names(in: target) {
+            if case .log = StoreFileName(name) { try SystemFiles.remove("\(target)/\(name)") }
         }
         let logs = manifest.liveLogs(among: names)
         for (_, name) in logs {
             do {
-                try FileSystem.copy("\(source)/\(name)", to: "\(target)/\(name)")
+                try SystemFiles.copy("\(source)/\(name)", to: "\(target)/\(name)")
             } catch {
                 if error.number == ENOENT { return false }
                 throw error

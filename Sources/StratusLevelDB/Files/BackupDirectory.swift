@@ -1,48 +1,49 @@
-// The directory that a copy of a store is made in until it gets its name: "<destination>.incomplete-<process>-<number>".
+// The directory of a copy of a store until it gets its name: "<destination>.incomplete-<process>-<number>".
 //
 // Invariants:
-//   1. `mkdir` made it, so it was nobody's before; other copies to the same destination have directories of their own.
-//   2. It is locked as long as its process works on it, and the marker says from the first moment that it is a store's. So
-//      what a process has left that was killed can be told from all else, and `sweep` removes it.
-//   3. Only files that a store consists of are ever removed, and directories, which nobody else makes in it. The marker goes
-//      last, so that an interrupted removal is taken up.
-//   4. The copy takes its name by one rename, which fails when something else has taken it meanwhile. Where that cannot be
-//      made durable, the name is given back.
+//   1. `mkdir` created it, so it did not exist before. Other copies to the same destination have directories of their
+//      own.
+//   2. It is locked while its process works on it, and has a store's marker from the beginning. So `sweep` can
+//      recognise and remove what a killed process left.
+//   3. Only a store's files are removed, and directories, which no other code creates in it. The marker is removed
+//      last, so that an interrupted removal can be continued.
+//   4. The copy gets its name by one rename, which fails if the name exists. If the rename cannot be made durable, it
+//      is undone.
 
 internal import Glibc
 internal import StratusStore
 
 struct BackupDirectory {
-    /// So many numbers are tried; each that is taken is the left-over of a process that had the same number.
+    /// The numbers that are tried. One is taken if a process with the same ID has left a directory.
     private static let maximumNumber = 1_000
-    /// Follows the name of a directory that a signal has taken from its verb.
+    /// The suffix of a directory that the tool's signal handler has taken from its verb.
     static let takenSuffix = "-interrupted"
     private static let infix = ".incomplete-"
 
     let path: String
-    /// The directories of copies to the same destination that are not finished: others work on them, or `sweep` has not
-    /// removed them.
+    /// Unfinished directories of other copies to the same destination: they still run, or `sweep` has not removed them.
     let unfinishedPaths: [String]
     private let destination: String
     private let parent: String
-    /// Nil where the file system has no such locks: then nobody takes the directory for a dead process's either.
+    /// Nil if the file system has no such locks: then `sweep` does not remove the directory.
     private let lock: DirectoryLock?
 
-    /// Makes the directory for a copy that shall become `destination`, with or without slashes at its end. `making` makes it.
+    /// Creates the directory for a copy that will become `destination`, with or without slashes at its end. `making`
+    /// creates it.
     ///
-    /// Throws `StoreError` with `.inputOutput` when `destination` exists or its folder does not.
+    /// Throws `StoreError` with `.inputOutput` if `destination` exists or its folder does not.
     static func make(
         for destination: String, formatVersion: Int = 1,
         making: (_ make: () throws -> Void) throws -> Void = { try $0() }
     ) throws -> BackupDirectory {
-        let destination = FileSystem.withoutTrailingSlashes(destination)
-        let parent = FileSystem.parent(of: destination)
-        guard try FileSystem.status(parent)?.kind == .directory else {
+        let destination = SystemFiles.withoutTrailingSlashes(destination)
+        let parent = SystemFiles.parent(of: destination)
+        guard try SystemFiles.status(parent)?.kind == .directory else {
             throw StoreError(
                 .inputOutput, "There is no folder to hold the copy: create it first.",
                 ["path": destination, "missingFolder": parent])
         }
-        if try FileSystem.status(destination) != nil { throw existenceError(destination) }
+        if try SystemFiles.status(destination) != nil { throw existenceError(destination) }
         let own = "\(name(of: destination))\(infix)"
         let unfinished = try unfinishedNames(in: parent).filter { $0.hasPrefix(own) }.map { join(parent, $0) }
         for number in 1...maximumNumber {
@@ -59,44 +60,44 @@ struct BackupDirectory {
             return directory
         }
         throw StoreError(
-            .inputOutput, "Too many unfinished copies lie beside the destination: remove those no backup works on.",
+            .inputOutput, "There are too many unfinished copies beside the destination: remove those of ended backups.",
             ["path": destination, "unfinishedCount": "\(unfinished.count)"])
     }
 
-    /// Gives the copy its name, durably. Where this throws, `path` is still where it lies.
+    /// Gives the copy its name, durably. If this throws, the copy is still at `path`.
     func takeName() throws {
-        try FileSystem.syncDirectory(path)
+        try SystemFiles.syncDirectory(path)
         do {
-            try FileSystem.rename(path, to: destination)
+            try SystemFiles.rename(path, to: destination)
         } catch {
             guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) else { throw error }
             throw Self.existenceError(destination)
         }
         do {
-            try FileSystem.syncDirectory(parent)
+            try SystemFiles.syncDirectory(parent)
         } catch {
-            if (try? lock?.isOf(destination)) != false { try FileSystem.rename(destination, to: path) }
+            if (try? lock?.isOf(destination)) != false { try SystemFiles.rename(destination, to: path) }
             throw error
         }
     }
 
-    /// Removes what there is of an unfinished copy. What cannot be removed is left to the next copy.
+    /// Removes an unfinished copy as far as possible. The next `sweep` removes the rest.
     func remove() { Self.remove(path) }
 
-    /// Gives a store a name of unfinished copies. Returns the path that it has then; nil where it could not be renamed.
+    /// Renames a store to a name of unfinished copies. Returns its new path; nil if it could not be renamed.
     static func takeBack(_ path: String) -> String? {
         for number in 1...maximumNumber {
-            let place = "\(FileSystem.withoutTrailingSlashes(path))\(infix)\(getpid())-\(number)"
-            guard (try? FileSystem.status(place)) == nil else { continue }
-            return (try? FileSystem.rename(path, to: place)) == nil ? nil : place
+            let place = "\(SystemFiles.withoutTrailingSlashes(path))\(infix)\(getpid())-\(number)"
+            guard (try? SystemFiles.status(place)) == nil else { continue }
+            return (try? SystemFiles.rename(path, to: place)) == nil ? nil : place
         }
         return nil
     }
 
     // MARK: Leftovers
 
-    /// Removes the directories in a folder of copies whose processes have ended without finishing them. Returns their paths.
-    /// What is locked, cannot be removed, or is no store's is left alone.
+    /// Removes the directories in a folder that ended processes left unfinished, except those that are locked, cannot
+    /// be removed, or are no store's. Returns their paths.
     static func sweep(_ folder: String) -> [String] {
         ((try? unfinishedNames(in: folder)) ?? []).map { join(folder, $0) }.filter { sweepOne($0) }
     }
@@ -106,15 +107,15 @@ struct BackupDirectory {
             return false
         }
         return withExtendedLifetime(lock) {
-            // Somebody may have opened it as a store.
+            // A process may have opened it as a store.
             do { if try StoreHolder.find(in: path) != nil { return false } } catch { return false }
             return remove(path)
         }
     }
 
-    /// Whether the directory was made here: a marker is the first thing in it.
+    /// Whether the directory was created here: the first file in it is a marker.
     private static func isOfCopy(_ path: String) -> Bool {
-        guard let names = try? FileSystem.names(in: path) else { return false }
+        guard let names = try? SystemFiles.names(in: path) else { return false }
         if names.allSatisfy({ $0 == StoreMarker.temporaryFileName }) { return true }
         return (try? StoreMarker.read(in: path)) != nil
     }
@@ -122,14 +123,14 @@ struct BackupDirectory {
     /// Removes an unfinished copy as far as it can be removed. Returns whether it is gone.
     @discardableResult
     static func remove(_ path: String) -> Bool {
-        for name in (try? FileSystem.names(in: path)) ?? [] where name != StoreMarker.fileName {
+        for name in (try? SystemFiles.names(in: path)) ?? [] where name != StoreMarker.fileName {
             let file = "\(path)/\(name)"
             if StoreFileName.isOfStore(name) || PrivateDirectory.isOwnDirectory(file) {
-                try? FileSystem.removeTree(file)
+                try? SystemFiles.removeTree(file)
             }
         }
-        try? FileSystem.remove("\(path)/\(StoreMarker.fileName)")
-        return (try? FileSystem.removeDirectory(path)) != nil
+        try? SystemFiles.remove("\(path)/\(StoreMarker.fileName)")
+        return (try? SystemFiles.removeDirectory(path)) != nil
     }
 
     // MARK: Names
@@ -145,12 +146,12 @@ struct BackupDirectory {
         let value: DirectoryLock?
     }
 
-    /// Makes a directory and locks it. Nil where there is one of the name, or where a sweeper has come between.
+    /// Creates a directory and locks it. Nil if the name exists, or if a sweeper has removed the directory.
     private static func makeLocked(
         _ path: String, _ making: (_ make: () throws -> Void) throws -> Void
     ) throws -> Locked? {
         do {
-            try making { try FileSystem.makeDirectory(path) }
+            try making { try SystemFiles.makeDirectory(path) }
         } catch let error as SystemError {
             if error.number == EEXIST { return nil }
             throw error
@@ -172,7 +173,7 @@ struct BackupDirectory {
 
     /// The names in a folder that unfinished copies have.
     private static func unfinishedNames(in folder: String) throws(SystemError) -> [String] {
-        try FileSystem.names(in: folder).filter { name in
+        try SystemFiles.names(in: folder).filter { name in
             let own = name.hasSuffix(takenSuffix) ? name.dropLast(takenSuffix.count) : name[...]
             guard let mark = own.lastRange(of: infix), mark.lowerBound > own.startIndex else { return false }
             let numbers = own[mark.upperBound...].split(separator: "-", omittingEmptySubsequences: false)
@@ -182,7 +183,7 @@ struct BackupDirectory {
 }
 
 extension Substring {
-    /// Where the text stands last.
+    /// The last occurrence of the text.
     fileprivate func lastRange(of text: String) -> Range<Index>? {
         var end = endIndex
         while end > startIndex {
@@ -190,5 +191,44 @@ extension Substring {
             formIndex(before: &end)
         }
         return nil
+    }
+}
+
+// A lock on a directory that a process works in, without a lock file. It ends with its process, however that ends, and
+// moves with the directory. So the remains of a dead process can be distinguished from the work of a running one.
+//
+// Unsafe: C functions get paths and structures that live for the length of the call.
+
+final class DirectoryLock: Sendable {
+    private let descriptor: Int32
+
+    private init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Locks a directory. Nil if another process has the lock, or if another directory is at the path now.
+    ///
+    /// Throws if the directory cannot be opened, or if its file system has no such locks.
+    static func take(_ path: String) throws(SystemError) -> DirectoryLock? {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return nil }
+            throw SystemError(number: errno, call: "open", path: path)
+        }
+        let lock = DirectoryLock(descriptor: descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            if errno == EWOULDBLOCK { return nil }
+            throw SystemError(number: errno, call: "flock", path: path)
+        }
+        return try lock.isOf(path) ? lock : nil
+    }
+
+    /// Whether the locked directory is at the path.
+    func isOf(_ path: String) throws(SystemError) -> Bool {
+        var held = stat()
+        guard unsafe fstat(descriptor, &held) == 0 else {
+            throw SystemError(number: errno, call: "fstat", path: path)
+        }
+        return try SystemFiles.status(path)?.identity == SystemFiles.status(held).identity
     }
 }

@@ -1,4 +1,4 @@
-// Reads LevelDB's log format, in which commits and the MANIFEST are written.
+// Reads and writes LevelDB's log format, which contains commits and the MANIFEST.
 //
 // A log is cut into blocks of 32,768 bytes. A block holds fragments, none of which crosses its end:
 //
@@ -7,11 +7,10 @@
 //   type       1 byte: 1 whole record, 2 first, 3 middle, 4 last fragment of a record
 //   payload    `length` bytes
 //
-// At most six bytes of zeros fill a block's end. A writer that died leaves a fragment that is cut short at the end of
-// the file: the log is *torn*, and what is before it counts. LevelDB takes every fragment that reaches past the end
-// for torn. But the checksum does not cover the length, so a flipped length byte in the last block looks just like it,
-// and LevelDB would silently lose the commits from there on. A torn fragment's payload is incomplete; a damaged length
-// is given away by a shorter payload that fits the checksum.
+// At most six bytes of zeros fill a block's end. A writer that died leaves an incomplete fragment at the end of the
+// file: the log is *torn*, and everything before it counts. LevelDB treats every fragment that reaches past the end as
+// torn. But the checksum does not cover the length, so a flipped length byte in the last block looks the same, and
+// LevelDB would silently lose the commits from there on. If a shorter payload fits the checksum, the length is damaged.
 
 enum LogFile {
     static let blockByteCount = 32_768
@@ -30,20 +29,21 @@ enum LogFile {
         case torn(offset: Int)
         /// From this offset on there are only zeros.
         case zeros(offset: Int)
-        /// What is at this offset was not written so.
+        /// The bytes at this offset are damaged.
         case damaged(offset: Int)
     }
 
-    /// What lies where a fragment begins. Payloads are ranges of the bytes that were given.
+    /// A fragment at an offset. Payloads are ranges of the given bytes.
     enum Fragment {
         case whole(type: UInt8, payload: Range<Int>)
         /// The file ends before the fragment does.
         case cut
-        /// Its payload is where its header says, unless that is behind the end of the block.
+        /// The payload that its header names, unless that is past the end of the block.
         case damaged(payload: Range<Int>?)
     }
 
-    /// Looks at the fragment whose header begins at `offset`. `blockEnd` is where its block ends, or would.
+    /// Reads the fragment whose header begins at `offset`. `blockEnd` is the end of its block, which may be past the
+    /// end of the file.
     static func fragment(_ bytes: [UInt8], at offset: Int, blockEnd: Int) -> Fragment {
         let stored = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
         let length = Int(bytes[offset + 4]) | Int(bytes[offset + 5]) << 8
@@ -61,8 +61,8 @@ enum LogFile {
         return .whole(type: type, payload: payload)
     }
 
-    /// Visits the fragments from the one at `start`, as far as they are whole. A payload's indices are those of `bytes`, which
-    /// begin with a block.
+    /// Visits whole fragments from `start` on, until one is not. A payload has the indices of `bytes`, which begin with
+    /// a block.
     static func forEachFragment(
         _ bytes: [UInt8], from start: Int = 0, _ visit: (_ type: UInt8, _ payload: ArraySlice<UInt8>) -> Void
     ) -> End {
@@ -88,7 +88,7 @@ enum LogFile {
         return .whole
     }
 
-    /// Visits the records of which every fragment is whole, also those behind damage.
+    /// Visits the records whose fragments are all whole, also behind damage.
     static func forEachWholeRecord(in bytes: [UInt8], _ visit: ([UInt8]) throws -> Void) rethrows {
         var record: [UInt8]?
         for start in stride(from: 0, to: bytes.count, by: blockByteCount) {
@@ -102,12 +102,12 @@ enum LogFile {
                 record = nil
             }
             for record in whole { try visit(record) }
-            // What comes next cannot belong to what was begun before.
+            // The next fragment cannot belong to a record that began before the damage.
             if end != .whole { record = nil }
         }
     }
 
-    /// A commit, or another record, as fragments, to be appended to a log of `byteCount` bytes.
+    /// The fragments of a commit or another record, to append to a log of `byteCount` bytes.
     static func fragments(of record: [UInt8], appendedAt byteCount: Int) -> [UInt8] {
         var result: [UInt8] = []
         var position = 0
@@ -140,5 +140,38 @@ enum LogFile {
             if checksum.masked == stored { return true }
         }
         return false
+    }
+}
+
+// CRC-32C (Castagnoli), masked as LevelDB stores it. Written by hand because no library serves: zlib has only CRC-32,
+// safe Swift cannot use the processor's CRC-32C instructions, and the package must not depend on another one for 30
+// lines. Logs are read once, when a store is opened, copied or verified, so a table of 256 numbers is fast enough.
+
+enum Checksum {
+    /// The table of the reflected polynomial 0x82F63B78.
+    private static let table: [UInt32] = (0..<256).map { index in
+        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? (value >> 1) ^ 0x82F6_3B78 : value >> 1 }
+    }
+
+    /// A checksum that is computed incrementally.
+    struct Running {
+        private var state: UInt32 = 0xFFFF_FFFF
+
+        mutating func add(_ byte: UInt8) {
+            state = Checksum.table[Int((state ^ UInt32(byte)) & 0xFF)] ^ (state >> 8)
+        }
+
+        mutating func add(_ bytes: ArraySlice<UInt8>) {
+            let table = Checksum.table
+            var state = state
+            for byte in bytes { state = table[Int((state ^ UInt32(byte)) & 0xFF)] ^ (state >> 8) }
+            self.state = state
+        }
+
+        /// The checksum as a log or table holds it: rotated and shifted, so that checksums of checksums stay apart.
+        var masked: UInt32 {
+            let value = ~state
+            return ((value >> 15) | (value << 17)) &+ 0xA282_EAD8
+        }
     }
 }

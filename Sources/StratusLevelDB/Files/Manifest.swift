@@ -1,4 +1,8 @@
-// Reads a MANIFEST: which tables and logs make up a LevelDB database.
+// Reads a MANIFEST: the list of tables and logs of a LevelDB database. Also knows the names of a store's files.
+//
+// Written by hand because LevelDB's C API does not expose the list: its properties are text for people, need an open
+// database and name no logs. A backup needs the list of a store that another process has open, and opening needs it
+// before LevelDB changes anything.
 //
 // A MANIFEST is a log of edits. An edit is a run of fields, each a varint tag and its contents: 1 comparator name,
 // 2 log number, 3 next file number, 4 last sequence, 5 compaction pointer (level, key), 6 deleted file (level, number),
@@ -16,7 +20,7 @@ struct ManifestTable: Hashable {
     let smallestKey: [UInt8]
     let largestKey: [UInt8]
 
-    /// Whether the table may hold a key from `lower` up to `upper`, the latter included.
+    /// Whether the table may hold a key from `lower` up to and including `upper`.
     func overlaps(_ lower: [UInt8], through upper: [UInt8]) -> Bool {
         !largestKey.lexicographicallyPrecedes(lower) && !upper.lexicographicallyPrecedes(smallestKey)
     }
@@ -28,13 +32,13 @@ struct Manifest {
     private(set) var logNumber: UInt64 = 0
     /// One more log that is live, 0 when there is none.
     private(set) var previousLogNumber: UInt64 = 0
-    /// The last sequence number that was in use when the newest edit was written.
+    /// The last sequence number when the newest edit was written.
     private(set) var lastSequence: UInt64 = 0
     /// How the file ends.
     private(set) var end = LogFile.End.whole
-    /// The file as far as it was read.
+    /// The part of the file that was read.
     private(set) var bytes: [UInt8] = []
-    /// Where the first record begins that has not been read.
+    /// The beginning of the first record that has not been read.
     private var readByteCount = 0
 
     init() {}
@@ -44,7 +48,7 @@ struct Manifest {
         guard extend(bytes) else { return nil }
     }
 
-    /// Reads on where a growing file has grown. Returns false when an edit cannot be read.
+    /// Reads what was appended to a growing file. Returns false if an edit cannot be read.
     mutating func extend(_ more: [UInt8]) -> Bool {
         bytes += more
         let (all, start) = (bytes, readByteCount)
@@ -61,7 +65,7 @@ struct Manifest {
         return isReadable
     }
 
-    /// Whether the file was not written as it is. A torn end is none: its writer died.
+    /// Whether the file is damaged. A torn end is not damage: its writer died.
     var isDamaged: Bool {
         if case .damaged = end { return true }
         return false
@@ -79,7 +83,7 @@ struct Manifest {
     /// Whether the log of this number, if there is one, holds commits that are in no table.
     func isLive(_ log: UInt64) -> Bool { log >= logNumber || (log == previousLogNumber && log != 0) }
 
-    /// The logs that must be there: those that the file names, and the live ones known to hold acknowledged commits.
+    /// The logs that must exist: those that the file names, and the live ones known to hold acknowledged commits.
     func requiredLogs(acknowledged: Set<UInt64>) -> Set<UInt64> {
         acknowledged.filter(isLive).union([logNumber, previousLogNumber].filter { $0 != 0 })
     }
@@ -129,11 +133,11 @@ extension Manifest {
         let manifest: [UInt8]
     }
 
-    /// Reads CURRENT and the MANIFEST it names. Throws `.corruption` when CURRENT names none, or one that is not there.
+    /// Reads CURRENT and the MANIFEST it names. Throws `.corruption` if CURRENT names none, or one that does not exist.
     static func read(in directory: String) throws -> Source {
         let (current, name) = try readCurrent(in: directory)
         do {
-            return Source(current: current, manifestName: name, manifest: try FileSystem.read("\(directory)/\(name)"))
+            return Source(current: current, manifestName: name, manifest: try SystemFiles.read("\(directory)/\(name)"))
         } catch  where error.number == ENOENT {
             throw StoreError(
                 .corruption,
@@ -146,7 +150,7 @@ extension Manifest {
     static func readCurrent(in directory: String) throws -> (bytes: [UInt8], manifestName: String) {
         let current: [UInt8]
         do {
-            current = try FileSystem.read("\(directory)/\(StoreFileName.currentName)")
+            current = try SystemFiles.read("\(directory)/\(StoreFileName.currentName)")
         } catch  where error.number == ENOENT {
             throw StoreError(
                 .corruption,
@@ -164,7 +168,7 @@ extension Manifest {
     }
 }
 
-/// Walks the fields of an edit.
+/// Reads the fields of an edit.
 private struct FieldReader {
     private let bytes: [UInt8]
     private var offset = 0
@@ -191,5 +195,59 @@ private struct FieldReader {
         guard let count = number(), count <= UInt64(bytes.count - offset) else { return nil }
         defer { offset += Int(count) }
         return bytes[offset..<offset + Int(count)]
+    }
+}
+
+// The names of files in a store's directory.
+
+enum StoreFileName: Equatable {
+    case current
+    case lock
+    case manifest(UInt64)
+    case log(UInt64)
+    case table(UInt64)
+    /// An empty file that says that the log with this number has acknowledged commits.
+    case acknowledged(UInt64)
+    case other
+
+    static let currentName = "CURRENT"
+    static let lockName = "LOCK"
+    private static let acknowledgedEnding = ".acknowledged"
+
+    /// The name that LevelDB gives to a log.
+    static func logName(_ log: UInt64) -> String {
+        let digits = "\(log)"
+        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ".log"
+    }
+
+    static func acknowledgedName(_ log: UInt64) -> String { "\(log)\(acknowledgedEnding)" }
+
+    init(_ name: String) {
+        if name == Self.currentName {
+            self = .current
+        } else if name == Self.lockName {
+            self = .lock
+        } else if name.hasPrefix("MANIFEST-"), let number = UInt64(name.dropFirst(9)) {
+            self = .manifest(number)
+        } else if let dot = name.lastIndex(of: "."), let number = UInt64(name[..<dot]) {
+            switch name[dot...] {
+            case ".log": self = .log(number)
+            case ".ldb", ".sst": self = .table(number)
+            case Self.acknowledgedEnding: self = .acknowledged(number)
+            default: self = .other
+            }
+        } else {
+            self = .other
+        }
+    }
+
+    /// Whether a store may have a file of this name. Besides the names above these are LevelDB's diary, files that it
+    /// is about to rename, the lock file and the marker.
+    static func isOfStore(_ name: String) -> Bool {
+        guard case .other = StoreFileName(name) else { return true }
+        return [
+            "LOG", "LOG.old", "STRATUS.room", StoreLock.fileName, StoreMarker.fileName, StoreMarker.temporaryFileName,
+        ].contains(name)
+            || name.hasSuffix(".dbtmp")
     }
 }

@@ -1,38 +1,37 @@
-// A directory that one process works in for a while, and that is removed afterwards, by that process or, where it has
-// died, by the next one that sweeps.
+// A temporary directory of one process. The process removes it, or if it has died, the next process that sweeps does.
 //
 // Invariants:
-//   1. `mkdir` made it, for its owner alone, with a name that nothing had.
-//   2. Its file OWNER is locked as long as its process lives: the lock ends with the process, however that ends, and no
-//      process that comes to have the same number has it.
-//   3. OWNER goes last. So whoever gets the lock of an OWNER that still has its name may remove the directory. A sweeper
-//      may come between the steps of a process that makes one: that process sees its OWNER gone, or locked, and makes
-//      another.
+//   1. `mkdir` created it, for its owner alone, under a new name.
+//   2. Its file OWNER is locked while its process runs. The lock ends with the process, however that ends. A later
+//      process with the same ID does not have it.
+//   3. OWNER is removed last. So a process that gets the lock of an OWNER that still has its name may remove the
+//      directory. A sweeper may interfere while a process creates one: that process finds its OWNER gone or locked, and
+//      creates another directory.
 //   4. Only directories of this user are swept, and links are never followed.
-//   5. It is renamed before anything in it is removed, to a name that is swept as its own would be, and that nothing is
-//      made under: a thread that is still at work in it finds it gone as a whole, and can add nothing to it.
+//   5. It is renamed before anything in it is removed, to a name that sweepers recognise and under which nothing is
+//      created: a thread that still works in it finds the whole directory gone, and can add nothing to it.
 //
 // Unsafe: C functions get paths and structures that live for the length of the call.
 
 internal import Glibc
 internal import StratusStore
 
-/// A directory of this process alone, which goes with it.
+/// A directory of this process alone, removed with it.
 package final class PrivateDirectory: Sendable {
     private static let ownerName = "OWNER"
-    /// So many names are tried.
+    /// The names that are tried.
     private static let maximumNumber = 1_000
-    /// Deeper directories are nobody's here.
+    /// The deepest level of directories that are removed.
     private static let maximumDepth = 16
-    /// Follows the name of one that is being removed.
+    /// The suffix of a directory that is being removed.
     private static let asideSuffix = "-removed"
-    /// Another thread of the process may have been about to put a file there when it was renamed, and sweepers may be at it.
+    /// Another thread may have been creating a file when the directory was renamed, and sweepers may be removing it.
     private static let removalRoundCount = 50
     private static let removalPauseMicroseconds: UInt32 = 20_000
-    /// Sweepers wait for nobody: the next one comes.
+    /// A sweeper does not wait: the next one continues.
     private static let sweepRoundCount = 5
 
-    /// Where it lies.
+    /// The path of the directory.
     package let path: String
     /// The open OWNER, which holds the lock.
     private let descriptor: Int32
@@ -46,7 +45,7 @@ package final class PrivateDirectory: Sendable {
         close(descriptor)
     }
 
-    /// Makes a directory in `folder` whose name begins with `prefix`.
+    /// Creates a directory in `folder` whose name begins with `prefix`.
     ///
     /// Throws `StoreError` with `.notPermitted`, `.diskFull` and `.inputOutput`.
     package static func make(in folder: String, prefix: String) throws -> PrivateDirectory {
@@ -54,7 +53,7 @@ package final class PrivateDirectory: Sendable {
             for number in 1...maximumNumber {
                 let path = "\(folder)/\(prefix)\(getpid())-\(number)"
                 do {
-                    try FileSystem.makeDirectory(path)
+                    try SystemFiles.makeDirectory(path)
                 } catch {
                     if error.number == EEXIST { continue }
                     throw error
@@ -67,19 +66,19 @@ package final class PrivateDirectory: Sendable {
             throw error.storeError
         }
         throw StoreError(
-            .inputOutput, "Too many private directories lie here: remove those of processes that have ended.",
+            .inputOutput, "There are too many private directories in the folder: remove those of ended processes.",
             ["path": folder, "prefix": prefix])
     }
 
-    /// Removes the directories in `folder` whose processes have ended without it. Returns how many there were. What cannot
-    /// be read or removed is left to the next one.
+    /// Removes the directories in `folder` that ended processes have left. Returns how many. The next sweep tries again
+    /// those that cannot be read or removed.
     @discardableResult
     package static func sweep(_ folder: String, prefix: String) -> Int {
-        let names = (try? FileSystem.names(in: folder)) ?? []
+        let names = (try? SystemFiles.names(in: folder)) ?? []
         return names.count { $0.hasPrefix(prefix) && sweepOne("\(folder)/\($0)") }
     }
 
-    /// Removes the directory and all that is in it. It may be called more than once, on any thread.
+    /// Removes the directory and its contents. It may be called more than once, on any thread.
     package func remove() {
         Self.remove(path, roundCount: Self.removalRoundCount, pauseMicroseconds: Self.removalPauseMicroseconds)
     }
@@ -88,15 +87,15 @@ package final class PrivateDirectory: Sendable {
 
     private static func sweepOne(_ path: String) -> Bool {
         guard isOwnDirectory(path) else { return false }
-        // One that is empty may be another's that is just being made, who then makes another.
-        if (try? FileSystem.removeDirectory(path)) != nil { return true }
+        // An empty one may have just been created by another process, which then creates another.
+        if (try? SystemFiles.removeDirectory(path)) != nil { return true }
         guard let descriptor = try? own(path, isNew: false) else { return false }
         defer { close(descriptor) }
         remove(path, roundCount: sweepRoundCount, pauseMicroseconds: 0)
         return true
     }
 
-    /// Locks OWNER, which is made where there is none. Nil where another process has it, or has taken it away meanwhile.
+    /// Locks OWNER, and creates it if needed. Nil if another process has locked or removed it.
     private static func own(_ path: String, isNew: Bool) throws(SystemError) -> Int32? {
         let owner = "\(path)/\(ownerName)"
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (isNew ? O_EXCL : 0)
@@ -107,7 +106,7 @@ package final class PrivateDirectory: Sendable {
         }
         var held = stat()
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &held) == 0,
-            let named = try? FileSystem.status(owner), named == FileSystem.status(held)
+            let named = try? SystemFiles.status(owner), named == SystemFiles.status(held)
         {
             return descriptor
         }
@@ -115,7 +114,7 @@ package final class PrivateDirectory: Sendable {
         return nil
     }
 
-    /// Whether a directory of this user lies there, and no link to one.
+    /// Whether a directory of this user is at the path, not a link to one.
     static func isOwnDirectory(_ path: String) -> Bool {
         var buffer = stat()
         guard unsafe lstat(path, &buffer) == 0 else { return false }
@@ -126,21 +125,21 @@ package final class PrivateDirectory: Sendable {
         let place = movedAside(path)
         for round in 0..<roundCount {
             if round > 0, pauseMicroseconds > 0 { usleep(pauseMicroseconds) }
-            guard let names = try? FileSystem.names(in: place) else { return }
+            guard let names = try? SystemFiles.names(in: place) else { return }
             for name in names where name != ownerName { removeAll("\(place)/\(name)", depth: 0) }
-            guard (try? FileSystem.names(in: place))?.allSatisfy({ $0 == ownerName }) == true else { continue }
-            try? FileSystem.remove("\(place)/\(ownerName)")
-            if (try? FileSystem.removeDirectory(place)) != nil { return }
+            guard (try? SystemFiles.names(in: place))?.allSatisfy({ $0 == ownerName }) == true else { continue }
+            try? SystemFiles.remove("\(place)/\(ownerName)")
+            if (try? SystemFiles.removeDirectory(place)) != nil { return }
         }
     }
 
-    /// Renames a directory that is to be removed, and returns where it lies then. Where it has gone already, another thread
-    /// may be at it under that name. It stays where it is where an earlier one of its name could not be removed.
+    /// Renames a directory before its removal, and returns its new path. If it is already gone, another thread may be
+    /// removing it under that path. It keeps its path if an earlier one of that name could not be removed.
     private static func movedAside(_ path: String) -> String {
         guard !path.hasSuffix(asideSuffix) else { return path }
         let aside = path + asideSuffix
         do {
-            try FileSystem.rename(path, to: aside)
+            try SystemFiles.rename(path, to: aside)
         } catch {
             return error.number == ENOENT ? aside : path
         }
@@ -148,8 +147,8 @@ package final class PrivateDirectory: Sendable {
     }
 
     private static func removeAll(_ path: String, depth: Int) {
-        guard (try? FileSystem.remove(path)) == nil, depth < maximumDepth, isOwnDirectory(path) else { return }
-        for name in (try? FileSystem.names(in: path)) ?? [] { removeAll("\(path)/\(name)", depth: depth + 1) }
-        try? FileSystem.removeDirectory(path)
+        guard (try? SystemFiles.remove(path)) == nil, depth < maximumDepth, isOwnDirectory(path) else { return }
+        for name in (try? SystemFiles.names(in: path)) ?? [] { removeAll("\(path)/\(name)", depth: depth + 1) }
+        try? SystemFiles.removeDirectory(path)
     }
 }

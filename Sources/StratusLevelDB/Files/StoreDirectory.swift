@@ -1,24 +1,24 @@
-// What lies at a path, found out before LevelDB touches anything, and the claim on it while it is open.
+// The directory of a store: inspected before LevelDB touches anything, and claimed while the store is open.
 //
-// The steps of `claim`, each ending with its own error:
-//   1. Nothing there: make the directory, or refuse. Something else than a directory: refuse.
-//   2. Note in this process's registry that the directory is open; from here on failures take the note back.
-//   3. Without a marker, a directory that is not empty belongs to somebody else: nothing is created in it.
-//      Nor may something else than a file have the name of one of the store's.
+// The steps of `claim`, each with its own errors:
+//   1. If nothing is at the path, create the directory, or refuse. Refuse anything but a directory.
+//   2. Register the directory as open in this process. Any later failure unregisters it.
+//   3. Without a marker, a directory that is not empty belongs to another program: nothing is created in it. Only files
+//      may have the names of a store's files.
 //   4. Take the locks (`StoreLock`).
-//   5. The marker: a newer format, an older one, one whose creation or emptying was interrupted. The latter is finished. No
-//      marker: an empty directory becomes a store.
-//   6. A finished store has a CURRENT that names a MANIFEST, the logs that must be there, and no damage in them that LevelDB
-//      might pass over. The last commit goes where a crash took pages of it before it was acknowledged.
+//   5. Read the marker. Refuse a newer format, and an older one unless that is allowed. Finish a creation or emptying
+//      that was interrupted. Without a marker, an empty directory becomes a store.
+//   6. Check that a finished store has a CURRENT that names a MANIFEST, the required logs, and no damage in them that
+//      LevelDB might skip. Drop the last commit if a crash lost pages of it before it was acknowledged.
 
 internal import Glibc
 internal import StratusStore
 
-/// A directory that this process has claimed, to open it as a store. Release it when the store is closed.
+/// A directory that this process has claimed to open it as a store. Release it when the store is closed.
 final class StoreDirectory: Sendable {
     let lock: StoreLock
     private let acknowledged: AcknowledgedLogs
-    /// Whether LevelDB has yet to create the database: call `finishCreation` afterwards.
+    /// Whether LevelDB must still create the database.
     let isNew: Bool
     /// The commit that was dropped because it had lost pages.
     let droppedCommit: DroppedCommit?
@@ -41,15 +41,15 @@ final class StoreDirectory: Sendable {
 
     var place: EnginePlace { lock.place }
 
-    /// A store whose last write has a lower number than `leastSequence` is refused. `emptying` hears how many files are removed,
-    /// and of how many, where the store is one that is being emptied.
+    /// Claims a directory. Refuses a store whose last write has a lower number than `leastSequence`. If the store is
+    /// being emptied, `emptying` gets the number of removed files, and of all.
     static func claim(
         _ path: String, _ options: LevelDBOptions, leastSequence: UInt64 = 0,
         emptying: Emptying.Listener = { _, _ in }
     ) throws -> StoreDirectory {
         let (createIfMissing, formatVersion) = (options.createIfMissing, options.formatVersion)
         return try registered(path, createIfMissing: createIfMissing) { identity in
-            try FileSystem.checkAccess(path, R_OK | W_OK | X_OK)
+            try SystemFiles.checkAccess(path, R_OK | W_OK | X_OK)
             try checkKinds(path)
             if try StoreMarker.read(in: path) == nil { try checkIsEmpty(path, createIfMissing: createIfMissing) }
             let lock = try StoreLock.take(path, identity, options.testHooks)
@@ -69,9 +69,9 @@ final class StoreDirectory: Sendable {
         }
     }
 
-    /// Writes the number of this software's format into the marker of a store that had a lower one.
+    /// Writes the number of this software's format to the marker of a store that had a lower one.
     ///
-    /// Throws `SystemError`; then the store has the one or the other.
+    /// Throws a system error. The store then has either number.
     func adoptFormat() throws {
         do {
             guard try StoreMarker.read(in: place.directory)?.formatVersion != formatVersion else { return }
@@ -79,7 +79,7 @@ final class StoreDirectory: Sendable {
         } catch { throw place.asGiven(error) }
     }
 
-    /// Runs `body` while a store that does not open is in this process's registry, to be repaired. Nothing is created or
+    /// Runs `body` while a store that does not open is registered in this process, to repair it. Nothing is created or
     /// locked.
     ///
     /// Throws `.notAStore`, `.held`, `.newerFormat`, and what `body` does.
@@ -99,41 +99,41 @@ final class StoreDirectory: Sendable {
         return result
     }
 
-    /// Throws `.held` when another process has the store open.
+    /// Throws `.held` if another process has the store open.
     static func checkIsFree(_ path: String) throws {
         if let holder = try StoreHolder.findByLocks(in: path) { throw holder.error(path: path) }
     }
 
-    /// What a log needs, besides the sync of a commit in it, before that is acknowledged: a durable name, and a note that it
-    /// holds one. `log` is the one that was written to, where LevelDB tells. To be called by one thread at a time.
+    /// Gives a log a durable name, and notes that it holds commits. Call it after a commit is synced and before it is
+    /// acknowledged, on one thread at a time. `log` is the log that was written to, if LevelDB reports it.
     func noteLog(_ log: UInt64?) throws {
         do {
             if let log = try log ?? acknowledged.newestWrittenLog() { try acknowledged.note(log) }
         } catch { throw place.asGiven(error) }
     }
 
-    /// Closes the directory: it may be claimed again.
+    /// Releases the directory. It may be claimed again.
     func release() {
         lock.release()
         OpenStores.remove(identity)
     }
 
-    /// Says in the marker that the store is to be emptied.
+    /// Notes in the marker that the store must be emptied.
     func beginEmptying() throws {
         do {
             try Emptying.begin(in: place.directory, formatVersion: formatVersion)
         } catch { throw place.asGiven(error) }
     }
 
-    /// To be called when LevelDB has opened the database. Says in the marker of a new one that it is complete, and forgets
-    /// what was noted of the logs of an old one, which are in tables now.
+    /// Call it when LevelDB has opened the database. Marks a new store as complete, and removes the notes about the
+    /// logs of an old one, which are in tables now.
     func finishOpening() throws {
         let path = place.directory
         do {
             if isNew {
                 try StoreMarker(formatVersion: formatVersion, isCreating: false).write(in: path)
             } else {
-                AcknowledgedLogs.remove(AcknowledgedLogs.numbers(among: try FileSystem.names(in: path)), in: path)
+                AcknowledgedLogs.remove(AcknowledgedLogs.numbers(among: try SystemFiles.names(in: path)), in: path)
             }
         } catch { throw place.asGiven(error) }
     }
@@ -141,7 +141,7 @@ final class StoreDirectory: Sendable {
     // MARK: The steps
 
     private static func locate(_ path: String, createIfMissing: Bool) throws -> FileIdentity {
-        if let status = try FileSystem.status(path) {
+        if let status = try SystemFiles.status(path) {
             guard status.kind == .directory else {
                 throw StoreError(
                     .notAStore, "The path is not a directory: name the directory of a store.",
@@ -154,21 +154,21 @@ final class StoreDirectory: Sendable {
                 .notAStore, "There is nothing at the path: check its spelling, or create the store.",
                 ["path": path, "found": "nothing"])
         }
-        let parent = FileSystem.parent(of: path)
-        guard try FileSystem.status(parent)?.kind == .directory else {
+        let parent = SystemFiles.parent(of: path)
+        guard try SystemFiles.status(parent)?.kind == .directory else {
             throw StoreError(
                 .notAStore, "There is no folder to hold the store: create it first.",
                 ["path": path, "found": "nothing", "missingFolder": parent])
         }
-        try FileSystem.makeDirectory(path)
-        try FileSystem.syncDirectory(parent)
-        guard let status = try FileSystem.status(path) else {
+        try SystemFiles.makeDirectory(path)
+        try SystemFiles.syncDirectory(parent)
+        guard let status = try SystemFiles.status(path) else {
             throw SystemError(number: ENOENT, call: "stat", path: path)
         }
         return status.identity
     }
 
-    /// Steps 1 and 2. The note stays where `body` returns.
+    /// Steps 1 and 2. The directory stays registered if `body` returns.
     private static func registered<Result>(
         _ path: String, createIfMissing: Bool, _ body: (FileIdentity) throws -> Result
     ) throws -> Result {
@@ -186,7 +186,7 @@ final class StoreDirectory: Sendable {
         }
     }
 
-    /// Step 5. Returns whether LevelDB has yet to create the database.
+    /// Step 5. Returns whether LevelDB must still create the database.
     private static func inspect(
         _ place: EnginePlace, _ options: LevelDBOptions, emptying: Emptying.Listener
     ) throws -> Bool {
@@ -197,7 +197,7 @@ final class StoreDirectory: Sendable {
             return true
         }
         try marker.check(supported: formatVersion, takesOlder: options.opensOlderFormats, path: path)
-        if try FileSystem.names(in: path).contains(StoreMarker.temporaryFileName) {
+        if try SystemFiles.names(in: path).contains(StoreMarker.temporaryFileName) {
             try StoreMarker.removeTemporaryFile(in: path)
         }
         if marker.isEmptying {
@@ -213,16 +213,16 @@ final class StoreDirectory: Sendable {
         return true
     }
 
-    /// Throws where something else than a file has the name of one of the store's: LevelDB would open it, and wait.
+    /// Throws if anything but a file has the name of a store's file: LevelDB would open it, and wait.
     private static func checkKinds(_ path: String) throws {
-        for name in try FileSystem.names(in: path) where StoreFileName.isOfStore(name) {
-            guard let status = try FileSystem.status("\(path)/\(name)"), status.kind != .file else { continue }
+        for name in try SystemFiles.names(in: path) where StoreFileName.isOfStore(name) {
+            guard let status = try SystemFiles.status("\(path)/\(name)"), status.kind != .file else { continue }
             throw SystemError.irregular("\(path)/\(name)")
         }
     }
 
     private static func checkIsEmpty(_ path: String, createIfMissing: Bool) throws {
-        let names = try FileSystem.names(in: path)
+        let names = try SystemFiles.names(in: path)
         if names.contains(StoreFileName.currentName) {
             throw StoreError(
                 .notAStore, "The directory is another program's LevelDB database: choose another directory.",

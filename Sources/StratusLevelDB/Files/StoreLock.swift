@@ -1,19 +1,24 @@
-// What a process holds of a store that it has open: the directory itself, and the locks on it.
+// What a process holds of a store that it has open: the directory itself and its locks. And who has a store open: a
+// registry for this process, and the locks for others.
 //
-//   STRATUS.lock   Ours: an open-file-description lock. It ends when the store is closed, or with its process, so that no other
+//   STRATUS.lock   Ours: an open-file-description lock. It ends when the store is closed, or with its process. No other
 //                  use of the file, or of LOCK, can lose it. The file names the process and its command.
 //   LOCK           LevelDB's: a POSIX record lock, which a process loses as soon as it closes any descriptor of the file. It
 //                  is taken here as well until LevelDB takes it, because versions of this software that know no
 //                  STRATUS.lock respect it.
 //
 // Invariants:
-//   1. Before both locks are held, only that the directory is a store, or empty, is looked at: nothing is created in a directory of
-//      somebody else's. Everything that decides how the store is opened is read, cut and written under them.
-//   2. STRATUS.lock is never removed, and only processes that open the store lock it. Others ask who holds it.
-//   3. Files of the store are reached through the directory's descriptor. What takes the directory's place is never touched.
-//   4. This process never opens and closes a LOCK file that it holds itself.
+//   1. Before both locks are held, the only check is that the directory is a store or empty: nothing is created in
+//      another program's directory. Everything that decides how the store is opened is read, truncated and written
+//      under both locks.
+//   2. STRATUS.lock is never removed, and only processes that open the store lock it. Other processes query its holder
+//      without locking.
+//   3. Files of the store are reached through the directory's descriptor. A directory that replaces it is never
+//      touched.
+//   4. This process never opens and closes a LOCK file that it holds itself, because closing it would drop the lock. So
+//      the registry and this process's open files are checked first.
 //
-// Unsafe: C functions get paths and structures that live for the length of the call; descriptors are closed in `release`.
+// Unsafe: C functions get paths and structures that are valid during the call. Descriptors are closed in `release`.
 
 internal import Glibc
 internal import StratusStore
@@ -21,10 +26,10 @@ internal import StratusStore
 /// The directory and the locks of a store that this process has open.
 final class StoreLock: @unchecked Sendable {  // because a monitor guards the variables, and the rest is constant
     static let fileName = "STRATUS.lock"
-    /// A lock file that others keep replacing is given up after so many attempts.
+    /// The attempts to lock a file that other processes keep replacing.
     private static let maximumAttemptCount = 100
 
-    /// How the directory is called, and how it is reached.
+    /// The path of the directory as given, and the path that reaches it.
     let place: EnginePlace
     private let absolutePath: String
     private let lockPath: String
@@ -32,7 +37,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     private let lockIdentity: FileIdentity
     private let didSyncDirectory: (@Sendable () -> Void)?
     private let monitor = Monitor()
-    /// The directory, our lock file, and LOCK; none once they are closed.
+    /// The directory and our lock file; empty once they are closed.
     private var descriptors: [Int32]
     private var engineLock: Int32?
 
@@ -44,7 +49,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         guard directory >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
         var opened: [Int32] = [directory]
         do {
-            guard try FileSystem.status(ofDescriptor: directory, path: path).identity == identity else {
+            guard try SystemFiles.status(ofDescriptor: directory, path: path).identity == identity else {
                 throw SystemError(number: ENOENT, call: "open", path: path)
             }
             let (own, ownIdentity) = try lockOwnFile(in: directory, path: path)
@@ -70,9 +75,9 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         self.lockIdentity = lockIdentity
         self.descriptors = descriptors
         engineLock = engine
-        absolutePath = FileSystem.absolute(path)
+        absolutePath = SystemFiles.absolute(path)
         let held = "/proc/self/fd/\(descriptors[0])"
-        let reaches = !hooks.reachesDirectoryByPath && (try? FileSystem.status(held))??.identity == identity
+        let reaches = !hooks.reachesDirectoryByPath && (try? SystemFiles.status(held))??.identity == identity
         place = EnginePlace(path: path, directory: reaches ? held : path)
         lockPath = "\(place.directory)/\(Self.fileName)"
     }
@@ -81,7 +86,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         release()
     }
 
-    /// Leaves LOCK to LevelDB, which takes it next.
+    /// Releases LOCK for LevelDB, which takes it next.
     func yieldEngineLock() {
         monitor.withLock {
             if let engineLock { close(engineLock) }
@@ -89,7 +94,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         }
     }
 
-    /// Gives everything back. Unlocks explicitly: a child process between fork and exec still holds the descriptor.
+    /// Releases everything. Unlocks explicitly, because a child process between fork and exec still has the descriptor.
     func release() {
         yieldEngineLock()
         monitor.withLock {
@@ -111,19 +116,19 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         didSyncDirectory?()
     }
 
-    /// Why others may take this store for free, or for another: its path no longer leads to the directory that is held, or its
-    /// lock file is not the one that is locked. Nil while all is as it was.
+    /// Why other processes may not see that this store is open: its path no longer leads to the open directory, or its
+    /// lock file is not the locked one. Nil if nothing has changed.
     func displacement() -> StoreError? {
         do {
-            guard let found = try FileSystem.status(absolutePath) else { return displaced("nothing at its path") }
+            guard let found = try SystemFiles.status(absolutePath) else { return displaced("nothing at its path") }
             guard found.identity == identity else { return displaced("another directory at its path") }
-            let lock = try FileSystem.status(lockPath)
+            let lock = try SystemFiles.status(lockPath)
             guard lock?.identity == lockIdentity else {
                 return displaced(lock == nil ? "no lock file" : "another lock file")
             }
             return nil
         } catch {
-            // A path that this process may not look along leads where it led.
+            // A path without search permission is assumed to be unchanged.
             return error.number == EACCES ? nil : displaced("a path that cannot be read", cause: error)
         }
     }
@@ -137,7 +142,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
 
     // MARK: Locking
 
-    /// Locks STRATUS.lock, which is created where it is missing.
+    /// Locks STRATUS.lock, and creates it if needed.
     private static func lockOwnFile(in directory: Int32, path: String) throws -> (Int32, FileIdentity) {
         let file = "\(path)/\(fileName)"
         for _ in 0..<maximumAttemptCount {
@@ -152,8 +157,8 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
                     throw holder.error(path: path)
                 }
                 // A file that was replaced before it was locked protects nothing.
-                let held = try FileSystem.status(ofDescriptor: descriptor, path: file).identity
-                if try FileSystem.status(fileName, in: directory, path: file)?.identity == held {
+                let held = try SystemFiles.status(ofDescriptor: descriptor, path: file).identity
+                if try SystemFiles.status(fileName, in: directory, path: file)?.identity == held {
                     return (descriptor, held)
                 }
                 close(descriptor)
@@ -169,7 +174,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     private static func lockEngineFile(in directory: Int32, path: String) throws -> Int32 {
         let file = "\(path)/\(StoreFileName.lockName)"
         // Closing a descriptor would drop a lock that this process holds through LevelDB itself.
-        if let status = try FileSystem.status(file), StoreHolder.hasOpen(status.identity) {
+        if let status = try SystemFiles.status(file), StoreHolder.hasOpen(status.identity) {
             throw StoreHolder.thisProcess.error(path: path)
         }
         let descriptor = try openLockFile(StoreFileName.lockName, in: directory, path: file)
@@ -191,7 +196,7 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe openat(directory, name, flags, 0o600)
         guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: path) }
-        if (try? FileSystem.status(ofDescriptor: descriptor, path: path))?.kind != .file {
+        if (try? SystemFiles.status(ofDescriptor: descriptor, path: path))?.kind != .file {
             close(descriptor)
             throw SystemError(number: SystemError.irregularNumber, call: "open", path: path)
         }
@@ -204,5 +209,137 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
             unsafe ftruncate(descriptor, 0) == 0 ? pwrite(descriptor, buffer.baseAddress, buffer.count, 0) : -1
         }
         guard count == bytes.count else { throw SystemError(number: errno, call: "write", path: "\(path)/\(fileName)") }
+    }
+}
+
+// Unsafe: C functions get paths and structures that live for the length of the call.
+
+/// The stores that are open in this process.
+enum OpenStores {
+    private static let monitor = Monitor()
+    /// `nonisolated(unsafe)` because the monitor guards it.
+    nonisolated(unsafe) private static var directories: Set<FileIdentity> = []
+
+    /// Registers a directory as open. Throws `.held` if it already is.
+    static func insert(_ directory: FileIdentity, path: String) throws {
+        let isNew = monitor.withLock { unsafe directories.insert(directory).inserted }
+        if !isNew { throw StoreHolder.thisProcess.error(path: path) }
+    }
+
+    static func contains(_ directory: FileIdentity) -> Bool {
+        monitor.withLock { unsafe directories.contains(directory) }
+    }
+
+    static func remove(_ directory: FileIdentity) {
+        monitor.withLock { _ = unsafe directories.remove(directory) }
+    }
+}
+
+/// The fcntl commands for open-file-description locks, by their Linux numbers: Glibc's header hides them from Swift.
+enum DescriptionLock {
+    static let ask: Int32 = 36
+    static let set: Int32 = 37
+}
+
+/// A process that has a store open.
+struct StoreHolder: Equatable {
+    let processID: Int32
+    let command: String
+    let isThisProcess: Bool
+
+    static var thisProcess: StoreHolder {
+        StoreHolder(processID: getpid(), command: command(of: getpid()), isThisProcess: true)
+    }
+
+    func error(path: String, cause: String? = nil) -> StoreError {
+        let fields = ["path": path, "holderProcessID": "\(processID)", "holderCommand": command]
+        if isThisProcess {
+            return StoreError(
+                .held, "This process has the store open already: use that one, or close it first.", fields,
+                cause: cause)
+        }
+        return StoreError(
+            .held, "Another process has the store open: close it there first.", fields, cause: cause)
+    }
+
+    /// An unknown process.
+    static var unknown: StoreHolder { StoreHolder(processID: 0, command: "unknown", isThisProcess: false) }
+
+    /// An exclusive lock on a whole file.
+    static var wholeFileLock: flock {
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        return lock
+    }
+
+    /// The process that has the store in `directory` open, or nil. Queries the locks without taking them.
+    static func find(in directory: String) throws(SystemError) -> StoreHolder? {
+        if let own = try SystemFiles.status(directory), OpenStores.contains(own.identity) { return thisProcess }
+        return try findByLocks(in: directory)
+    }
+
+    /// The same for a directory that is registered because this process is opening it.
+    static func findByLocks(in directory: String) throws(SystemError) -> StoreHolder? {
+        if let holder = try holder(of: "\(directory)/\(StoreLock.fileName)", DescriptionLock.ask) { return holder }
+        return try holder(of: "\(directory)/\(StoreFileName.lockName)", F_GETLK)
+    }
+
+    private static func holder(of lock: String, _ request: Int32) throws(SystemError) -> StoreHolder? {
+        guard let status = try SystemFiles.status(lock) else { return nil }
+        guard status.kind == .file else {
+            throw SystemError(number: SystemError.irregularNumber, call: "stat", path: lock)
+        }
+        if request == F_GETLK, hasOpen(status.identity) { return thisProcess }
+        // Open without blocking: a pipe may have replaced the file.
+        let descriptor = unsafe open(lock, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw SystemError(number: errno, call: "open", path: lock) }
+        defer { close(descriptor) }
+        var question = wholeFileLock
+        guard unsafe fcntl(descriptor, request, &question) == 0 else {
+            throw SystemError(number: errno, call: "fcntl", path: lock)
+        }
+        guard question.l_type != Int16(F_UNLCK) else { return nil }
+        // The kernel names the process of a POSIX lock, but not of our lock.
+        if question.l_pid > 0 {
+            return StoreHolder(
+                processID: question.l_pid, command: command(of: question.l_pid), isThisProcess: false)
+        }
+        return StoreHolder(description: (try? SystemFiles.readUnsized(lock)) ?? []) ?? unknown
+    }
+
+    /// Whether this process has the file open, through any library.
+    static func hasOpen(_ file: FileIdentity) -> Bool {
+        let directory = "/proc/self/fd"
+        guard let names = try? SystemFiles.names(in: directory) else { return false }
+        return names.contains { name in
+            guard let status = try? SystemFiles.status("\(directory)/\(name)") else { return false }
+            return status.identity == file
+        }
+    }
+
+    private static func command(of process: Int32) -> String {
+        guard let name = try? SystemFiles.readUnsized("/proc/\(process)/comm") else { return "unknown" }
+        return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}
+
+// The contents of STRATUS.lock.
+extension StoreHolder {
+    private static let firstLine = "stratus lock"
+
+    var description: String { "\(Self.firstLine)\nprocess \(processID)\ncommand \(command)\n" }
+
+    /// Nil for anything else, for example if the holder has not written it yet.
+    init?(description: [UInt8]) {
+        let lines = String(decoding: description, as: UTF8.self).split(separator: "\n")
+        guard lines.count == 3, lines[0] == Self.firstLine, lines[1].hasPrefix("process "),
+            lines[2].hasPrefix("command "),
+            let process = Int32(lines[1].dropFirst("process ".count))
+        else { return nil }
+        self.init(
+            processID: process, command: String(lines[2].dropFirst("command ".count)),
+            // Processes in different containers may have the same ID. The registry knows the stores of this process.
+            isThisProcess: false)
     }
 }

@@ -1,13 +1,13 @@
-// The file that says a directory is a store of ours, and of which format:
+// The marker file, which says that a directory is a store of ours, and its format:
 //
 //   stratus store
 //   format N            (the number of the format)
 //   creating            (only while the store is being created, or emptying: only while it is being emptied)
 //
-// It is written before LevelDB creates anything, with the third line, and again without it when LevelDB has finished.
-// So a crash in between leaves a directory that may be created again, and nothing that was ever acknowledged; and a
-// finished store that lacks its CURRENT is known to be damaged, not new. `emptying` goes further: whatever else lies in
-// the directory is to be removed before the store is created (see `Emptying`).
+// It is written with the third line before LevelDB creates anything, and again without it when LevelDB has finished. So
+// after a crash in between, nothing was acknowledged and the store may be created again; and a finished store without
+// CURRENT is known to be damaged, not new. With `emptying`, everything else in the directory must be removed before the
+// store is created (see `Emptying`).
 
 internal import Glibc
 internal import StratusStore
@@ -30,9 +30,9 @@ struct StoreMarker: Equatable {
         self.isEmptying = isEmptying
     }
 
-    /// Nil when the bytes are no marker.
+    /// Nil if the bytes are no marker.
     init?(_ bytes: [UInt8]) {
-        // Lines this version does not know belong to newer ones; the number above them decides.
+        // Unknown lines belong to newer versions: the format number decides.
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard lines.count >= 2, lines[0] == "stratus store", lines[1].hasPrefix("format "),
             let version = Int(lines[1].dropFirst(7)), version > 0
@@ -42,11 +42,11 @@ struct StoreMarker: Equatable {
         isEmptying = lines.count > 2 && lines[2] == "emptying"
     }
 
-    /// The marker of a directory, or nil when there is none. Throws `.corruption` when it cannot be read.
+    /// The marker of a directory, or nil if there is none. Throws `.corruption` if it cannot be decoded.
     static func read(in directory: String) throws -> StoreMarker? {
         let bytes: [UInt8]
         do {
-            bytes = try FileSystem.read("\(directory)/\(fileName)")
+            bytes = try SystemFiles.read("\(directory)/\(fileName)")
         } catch  where [ENOENT, ENOTDIR].contains(error.number) {
             return nil
         } catch { throw error.storeError }
@@ -58,22 +58,22 @@ struct StoreMarker: Equatable {
         return marker
     }
 
-    /// Removes what a process has left that ended while it wrote the marker.
+    /// Removes the file of a process that ended while it wrote the marker.
     static func removeTemporaryFile(in directory: String) throws(SystemError) {
-        try FileSystem.remove("\(directory)/\(temporaryFileName)")
+        try SystemFiles.remove("\(directory)/\(temporaryFileName)")
     }
 
-    /// Puts the marker into a directory, durably and at once.
+    /// Writes the marker to a directory, durably and atomically.
     func write(in directory: String) throws(SystemError) {
         let temporary = "\(directory)/\(Self.temporaryFileName)"
         try Self.removeTemporaryFile(in: directory)
-        try FileSystem.create(temporary, Array(contents.utf8))
-        try FileSystem.sync(temporary)
-        try FileSystem.rename(temporary, to: "\(directory)/\(Self.fileName)")
-        try FileSystem.syncDirectory(directory)
+        try SystemFiles.create(temporary, Array(contents.utf8))
+        try SystemFiles.sync(temporary)
+        try SystemFiles.rename(temporary, to: "\(directory)/\(Self.fileName)")
+        try SystemFiles.syncDirectory(directory)
     }
 
-    /// Throws when this software, which knows formats up to `supported`, must not touch the store: `.newerFormat`, and
+    /// Throws if this software, which supports formats up to `supported`, must not open the store: `.newerFormat`, and
     /// `.olderFormat` unless `takesOlder`.
     func check(supported: Int, takesOlder: Bool, path: String) throws {
         let fields = ["path": path, "found": "\(formatVersion)", "supported": "\(supported)"]
@@ -84,6 +84,68 @@ struct StoreMarker: Equatable {
         if formatVersion < supported, !takesOlder {
             throw StoreError(
                 .olderFormat, "The store is of an older format: migrate it first, with 'stratus migrate'.", fields)
+        }
+    }
+}
+
+// Emptying. A store is emptied in its own directory, so that its files never have another name and its locks stay held.
+//
+//   1. While the store is open, its marker gets the line `emptying`, durably. From now on the store counts as empty.
+//   2. The store is closed, and opened again, by this process or another.
+//   3. The process that opens it removes everything except the marker and the locks, under the locks, and LevelDB
+//      creates the database.
+//   4. The marker loses the line, as at the end of every creation. That write syncs the removals, too.
+//
+// A crash before step 1 leaves the old store, a crash after it a store that the next process empties. A locked file is
+// never removed: a process that queries the lock must find the same file.
+
+enum Emptying {
+    /// Receives the number of removed files and directories, and of all.
+    typealias Listener = (_ done: Int, _ total: Int) -> Void
+
+    private static let keptNames: Set<String> = [
+        StoreMarker.fileName, StoreLock.fileName, StoreFileName.lockName,
+    ]
+
+    static func error(_ path: String) -> StoreError {
+        StoreError(
+            .unavailable,
+            "The store is being emptied: open it, which finishes that, or wait for the process that does it.",
+            ["path": path])
+    }
+
+    /// Step 1, on a store that this process has open.
+    ///
+    /// Throws `StoreError`. The store is then unchanged, except with `.commitUnknown`: it must then accept no more
+    /// writes.
+    static func begin(in path: String, formatVersion: Int) throws {
+        do {
+            try StoreMarker(formatVersion: formatVersion, isEmptying: true).write(in: path)
+        } catch {
+            let cause = error
+            do {
+                try StoreMarker(formatVersion: formatVersion).write(in: path)
+            } catch {
+                throw StoreError(
+                    .commitUnknown, "It is not known whether the store will be emptied: open it again.", ["path": path],
+                    cause: "\(cause.storeError)")
+            }
+            throw cause.storeError
+        }
+    }
+
+    /// Step 3, without the creation.
+    static func finish(in path: String, _ listener: Listener) throws(SystemError) {
+        let names = try SystemFiles.names(in: path).filter { !keptNames.contains($0) }
+        var total = 0
+        for name in names { total += try SystemFiles.countTree("\(path)/\(name)") }
+        var done = 0
+        listener(done, total)
+        for name in names {
+            try SystemFiles.removeTree("\(path)/\(name)") {
+                done += 1
+                listener(done, max(done, total))
+            }
         }
     }
 }

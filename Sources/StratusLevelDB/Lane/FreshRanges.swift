@@ -1,31 +1,31 @@
-// Ranges of keys that were empty once, and what was written into them since: of every other key there it is known that it is
-// not in the store, without asking LevelDB.
+// Ranges of keys that were empty once, and the keys written to them since. Every other key in them is known to be
+// absent, without asking LevelDB.
 //
-// Whoever loads a zone looks up each name before it is written, and finds nothing: LevelDB asks every level for a key that is in
-// none, a fifth of the time of the thread that saves.
+// A load looks up each name before it writes it, and finds nothing. LevelDB searches every level for an absent key,
+// which took a fifth of the time of a saving thread.
 //
 // Invariants:
-//   1. A range is taken in only where the newest state, published or not, has no key in it.
-//   2. Every key that a transaction has set is noted when its body has ended, before the next one asks, and none is taken out:
-//      what is deleted again is merely asked for. So a key that is neither noted nor among the writes of the group has not been
-//      there since the range was taken in, whatever commits failed.
-//   3. A noted key is only a mark of 32 bits: two keys may share one, and then one is asked for in vain.
-//   4. Forgetting a range is always right. That keeps the memory bounded.
+//   1. A range is added only if the newest state, published or not, has no key in it.
+//   2. Every key that a transaction has set is noted when its body has ended, before the next body runs, and is never
+//      removed: LevelDB is asked for a key that was deleted again. So a key that is neither noted nor among the writes
+//      of the group has not existed since the range was added, whatever commits failed.
+//   3. A noted key is only a mark of 32 bits. If two keys share one, LevelDB may be asked for an absent key.
+//   4. Forgetting a range is always correct, which keeps the memory bounded.
 //
 // The lane's lock guards it: only transactions write, and only they ask.
 //
-// Unsafe: the bytes of a key are looked at during the call that lends them, and not kept.
+// Unsafe: the bytes of a key are read only during the call that passes them.
 
 internal import StratusStore
 
-/// What the lane knows of ranges that were empty.
+/// The lane's knowledge of ranges that were empty.
 final class FreshRanges {
-    /// Where many zones are made by turns, those that were used last are remembered.
+    /// The most ranges. The least recently used one is forgotten first.
     private static let rangeLimit = 64
 
     private struct FreshRange {
         let range: KeyRange
-        /// How its first key and the first one behind it begin, which tells most keys of other ranges from its own.
+        /// The beginnings of its first key and of the first key behind it, which decide most comparisons.
         let first: KeyBeginning
         let end: KeyBeginning
         var written = KeyMarks()
@@ -45,14 +45,14 @@ final class FreshRanges {
         }
     }
 
-    /// What all marks together may take; for the moment in which a range's table doubles, half as much again.
+    /// The memory of all marks. While a range's table doubles, half as much is added.
     private let byteCount: Int
     /// In the order of keys; none overlaps another.
     private var ranges: [FreshRange] = []
-    /// How the first key of all ranges and the first one behind them begin; the same where there is none.
+    /// The beginnings of the first key of all ranges and of the first key behind them; equal if there are no ranges.
     private var first = KeyBeginning.zero
     private var end = KeyBeginning.zero
-    /// Most keys lie in the range of the key before.
+    /// Most keys are in the range of the last key.
     private var lastFound = 0
     private var useCount: UInt64 = 0
     private let seed = HashSeed.ofProcess
@@ -61,7 +61,7 @@ final class FreshRanges {
 
     var isOff: Bool { byteCount <= 0 }
 
-    /// Takes in a range that has no keys.
+    /// Adds a range without keys.
     func add(_ range: KeyRange) {
         guard !isOff, range.holdsKeys else { return }
         ranges.removeAll { $0.range.overlaps(range) }
@@ -100,7 +100,7 @@ final class FreshRanges {
 }
 
 extension FreshRanges {
-    /// The range in which a key lies.
+    /// The index of the range that contains a key.
     private func find(_ key: EngineBytes) -> Int? {
         let beginning = unsafe KeyBeginning(key)
         guard !beginning.precedes(first), !end.precedes(beginning), !ranges.isEmpty else { return nil }
@@ -129,7 +129,7 @@ extension FreshRanges {
         return nil
     }
 
-    /// Makes room for one more key of a range, where that is allowed; else forgets the range. Returns where the range is then.
+    /// Makes room for one more key of a range, or forgets the range if its memory is used up. Returns its new index.
     private func grow(_ index: Int) -> Int? {
         let lower = ranges[index].range.lower
         let growth = ranges[index].written.growthByteCount
@@ -153,19 +153,19 @@ extension FreshRanges {
     }
 }
 
-/// The marks of keys: 32 bits of their hashes, in a table that is looked through from where the highest bits point. A mark is in
-/// it or not; which keys it stands for is not known.
+/// The marks of keys: 32 bits of their hashes, in a hash table with linear probing that is indexed by their highest
+/// bits. A mark does not say which keys it stands for.
 struct KeyMarks {
     private static let firstCapacity = 64
 
-    /// A power of two, or none; zero where there is no mark.
+    /// Its size is zero or a power of two. A free place is zero.
     private var table: [UInt32] = []
     private var count = 0
 
     var byteCount: Int { table.count * MemoryLayout<UInt32>.stride }
-    /// Whether it must grow before it takes another mark. A quarter of the places stays free, so that looking ends soon.
+    /// Whether it must grow before the next mark. A quarter of the places stays free, so that searches are short.
     var isFull: Bool { count >= table.count / 4 * 3 }
-    /// What it takes more when it has grown.
+    /// The bytes that growing adds.
     var growthByteCount: Int { max(Self.firstCapacity * MemoryLayout<UInt32>.stride, byteCount) }
 
     func contains(_ hash: UInt64) -> Bool {
@@ -174,7 +174,7 @@ struct KeyMarks {
         return table[place(of: mark)] == mark
     }
 
-    /// To be called while it is not full.
+    /// Inserts a mark. Call it only while the table is not full.
     mutating func insert(_ hash: UInt64) { insert(mark: Self.mark(hash)) }
 
     mutating func grow() {
@@ -191,7 +191,7 @@ struct KeyMarks {
         count += 1
     }
 
-    /// Where the mark is, or the free place where it would be.
+    /// The place of the mark, or the free place for it.
     private func place(of mark: UInt32) -> Int {
         var place = Int((UInt64(mark) * UInt64(table.count)) >> 32)
         while table[place] != 0, table[place] != mark { place = (place + 1) & (table.count - 1) }

@@ -1,5 +1,5 @@
-// A transaction's view: what is published, under it the group in flight, under that the forming group, own writes
-// included. It writes into the forming group at once; the lane takes the writes back when the body fails.
+// A transaction's view: the published snapshot, overlaid by the group in flight, overlaid by the forming group with its
+// own writes. It writes to the forming group at once; the lane undoes the writes if the body fails.
 
 internal import StratusStore
 
@@ -20,7 +20,7 @@ final class LaneTransaction: StoreTransaction {
     var version: StoreVersion { base.version }
     var cost: StoreCost { base.cost }
 
-    /// Goes back to the state before the body, which is run again.
+    /// Resets the state for another run of the body.
     func reset() {
         publishActions = []
         base.resetCost()
@@ -66,8 +66,8 @@ final class LaneTransaction: StoreTransaction {
         }
     }
 
-    /// Not counted: what it costs is the store's own affair. What cannot be looked at is not known to be empty, and whoever
-    /// asks for one of its keys hears why.
+    /// Not counted as a cost of the transaction. If the range cannot be read, it is not added; a later read of its keys
+    /// throws the error.
     func expectWrites(intoEmpty range: KeyRange) {
         base.checkIsActive()
         guard !fresh.isOff, !hasUnpublishedWrite(in: range) else { return }
@@ -103,7 +103,7 @@ final class LaneTransaction: StoreTransaction {
         return true
     }
 
-    /// The scan shows the state at its beginning, also where `visit` writes.
+    /// The scan visits the state at its beginning, even if `visit` writes.
     func scan(
         _ range: KeyRange, _ direction: ScanDirection, limit: Int,
         _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
@@ -112,7 +112,7 @@ final class LaneTransaction: StoreTransaction {
         guard limit > 0, range.holdsKeys else { return }
         try unsafe range.withEngineBytes { lower, upper in
             let newer = unsafe OverlayCursor(forming, lower, upper, direction)
-            // Nothing in flight is like the forming group once more: its entries lose to themselves.
+            // Without a group in flight, the forming group is used twice: its entries hide themselves.
             let older = unsafe inFlight.map { unsafe OverlayCursor($0, lower, upper, direction) } ?? newer
             if unsafe newer.current == nil && older.current == nil {
                 return try base.scan(range, direction, limit: limit, visit)
@@ -136,7 +136,8 @@ final class LaneTransaction: StoreTransaction {
     }
 }
 
-/// Merges two groups' writes and LevelDB's entries into one order. The newer wins; deletions hide what is below.
+/// Merges the writes of two groups and LevelDB's entries into one order. The newer one wins. Deletions hide older
+/// entries.
 @unsafe private struct MergedScan {
     private var newer: OverlayCursor
     private var older: OverlayCursor
@@ -144,7 +145,7 @@ final class LaneTransaction: StoreTransaction {
     private let lower: EngineBytes
     private let upper: EngineBytes
     private let direction: ScanDirection
-    /// Whether the entry shown last is LevelDB's: the iterator must stand still until the next is asked for.
+    /// Whether the last entry is LevelDB's: the iterator must not move until the next one is requested.
     private var mustMoveIterator = false
 
     init(
@@ -179,7 +180,7 @@ final class LaneTransaction: StoreTransaction {
             if isTop { unsafe newer.move() }
             if isMiddle { unsafe older.move() }
             if let entry = unsafe isTop ? top : isMiddle ? middle : nil {
-                // The entry's own key, because LevelDB's equal one goes when the iterator moves.
+                // The group's key is returned, because LevelDB's equal key becomes invalid when the iterator moves.
                 if isBottom { unsafe iterator.move(direction) }
                 if let value = unsafe entry.value { return unsafe (entry.key, value) }
             } else {
@@ -199,5 +200,70 @@ final class LaneTransaction: StoreTransaction {
         guard let other = unsafe other else { return true }
         let order = unsafe key.compare(other)
         return unsafe direction == .forward ? order < 0 : order > 0
+    }
+}
+
+// A cursor over the writes of one group as they were when it was created.
+//
+// Invariant: a body may write while it scans. The cursor skips entries that were written after its creation, and finds
+// its position again if it may have moved.
+//
+// Unsafe: an entry's bytes are in the group's arena, which neither moves nor shrinks during a body.
+
+@unsafe struct OverlayCursor {
+    private let group: LaneGroup
+    private let lower: EngineBytes
+    private let upper: EngineBytes
+    private let direction: ScanDirection
+    private let entryCount: Int
+    private var structureVersion: Int
+    private var position: PendingPosition?
+    /// The entry at the cursor, or nil behind the last one of the range.
+    private(set) var current: PendingEntry?
+
+    init(_ group: LaneGroup, _ lower: EngineBytes, _ upper: EngineBytes, _ direction: ScanDirection) {
+        unsafe self.group = group
+        unsafe self.lower = unsafe lower
+        unsafe self.upper = unsafe upper
+        unsafe self.direction = direction
+        unsafe entryCount = group.writes.entryCount
+        unsafe structureVersion = group.writes.structureVersion
+        switch direction {
+        case .forward: unsafe position = unsafe group.writes.position(atOrAfter: lower)
+        case .backward: unsafe position = unsafe group.writes.position(before: upper)
+        }
+        unsafe settle()
+    }
+
+    mutating func move() {
+        guard let entry = unsafe current else { return }
+        if unsafe structureVersion != group.writes.structureVersion {
+            unsafe position = unsafe group.writes.position(atOrAfter: entry.key)
+            unsafe structureVersion = group.writes.structureVersion
+        }
+        unsafe step()
+        unsafe settle()
+    }
+
+    private mutating func step() {
+        guard let position = unsafe position else { return }
+        switch unsafe direction {
+        case .forward: unsafe self.position = unsafe group.writes.position(after: position)
+        case .backward: unsafe self.position = unsafe group.writes.position(before: position)
+        }
+    }
+
+    /// Moves to the next entry that existed when the cursor was created.
+    private mutating func settle() {
+        while let place = unsafe position, let newest = unsafe group.writes.entry(at: place, before: .max),
+            unsafe newest.key.isInside(lower, upper, direction)
+        {
+            if let entry = unsafe group.writes.entry(at: place, before: entryCount) {
+                unsafe current = unsafe entry
+                return
+            }
+            unsafe step()
+        }
+        unsafe current = nil
     }
 }

@@ -1,15 +1,16 @@
 // The writes of one group: keys in order, newest entry wins, undo to a mark.
 //
 // Invariants:
-//   1. Keys and values lie in arena blocks that never move, so that what a lookup lends stays valid while a body writes.
+//   1. Keys and values are in arena blocks that never move, so bytes that a look-up returns stay valid while a body
+//      writes.
 //   2. `entries` is the history in the order of writing. An entry knows the one it replaced.
-//   3. `chunks` hold the newest entry of each key, sorted by key, at most `chunkCapacity` in each and at least one: small
-//      sorted arrays, found by two binary searches, filled by a short move. Beside its number stand the key's first
-//      bytes, which decide nearly every comparison without a look at the arena.
+//   3. `chunks` hold the newest entry of each key, sorted by key, at most `chunkCapacity` in each and at least one:
+//      small sorted arrays, searched by two binary searches, with short moves on insertion. Each slot also has the
+//      key's first bytes, which decide nearly every comparison without reading the arena.
 //   4. Undoing entries from the end restores exactly the state at the mark.
 //
 // Unsafe: the arena and the chunks are owned by this value and freed once, in `deinit`; positions are checked against
-// the counts they index. This is the hot path of every commit (five entries a record), hence memory by hand.
+// the counts they index. This is the hot path of every commit (five entries a record), so memory is managed by hand.
 
 internal import Glibc
 
@@ -34,14 +35,14 @@ internal import Glibc
     }
 }
 
-/// Where a body began to write.
+/// The state before a body writes.
 struct PendingMark {
     let entryCount: Int
     fileprivate let block: Int
     fileprivate let blockUsed: Int
 }
 
-/// A key's place in the order: valid until the next `set`, `delete` of a new key or `undo`.
+/// A key's position in the order, valid until the next `undo` or the next `set` or `delete` of a new key.
 struct PendingPosition: Equatable {
     fileprivate(set) var chunk: Int
     fileprivate(set) var slot: Int
@@ -71,7 +72,7 @@ struct PendingPosition: Equatable {
 
     /// Bytes of all keys and values written, replaced ones included.
     private(set) var byteCount = 0
-    /// Raised whenever positions become invalid.
+    /// Incremented whenever positions become invalid.
     private(set) var structureVersion = 0
 
     init() {}
@@ -83,14 +84,14 @@ struct PendingPosition: Equatable {
     }
 
     var isEmpty: Bool { unsafe entries.isEmpty }
-    /// How many writes the history holds: a scan ignores entries numbered from here on.
+    /// The number of writes in the history. A scan ignores entries numbered from here on.
     var entryCount: Int { unsafe entries.count }
 
     var mark: PendingMark {
         PendingMark(entryCount: entryCount, block: block, blockUsed: blockUsed)
     }
 
-    /// Forgets everything, keeping some memory for the next group.
+    /// Removes everything, and keeps some memory for the next group.
     mutating func clear() {
         unsafe entries.removeAll(keepingCapacity: true)
         for chunk in chunks { unsafe spareChunks.append(chunk.slots) }
@@ -125,7 +126,7 @@ struct PendingPosition: Equatable {
         }
     }
 
-    /// Takes back every write since `mark`, newest first.
+    /// Undoes every write since `mark`, newest first.
     mutating func undo(to mark: PendingMark) {
         while entryCount > mark.entryCount, let entry = unsafe entries.last {
             unsafe byteCount -= Int(entry.keyCount)
@@ -200,8 +201,8 @@ struct PendingPosition: Equatable {
         chunks[position.chunk].count += 1
     }
 
-    /// Makes room in a full chunk and returns where `position` went. A chunk that is filled from below, as counters
-    /// fill it, keeps most of its entries, so that runs of rising keys leave full chunks behind.
+    /// Splits a full chunk and returns the new place of `position`. When keys are appended in order, the chunk keeps
+    /// most of its entries, so that rising keys leave full chunks behind.
     private mutating func split(at position: PendingPosition) -> PendingPosition {
         let full = chunks[position.chunk]
         let isLast = position.chunk == chunks.count - 1
@@ -230,7 +231,7 @@ struct PendingPosition: Equatable {
         unsafe spareChunks.popLast() ?? .allocate(capacity: Self.chunkCapacity)
     }
 
-    /// The place of `key`, or the place where it would be inserted: possibly behind the last slot of a chunk.
+    /// The position of `key`, or the position to insert it, possibly behind the last slot of a chunk.
     private func find(_ key: EngineBytes) -> (position: PendingPosition, isFound: Bool) {
         unsafe find(key, KeyBeginning(key))
     }
@@ -281,7 +282,8 @@ struct PendingPosition: Equatable {
         return unsafe entry.key.compare(upper) < 0
     }
 
-    /// The entry at a position as it was when the history held `entryCount` writes, or nil when its key was not there.
+    /// The entry at a position as it was when the history had `entryCount` writes, or nil if its key did not exist
+    /// then.
     func entry(at position: PendingPosition, before entryCount: Int) -> PendingEntry? {
         var number = unsafe chunks[position.chunk].slots[position.slot].number
         while Int(number) >= entryCount {
@@ -336,7 +338,7 @@ struct PendingPosition: Equatable {
 }
 
 extension EngineWriteBatch {
-    /// Becomes the newest entry of every key, in order.
+    /// Replaces the batch with the newest entry of every key, in order.
     mutating func fill(with writes: borrowing PendingWrites) {
         clear()
         unsafe writes.forEachNewest { entry in
@@ -347,4 +349,43 @@ extension EngineWriteBatch {
             }
         }
     }
+}
+
+// A key's bytes are read only while they are valid, and never more than it has.
+
+/// The newest entry of a key, in the order of keys.
+struct PendingSlot {
+    var beginning: KeyBeginning
+    /// Its number in the history.
+    var number: UInt32
+}
+
+/// The first 16 bytes of a key as numbers that sort like them: zone, keyspace, and a part of a name. Shorter keys are
+/// padded with zeros, so equal beginnings do not mean equal keys.
+struct KeyBeginning: Equatable {
+    let high: UInt64
+    let low: UInt64
+
+    /// The beginning of the empty key.
+    static let zero = KeyBeginning(high: 0, low: 0)
+
+    private init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
+    @inline(__always)
+    init(_ key: EngineBytes) {
+        guard unsafe key.count >= 16 else {
+            var numbers: (UInt64, UInt64) = (0, 0)
+            unsafe withUnsafeMutableBytes(of: &numbers) { room in
+                for index in unsafe 0..<key.count { unsafe room[index] = unsafe key.base[index] }
+            }
+            (high, low) = (numbers.0.bigEndian, numbers.1.bigEndian)
+            return
+        }
+        let bytes = unsafe UnsafeRawPointer(key.base)
+        high = unsafe bytes.loadUnaligned(as: UInt64.self).bigEndian
+        low = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian
+    }
+
+    @inline(__always)
+    func precedes(_ other: KeyBeginning) -> Bool { high != other.high ? high < other.high : low < other.low }
 }

@@ -1,11 +1,12 @@
-// The write lane: transactions one after another, commits many at a time.
+// The write lane: runs transactions one after another and commits many at a time.
 //
 // Invariants:
-//   1. Bodies run one at a time, under the lane's lock, on the newest state there is: what is published, the group in
+//   1. Bodies run one at a time, under the lane's lock, on the newest state: the published snapshot, the group in
 //      flight, and the forming group. So they are serialisable in the order in which they ran.
-//   2. A version names exactly the groups published so far, whole. Readers see a version or the next, nothing between.
-//   3. No result leaves before everything its body may have read is durable: results of read-only bodies and refusals
-//      wait for the newest group that was forming or in flight, like the writes in it.
+//   2. A version names exactly the groups published so far, whole. Readers see one version or the next, nothing
+//      between.
+//   3. No result is returned before everything its body may have read is durable: read-only bodies and refusals wait
+//      for the newest group that was forming or in flight, like the writes in it.
 //   4. After any failed write nothing is acknowledged until the store has been reopened. LevelDB itself may go on after
 //      a short append, and a write whose sync failed may be there after reopening, or not: the group, and everything
 //      that was validated on it, ends with `commitUnknown`.
@@ -13,30 +14,30 @@
 // The steps of a transaction:
 //   1. Lock the lane. Wait, or flush, while the forming group is full; refuse when the lane is closed or has failed.
 //   2. Run the body. Its writes go straight into the forming group; if it throws, they are undone to the mark.
-//   3. If no flush is running, become the flusher of the forming group. The first transaction that meets a running flush will
-//      be the flusher of the forming group when that flush is over. Everybody else unlocks the lane and waits for the
-//      group's outcome outside it: many who wake at once must not stand in the way of bodies.
-//   4. The flusher first lets as many more have their turn as stand at the lane, so that they need no flush of their own. It
-//      waits until they had it, the group is full, or as long as the last flush took, and then for the lane, which somebody
-//      may hold. A new group takes the forming one's place. The flusher unlocks the lane, makes one write batch, writes it
-//      (one sync, which `EngineDatabase.write` waits for), has the directory confirm it, and takes a snapshot. Bodies run on meanwhile, and gather in the
-//      next group.
-//   5. The flusher locks the lane, raises the version, has what was kept of the written keys forgotten, runs the publish
-//      actions in commit order and publishes the snapshot, both under the readers' lock, and forgets the group's writes:
-//      they are under the new snapshot now.
-//   6. Everybody who waited for the group returns; the next group's flusher goes on.
+//   3. If no flush is running, become the flusher of the forming group. If one is running, the first transaction of the
+//      forming group becomes its flusher when that flush ends. All others unlock the lane and wait for the group's
+//      outcome outside it: many threads that wake at once must not delay bodies.
+//   4. The flusher first lets the transactions that have arrived at the lane take their turn, so that they need no
+//      flush of their own. It waits until they have, the group is full, or as long as the last flush took, and then for
+//      the lane. A new group replaces the forming one. The flusher unlocks the lane, fills one write batch, writes it
+//      (one sync, which `EngineDatabase.write` waits for), lets the directory confirm it, and takes a snapshot.
+//      Meanwhile bodies run and write to the next group.
+//   5. The flusher locks the lane, increments the version, removes cached objects of the written keys, runs the publish
+//      actions in commit order and publishes the snapshot, both under the readers' lock, and clears the group's writes:
+//      the new snapshot has them.
+//   6. All transactions of the group return, and the next group's flusher continues.
 //
-// Rejected: a thread of its own for the flushes. It costs two switches of threads a commit where one writer is alone,
-// which is the usual case of a load, and it must be started, stopped and kept from outliving its store. Rejected, too:
-// LevelDB's own grouping of concurrent writers. It joins batches only after the callers' checks, which would then have
-// to be made against a state that is not yet decided.
+// Rejected: a separate thread for flushes. With a single writer, the usual case of a load, it costs two thread switches
+// a commit, and it must be started, stopped and kept from outliving its store. Also rejected: LevelDB's own grouping of
+// concurrent writers. It joins batches only after the callers' checks, which would have to be made against a state that
+// is not yet decided.
 
 package import StratusStore
 internal import Synchronization
 
-/// What a store must hold that is opened in the place of one that was closed.
+/// What a store must contain that replaces one that was closed.
 package struct StoreContinuation: Sendable, Hashable {
-    /// LevelDB's number of the last write that was acknowledged.
+    /// LevelDB's sequence number of the last acknowledged write.
     package let sequence: UInt64
     /// The newest version that readers have seen.
     package let version: StoreVersion
@@ -48,16 +49,16 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     private let gate: ReadGate
     private let options: LevelDBOptions
 
-    /// A flush that had to wait for LevelDB's compaction took seconds, which says nothing of the next.
+    /// A limit, because a flush that had to wait for LevelDB's compaction may have taken seconds.
     private static let maximumGatheringNanoseconds: UInt64 = 10_000_000
 
     private let monitor = Monitor()
-    /// Transactions that have come to the lane, and those of them that have had their turn, or were refused one.
+    /// Transactions that have arrived at the lane, and those of them that have had their turn or were refused.
     private let arrivedCount = Atomic<Int>(0)
     private var turnCount = 0
     /// How long the last flush took.
     private var flushNanoseconds: UInt64 = 0
-    /// Broadcast when the forming group has been taken or the lane stops taking transactions.
+    /// Broadcast when the forming group is replaced or the lane stops accepting transactions.
     private let roomChanged = Condition()
     /// Broadcast when a flush has ended.
     private let flushEnded = Condition()
@@ -68,11 +69,11 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     private var spareWrites = PendingWrites()
     private let fresh: FreshRanges
     private var isClosed = false
-    /// The first write error, after which the lane takes nothing more.
+    /// The first write error, after which the lane accepts no transactions.
     private var failure: FailedWrite?
-    /// LevelDB's number of the last write of the groups that were published.
+    /// LevelDB's sequence number of the last write of published groups.
     private var acknowledgedSequence: UInt64
-    /// Only the flusher uses it, and there is one at a time.
+    /// Used by the flusher alone. There is one at a time.
     private var batch = EngineWriteBatch()
 
     init(
@@ -101,7 +102,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         return try result.get()
     }
 
-    /// Waits until what was accepted is durable, and refuses everything from now on.
+    /// Waits until accepted transactions are durable, and refuses new ones.
     func close() {
         monitor.withLock {
             isClosed = true
@@ -110,15 +111,15 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         }
     }
 
-    /// What later transactions end with, since a write has failed.
+    /// The error of later transactions, after a write has failed.
     var failureError: StoreError? { monitor.withLock { failure?.refusal } }
 
-    /// What has been acknowledged.
+    /// The last acknowledged write and version.
     var continuation: StoreContinuation {
         monitor.withLock { StoreContinuation(sequence: acknowledgedSequence, version: published.version) }
     }
 
-    /// Throws `.closed`, and `.unavailable` when a write has failed.
+    /// Throws `.closed`, and `.unavailable` if a write has failed.
     func checkMayWrite() throws { try monitor.withLock { try checkTakesTransactions() } }
 
     /// The same under the lane's lock.
@@ -127,10 +128,10 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         if let failure { throw failure.refusal }
     }
 
-    /// Asks LevelDB, by writing nothing, whether its background work has failed: it answers every write with that. The
-    /// lane then stops as after any failed write.
+    /// Learns whether LevelDB's background work has failed by an empty write, which returns its error. The lane then
+    /// stops as after any failed write.
     ///
-    /// Throws `.closed`, and `.unavailable` when a write has failed before.
+    /// Throws `.closed`, and `.unavailable` if a write has failed before.
     func backgroundError() throws -> EngineError? {
         monitor.lock()
         defer { monitor.unlock() }
@@ -190,7 +191,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         }
     }
 
-    /// A body that wrote nothing is published with what it has read.
+    /// The actions of a body that wrote nothing run when what it has read is published.
     private func publishLater(_ actions: [@Sendable (StoreVersion) -> Void]) {
         if let group = newestGroup {
             group.publishActions.append(contentsOf: actions)
@@ -206,7 +207,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Steps 3 to 6
 
-    /// Flushes the forming group, once no other flush runs, unless another transaction of it has taken that on.
+    /// Flushes the forming group when no other flush runs, unless another transaction of the group is its flusher.
     private func flushIfNobodyElseWill(_ group: LaneGroup) {
         guard group === forming, !group.hasFlusher else { return }
         group.hasFlusher = true
@@ -215,8 +216,9 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         if group === forming { flushForming() }
     }
 
-    /// Lets as many have their turn as stand at the lane now, who would wait for the coming flush and then for one more. Ends
-    /// when somebody else has taken the group, too. Without a sync a flush takes less than the waiting.
+    /// Lets the transactions that have arrived take their turn: otherwise they would wait for this flush and another
+    /// one. Also ends if the group is flushed by another transaction. Without a sync a flush takes less time than
+    /// waiting.
     private func waitForWhoStandsAtTheLane(_ group: LaneGroup) {
         let awaited = arrivedCount.load(ordering: .relaxed)
         let isWorthWaiting = { [self] in group === forming && turnCount < awaited && hasRoom }
@@ -268,7 +270,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
             if !options.testHooks.leavesLogsUnnoted { try directory.noteLog(database.writtenLog) }
             return directory.lock.displacement().map { .failure(FailedWrite(displacement: $0)) } ?? .success(())
         } catch {
-            // A directory that is gone fails writes, too, and says less.
+            // If the directory is gone, writes fail too, with a less useful error.
             if let displacement = directory.lock.displacement() {
                 return .failure(FailedWrite(displacement: displacement))
             }
@@ -307,11 +309,11 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     }
 }
 
-/// Why a group was not acknowledged, and nothing after it.
+/// Why a group, and everything after it, was not acknowledged.
 private struct FailedWrite: Error {
     let reason: StoreError.Code
     let cause: String
-    /// Where the write went well and the store is no longer where others look for it.
+    /// Set if other processes may no longer see that the store is open.
     var displacement: StoreError?
 
     init(reason: StoreError.Code, cause: String) {
@@ -333,19 +335,58 @@ private struct FailedWrite: Error {
         self.displacement = displacement
     }
 
-    /// What the transactions of the group end with.
+    /// The error of the group's transactions.
     var outcome: StoreError {
         StoreError(
             .commitUnknown, "A write failed, so this commit may be there or not: reopen the store and look.",
             ["reason": reason.description], cause: cause)
     }
 
-    /// What later transactions end with.
+    /// The error of later transactions.
     var refusal: StoreError {
         displacement
             ?? StoreError(
                 .unavailable,
                 "A write failed earlier, so the store takes no transactions: fix the cause, then recover it.",
                 ["reason": reason.description], cause: cause)
+    }
+}
+
+/// Transactions that are committed together: one batch, one sync, one outcome. The lane's lock guards it. While it is
+/// in flight, its writes do not change.
+final class LaneGroup {
+    var writes = PendingWrites()
+    var transactionCount = 0
+    var publishActions: [@Sendable (StoreVersion) -> Void] = []
+    /// Whether a transaction of the group will flush it.
+    var hasFlusher = false
+    /// The flusher waits until so many transactions have had their turn at the lane; nil if it waits for none.
+    var awaitedTurnCount: Int?
+    /// Signalled when no flush runs, when the group is no longer forming, or when the awaited transactions have had
+    /// their turn.
+    let flusherMayGoOn = Condition()
+    /// Whether the group is durable and published, or has failed.
+    let outcome = LaneOutcome()
+}
+
+/// The outcome of a group. It has its own lock, so that waiting for it does not take the lane's.
+final class LaneOutcome: @unchecked Sendable {  // because the monitor guards the value
+    private let monitor = Monitor()
+    private let isKnown = Condition()
+    private var value: Result<Void, StoreError>?
+
+    /// Sets the outcome. Call it once.
+    func set(_ outcome: Result<Void, StoreError>) {
+        monitor.withLock { value = outcome }
+        isKnown.broadcast()
+    }
+
+    func wait() -> Result<Void, StoreError> {
+        monitor.withLock {
+            while true {
+                if let value { return value }
+                isKnown.wait(monitor)
+            }
+        }
     }
 }

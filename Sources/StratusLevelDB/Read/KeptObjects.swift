@@ -1,20 +1,21 @@
-// What readers have made of values that are read again and again, exact for every reader's snapshot.
+// A cache of objects that readers decode from values, exact for every reader's snapshot.
 //
-// The rule is that of `PublishedCache`: an entry carries the version since which it holds; a reader is given it only if its
-// snapshot is not older, and may leave one only where nothing newer has been published. When a group is published, all that
-// was made of the keys it wrote goes before any reader can get the new version. Every write goes through the lane, so that
-// nothing that is kept can be out of date.
+// The rule is that of `PublishedCache`: an entry has the version since which it is valid. A reader gets it only if its
+// snapshot is not older, and may add one only if nothing newer has been published. When a group is published, the
+// objects of the keys it wrote are removed before any reader can get the new version. Every write goes through the
+// lane, so no object can be out of date.
 //
-// What is read once is not kept: an offer is taken the second time. Entries lie in two generations; when the young one has
-// taken half of what there is room for, it becomes the old one, and what nobody asked for meanwhile goes.
+// A value that is read once is not cached: an offer is accepted the second time. There are two generations. When the
+// young one has used half of the memory, it becomes the old one, and the old entries that were not read meanwhile are
+// dropped.
 //
-// Entries are found by a hash of 64 bits, and the key decides. Writing forgets by the hash alone.
+// Entries are found by a hash of 64 bits, and their keys are compared. A write removes entries by the hash alone.
 
 internal import StratusStore
 
-/// Objects by the keys of the values they were made of.
+/// Objects by the keys of the values they were decoded from.
 final class KeptObjects: Sendable {
-    /// Readers of different keys rarely want the same lock.
+    /// Each shelf has its own lock, so that readers of different keys rarely wait for each other.
     private static let shelfCount = 16
 
     private let shelves: [Shelf]
@@ -25,14 +26,15 @@ final class KeptObjects: Sendable {
         shelves = (0..<Self.shelfCount).map { _ in Shelf(byteCount: byteCount / Self.shelfCount) }
     }
 
-    /// The object, if a snapshot of this version sees the value that it was made of.
+    /// The object, if a snapshot of this version sees the value that it was decoded from.
     func object(forKey key: [UInt8], at version: StoreVersion) -> (any AnyObject & Sendable)? {
         guard !isOff else { return nil }
         let hash = unsafe key.withEngineBytes { unsafe $0.hash() }
         return shelf(hash).object(key, hash, at: version)
     }
 
-    /// Takes what was made of a value that a snapshot of this version has, if it is wanted.
+    /// Offers an object decoded from a value in a snapshot of this version. `make` is called only if the offer is
+    /// accepted.
     func keep(
         forKey key: [UInt8], byteCount: Int, at version: StoreVersion, _ make: () -> any AnyObject & Sendable
     ) {
@@ -41,7 +43,7 @@ final class KeptObjects: Sendable {
         shelf(hash).keep(key, hash, byteCount: byteCount, at: version, make)
     }
 
-    /// Forgets what was made of the keys that `written` names, before the version that has written them is published.
+    /// Removes the objects of the keys that `written` names, before the version that wrote them is published.
     func publish(version: StoreVersion, _ written: (_ forget: (EngineBytes) -> Void) -> Void) {
         guard !isOff else { return }
         var isEmpty = true
@@ -56,11 +58,11 @@ final class KeptObjects: Sendable {
     private func shelf(_ hash: UInt64) -> Shelf { shelves[Int(hash >> 60)] }
 }
 
-/// A part of what is kept.
+/// A part of the cache.
 private final class Shelf: @unchecked Sendable {  // because the monitor guards everything that changes
-    /// How many keys are remembered that were offered once.
+    /// The number of keys that are remembered as offered once.
     private static let offerCount = 4_096
-    /// What an entry takes besides its object.
+    /// The bytes of an entry without its object.
     private static let entryByteCount = 160
 
     private struct Entry {
@@ -69,7 +71,7 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
         let validSince: StoreVersion
         let byteCount: Int
 
-        /// Eight bytes and more at a time, where arrays are compared byte by byte.
+        /// Faster than comparing arrays, which goes byte by byte.
         func isOf(_ other: [UInt8]) -> Bool {
             unsafe key.withEngineBytes { key in unsafe other.withEngineBytes { unsafe key.compare($0) == 0 } }
         }
@@ -81,8 +83,8 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
     private var old: [UInt64: Entry] = [:]
     private var youngByteCount = 0
     private var lastPublished: StoreVersion = 0
-    /// Parts of the hashes of keys that were offered, at other parts of them: two to a place, the later one first, so
-    /// that two keys of one place that are offered by turns are not forgotten by turns.
+    /// Parts of the hashes of offered keys. Other parts are the index. Each place has two, the later one first, so that
+    /// two keys of one place that are offered alternately do not replace each other.
     private var offers: [UInt32] = []
 
     init(byteCount: Int) { generationByteCount = byteCount / 2 }
@@ -109,7 +111,7 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
         insert(Entry(key: key, object: make(), validSince: version, byteCount: byteCount), hash)
     }
 
-    /// Takes nothing older any more. Returns whether anything is kept.
+    /// Refuses older offers from now on. Returns whether there are any objects.
     func publish(version: StoreVersion) -> Bool {
         monitor.lock()
         defer { monitor.unlock() }
@@ -124,7 +126,7 @@ private final class Shelf: @unchecked Sendable {  // because the monitor guards 
         if let entry = young.removeValue(forKey: hash) { youngByteCount -= entry.byteCount }
     }
 
-    /// Whether the key was offered before, as far as that is remembered.
+    /// Whether the key was offered before, as far as is remembered.
     private func wasOffered(_ hash: UInt64) -> Bool {
         if offers.isEmpty { offers = [UInt32](repeating: 0, count: Self.offerCount) }
         let mark = UInt32(truncatingIfNeeded: hash >> 16)

@@ -1,14 +1,14 @@
-// Where readers get the newest published snapshot, and where it is replaced.
+// Gives readers the newest published snapshot, and replaces it.
 //
 // Invariants:
 //   1. The lock is held for a few instructions: readers never wait for writers, nor for the disk.
-//   2. A snapshot is destroyed when it has been replaced and its last reader has left, whichever comes last.
-//   3. `close` returns when no reader is left; the database is closed only then, so that nothing outlives it.
+//   2. A snapshot is destroyed when it has been replaced and its last reader has ended.
+//   3. `close` returns when no reader is left. The database is closed only then, so that no reader outlives it.
 
 internal import StratusStore
 internal import Synchronization
 
-/// A version of the store that readers can be given.
+/// A published version of the store.
 final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock guards everything that changes
     let version: StoreVersion
     let engine: EngineSnapshot
@@ -37,24 +37,24 @@ final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock
     }
 }
 
-/// Tells readers that nobody waits for them any longer.
+/// Set when the store no longer waits for its readers.
 final class ReaderAbandonment: Sendable {
     let isOn = Atomic(false)
 }
 
-/// Hands out readers, and adds up what everybody has cost.
+/// Creates readers, and adds up their costs.
 final class ReadGate: @unchecked Sendable {  // because the monitor guards all state
-    /// More idle iterators than this are not kept: each holds on to memory tables and files of its version.
+    /// The most idle iterators that are kept: each retains memory tables and files of its version.
     private static let maximumIdleIterators = 8
 
-    /// What readers have made of values.
+    /// The objects that readers have decoded from values.
     let kept: KeptObjects
     private let monitor = Monitor()
     private let readersLeft = Condition()
     private var published: PublishedSnapshot?
     private var readerCount = 0
     private var isClosing = false
-    /// Why no reader gets in although the store is open.
+    /// Why new readers are refused although the store is open.
     private var refusal: StoreError?
     private var isAwaitingReaders = false
     private let abandonment = ReaderAbandonment()
@@ -69,7 +69,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         published?.destroy()
     }
 
-    /// A reader of the newest version. Pair it with `leave`.
+    /// Creates a reader of the newest version. Pair it with `leave`.
     func enter() throws -> SnapshotReader {
         try monitor.withLock {
             if let refusal { throw refusal }
@@ -81,7 +81,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         }
     }
 
-    /// Takes a reader back.
+    /// Ends a reader.
     func leave(_ reader: SnapshotReader) {
         let iterators = reader.end()
         let snapshot = reader.published
@@ -109,7 +109,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         monitor.unlock()
     }
 
-    /// Destroys the iterators that nobody uses: each keeps the tables of its version, though a compaction replaces them.
+    /// Destroys idle iterators: each retains the tables of its version, though a compaction replaces them.
     func dropIdleIterators() {
         monitor.withLock {
             for iterator in published?.idleIterators ?? [] { iterator.destroy() }
@@ -117,7 +117,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         }
     }
 
-    /// Runs `actions` and puts `next` in the place of the newest version, as one step for readers.
+    /// Runs `actions` and replaces the newest version with `next`, as one step for readers.
     func publish(
         _ next: PublishedSnapshot, transactionCount: Int, isSynced: Bool,
         actions: [@Sendable (StoreVersion) -> Void]
@@ -142,12 +142,12 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         }
     }
 
-    /// Refuses new readers from now on; those that are in go on.
+    /// Refuses new readers from now on. Current ones continue.
     func refuse(_ error: StoreError) {
         monitor.withLock { refusal = error }
     }
 
-    /// Refuses new readers at once, and the reads of those that are in once they have not left in time.
+    /// Refuses new readers at once, and the reads of current ones after `seconds`.
     func abandonReaders(afterSeconds seconds: Double) {
         refuse(Self.reopeningError)
         var end = MonotonicTime.now
@@ -159,7 +159,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         abandonment.isOn.store(true, ordering: .relaxed)
     }
 
-    /// Refuses new readers, waits until the present ones have left, and destroys the newest snapshot.
+    /// Refuses new readers, waits until the current ones have ended, and destroys the newest snapshot.
     func close() {
         monitor.lock()
         isClosing = true
@@ -174,7 +174,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         monitor.withLock { totals }
     }
 
-    /// What requests end with that come after closing.
+    /// The error of requests after closing.
     var closingError: StoreError { monitor.withLock { refusal ?? Self.closedError } }
 
     static var reopeningError: StoreError {

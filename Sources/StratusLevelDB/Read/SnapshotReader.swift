@@ -1,11 +1,11 @@
-// Reads on one published snapshot: the reader of `read`, and the floor under a transaction's reads.
+// Reads from one published snapshot: the reader of `read`, and the base of a transaction's reads.
 //
 // Invariants:
-//   1. A reader is used by one thread, inside the call that made it.
+//   1. A reader is used by one thread, inside the call that created it.
 //   2. An iterator that met an error is destroyed, not used again: LevelDB's iterators remember their first error.
-//   3. Every scan ends by asking its iterator for errors, because LevelDB passes over blocks that it cannot read.
+//   3. Every scan ends by checking its iterator for errors, because LevelDB skips blocks that it cannot read.
 //
-// Unsafe: keys and values are lent from LevelDB's memory only while the iterator stands still.
+// Unsafe: keys and values in LevelDB's memory are used only while the iterator is not moved.
 
 internal import StratusStore
 internal import Synchronization
@@ -15,11 +15,11 @@ final class SnapshotReader: StoreReader {
     let published: PublishedSnapshot
     private let kept: KeptObjects
     private let abandonment: ReaderAbandonment
-    /// What it has cost. A transaction adds what it writes.
+    /// The reader's cost. A transaction adds its writes.
     var cost = StoreCost()
-    /// Keys that LevelDB was asked for, however often a body ran.
+    /// Look-ups in LevelDB, in all runs of a body.
     private(set) var engineLookups = 0
-    /// Iterators that this reader has and no scan of it uses now.
+    /// Iterators of this reader that no scan is using.
     private var idleIterators: [EngineIterator]
     private var isEnded = false
 
@@ -35,19 +35,19 @@ final class SnapshotReader: StoreReader {
 
     var version: StoreVersion { published.version }
 
-    /// Ends the reader and hands over its iterators.
+    /// Ends the reader and returns its iterators.
     func end() -> [EngineIterator] {
         isEnded = true
         defer { idleIterators = [] }
         return idleIterators
     }
 
-    /// Forgets what has been spent: the body it was spent for is run again.
+    /// Resets the cost: the body is run again.
     func resetCost() {
         cost = StoreCost()
     }
 
-    /// Throws `.unavailable` when the store does not wait for its readers any longer.
+    /// Throws an error if the store no longer waits for its readers.
     @inline(__always)
     func checkIsWanted() throws {
         if abandonment.isOn.load(ordering: .relaxed) { throw ReadGate.reopeningError }
@@ -113,8 +113,8 @@ final class SnapshotReader: StoreReader {
         }
     }
 
-    /// Lends an iterator, checks it afterwards, and names `range` in what it throws. The iterator's error goes before
-    /// that of `body`, which may be what came of the entries that were passed over.
+    /// Runs `body` with an iterator, checks it afterwards, and names `range` in its errors. The iterator's error takes
+    /// precedence over the one of `body`, which may be a consequence of skipped entries.
     func withIterator(_ range: KeyRange, _ body: (EngineIterator) throws -> Void) throws {
         let iterator = idleIterators.popLast() ?? published.engine.makeIterator()
         do {
@@ -138,7 +138,7 @@ final class SnapshotReader: StoreReader {
 }
 
 extension EngineIterator {
-    /// Moves to the first entry of a scan; it may lie outside `range` when the range is empty.
+    /// Moves to the first entry of a scan. It is outside `range` if the range is empty.
     func place(in range: KeyRange, _ direction: ScanDirection) throws(EngineError) {
         switch direction {
         case .forward: seek(range.lower)
@@ -155,7 +155,7 @@ extension EngineIterator {
 }
 
 extension KeyRange {
-    /// Whether any key can lie in the range.
+    /// Whether any key can be in the range.
     var holdsKeys: Bool {
         unsafe withEngineBytes { unsafe $0.compare($1) < 0 }
     }
@@ -170,7 +170,7 @@ extension KeyRange {
 }
 
 extension EngineBytes {
-    /// Whether a scan that came to this key goes on: only the bound ahead of it is looked at.
+    /// Whether a scan that reached this key is still inside its range. Checks only the bound ahead.
     @inline(__always)
     func isInside(_ lower: EngineBytes, _ upper: EngineBytes, _ direction: ScanDirection) -> Bool {
         switch direction {

@@ -1,22 +1,25 @@
-// The ancestor cache: what the parent entries of hot records say, so that walking up the hierarchy is a memory operation.
-// It is an accelerator: every answer is either the store's at the reader's version, or that it does not know.
+// The ancestor cache holds the parent entries of hot records, so that walking up the hierarchy is a memory operation.
+// It only accelerates: it returns what the store says at the reader's version, or that it does not know.
 //
 // Invariants:
-//   1. A value in the cache is the newest published one. `publish` runs inside the store's publication, in commit order,
-//      before any reader can have the new version; so a reader that finds a value which held since its own version or
-//      before may use it, and one that finds a newer value must ask the store.
-//   2. Each level of a walk obeys that rule on its own. A walk therefore needs no lock over its whole length.
-//   3. Readers hold the lock of one lane, writers those of all lanes, taken in order. Nobody calls out while holding one.
+//   1. A value in the cache is the newest published one. `publish` runs inside the store's publication, in commit
+//      order, before any reader can have the new version. A reader may use a value that has been valid since its own
+//      version or before. If it finds a newer value, it must ask the store.
+//   2. Each level of a walk obeys that rule on its own, so a walk needs no lock over its whole length. It runs in
+//      stretches, each under one lock. Between two stretches it keeps only the next record's name, so evictions and
+//      publications in between cannot mislead it.
+//   3. Readers hold the lock of one lane, writers those of all lanes, taken in order. No code outside the cache runs
+//      under a lock.
 //
-// Locks. The slots of a zone link to each other, so the table is one. Readers share it by lanes: a lane is a mutex of its
-// own cache lines, picked by the hash of the name asked for. A reader locks one lane and reads the table; a fill or a
-// publication locks them all. Readers so rarely meet, and a walk costs one lock whatever its depth. Readers never write
-// to the table: which slots they asked for, and how often they found them, they note in their lane.
+// Locks. The slots of a zone link to each other, so there is one table. A lane is a mutex with cache lines of its own,
+// chosen by the hash of the name. A reader locks one lane and reads the table; a fill or a publication locks all lanes.
+// So readers rarely wait for each other, and a walk costs one lock whatever its depth. Readers never write to the
+// table: they note in their lane which slots they looked up and how many they found.
 //
-// Rejected: one mutex (readers in one zone wait for each other, and the whole process has one hottest word); shards by
-// hash with links across them (a lock for each level, as dear as the level itself, and every walk meets in the shard of
-// the topmost record); a slot number with a generation for each link (a link must be checked and the parent's name kept
-// with each child: counting references costs less memory and no check).
+// Rejected: one mutex (readers in one zone wait for each other); shards by hash with links across them (a lock for each
+// level, as expensive as the level itself, and all walks meet in the shard of the topmost record); a slot number with a
+// generation for each link (each link must be checked and each child must keep its parent's name: counting references
+// takes less memory and no check).
 
 package import StratusModel
 package import StratusStore
@@ -24,7 +27,7 @@ import Synchronization
 
 /// A bounded cache of parent entries, exact for every reader's snapshot under concurrent commits.
 ///
-/// Inside a transaction the reader's version does not cover commits in flight: ask only for records of which
+/// Inside a transaction the reader's version does not cover commits in flight. Look up only records for which
 /// `hasUnpublishedWrite` is false.
 package final class AncestorCache: Sendable {
     static let laneCount = 8
@@ -34,10 +37,10 @@ package final class AncestorCache: Sendable {
     private static let changesPerLock = 64
     private static let laneByteCount = MemoryLayout<Lane.State>.stride + 64
 
-    /// A mutex and what its readers note, in memory of their own.
+    /// A mutex and the notes of its readers, in memory of their own.
     final class Lane: Sendable {
         struct State {
-            /// The slots last asked for, the oldest overwritten first.
+            /// The slots last looked up. The oldest is overwritten first.
             var asked = InlineArray<32, UInt32>(repeating: 0)
             var askedCount = 0
             var hits = 0
@@ -56,7 +59,7 @@ package final class AncestorCache: Sendable {
         }
     }
 
-    /// Whether the cache was made without room for anything and knows nothing ever.
+    /// Whether the cache was created without room for anything. It then never knows anything.
     package let isOff: Bool
     let hashMask: UInt64
     private let lanes: [Lane]
@@ -65,8 +68,8 @@ package final class AncestorCache: Sendable {
     /// `nonisolated(unsafe)` because the compiler cannot see the lanes' protocol: read only with one lane locked, changed only with all.
     nonisolated(unsafe) private var table: AncestorTable
 
-    /// A cache that never takes more than `capacityByteCount` bytes. Zero, or too little for its own bookkeeping of about
-    /// 2 KB, turns it off.
+    /// Creates a cache that never takes more than `capacityByteCount` bytes. Zero, or less than its own bookkeeping of
+    /// about 2 KB, turns it off.
     ///
     /// Tests set a small `hashBitCount` so that names collide.
     package init(capacityByteCount: Int, hashBitCount: Int = 64) {
@@ -82,7 +85,8 @@ package final class AncestorCache: Sendable {
 
     // MARK: Writing
 
-    /// Remembers what a reader at `version` found in the store, unless something newer has been published near it.
+    /// Stores what a reader at `version` found in the store, unless something newer has been published in the name's
+    /// stripe.
     package func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
         guard !isOff, version != AncestorTable.noValue else { return }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
@@ -92,11 +96,11 @@ package final class AncestorCache: Sendable {
         }
     }
 
-    /// Whether there is, or ever was, more to remember than there is room for.
+    /// Whether the cache is off or has ever evicted a value.
     package var isTooSmall: Bool { isOff || hasEvicted.load(ordering: .relaxed) }
 
-    /// Takes over the changes of a commit. To be called when `version` is published, before any reader can have it; a
-    /// change that is not told makes later answers wrong.
+    /// Applies the changes of a commit. Call it when `version` is published, before any reader can have it. A change
+    /// that is left out makes later answers wrong.
     package func publish(_ changes: [HierarchyChange], version: StoreVersion) {
         guard !isOff else { return }
         let changes = changes.span
@@ -114,7 +118,7 @@ package final class AncestorCache: Sendable {
         }
     }
 
-    /// Forgets a deleted zone, in constant time. To be called like `publish`.
+    /// Forgets a deleted zone, in constant time. Call it like `publish`.
     package func forget(zone: CacheZone, version: StoreVersion) {
         guard !isOff else { return }
         withAllLanes { table in table.forget(zone, version: version) }
@@ -137,7 +141,7 @@ package final class AncestorCache: Sendable {
 
     // MARK: Locking
 
-    /// Runs `body` with the table unchanging. It must not call the cache.
+    /// Runs `body` while the table cannot change. `body` must not call the cache.
     func withLane<Result>(
         forHash hash: UInt64, _ body: (borrowing AncestorTable, inout Lane.State) -> Result
     ) -> Result {
@@ -147,7 +151,7 @@ package final class AncestorCache: Sendable {
         }
     }
 
-    /// Runs `body` with the table to itself. It must not call the cache.
+    /// Runs `body` with exclusive access to the table. `body` must not call the cache.
     private func withAllLanes(_ body: (inout AncestorTable) -> Void) {
         var asked: [UInt32] = []
         lockLanes(from: 0, &asked, body)
@@ -164,6 +168,71 @@ package final class AncestorCache: Sendable {
             for position in 0..<min(state.askedCount, state.asked.count) { asked.append(state.asked[position]) }
             state.askedCount = 0
             lockLanes(from: index + 1, &asked, body)
+        }
+    }
+}
+
+extension AncestorCache {
+    /// The node of a record at `version`, or nil if the cache does not know it.
+    package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode? {
+        guard !isOff, version != AncestorTable.noValue else { return nil }
+        let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
+        return withLane(forHash: hash) { table, lane in
+            guard let slot = table.find(name.text.utf8.span, in: zone, hash: hash),
+                let node = table.node(of: slot, at: version)
+            else {
+                lane.misses += 1
+                return nil
+            }
+            lane.note(slot)
+            lane.hits += 1
+            return node
+        }
+    }
+
+    /// Finds the share root nearest to a record, the record itself included, reading at most `limit` records.
+    package func nearestShareRoot(
+        zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int
+    ) -> AncestorShareAnswer {
+        guard !isOff, version != AncestorTable.noValue else { return .unknown(at: name, levels: 0) }
+        var next = name
+        var passed = 0
+        while passed < limit {
+            let stretch = min(limit - passed, AncestorCache.levelsPerLock)
+            let (answer, isFinal) = shareRootStretch(zone, next, version, passed: passed, limit: stretch)
+            guard !isFinal, case .unknown(let reached, let levels) = answer else { return answer }
+            next = reached
+            passed = levels
+        }
+        return .unknown(at: next, levels: passed)
+    }
+
+    /// One stretch of `nearestShareRoot`. The answer is not final if the stretch ended at its limit.
+    private func shareRootStretch(
+        _ zone: CacheZone, _ name: RecordName, _ version: StoreVersion, passed: Int, limit: Int
+    ) -> (answer: AncestorShareAnswer, isFinal: Bool) {
+        let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
+        return withLane(forHash: hash) { table, lane in
+            guard let start = table.find(name.text.utf8.span, in: zone, hash: hash) else {
+                lane.misses += 1
+                return (.unknown(at: name, levels: passed), true)
+            }
+            lane.note(start)
+            let ascent = table.ascend(from: start, at: version, limit: limit)
+            switch ascent {
+            case .root(let mark, let levels):
+                lane.hits += 1
+                let mark = table.marks[mark]
+                return (.found(root: mark.root, share: mark.share, levels: passed + levels), true)
+            case .top(let levels):
+                lane.hits += 1
+                return (.none(levels: passed + levels), true)
+            case .unknown(let slot, let levels):
+                lane.misses += 1
+                return (.unknown(at: slot == start ? name : table.name(of: slot), levels: passed + levels), true)
+            case .more(let slot, let levels):
+                return (.unknown(at: table.name(of: slot), levels: passed + levels), false)
+            }
         }
     }
 }

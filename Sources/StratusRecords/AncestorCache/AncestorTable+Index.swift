@@ -1,17 +1,18 @@
-// From a name to its slot: linear hashing. Each slot is in the chain of one bucket; when a slot is added, one bucket is
-// split in two. The index so grows by four bytes at a time, where a table that doubles would hold a publication up for
+// Finds the slot of a name, by linear hashing. Each slot is in the chain of one bucket; when a slot is added, one
+// bucket is split in two. So the index grows by four bytes at a time. A table that doubles would delay a publication by
 // milliseconds and need three times its memory for a moment.
 //
-// Invariant: with 2^n ≤ buckets < 2^(n+1), a slot is in the bucket that the lowest n + 1 bits of its hash name, or, when
-// there is no such bucket yet, the lowest n bits. `bucketMask` is 2^(n+1) - 1.
+// Invariant: with 2^n ≤ buckets < 2^(n+1), a slot is in the bucket of the lowest n + 1 bits of its hash, or of the
+// lowest n bits if that bucket does not exist yet. `bucketMask` is 2^(n+1) - 1.
 
 import StratusModel
 
 extension AncestorTable {
-    /// A hash of bytes nobody outside the process can foresee. Canonically equivalent names share one; their bytes are
-    /// compared when a slot is looked for.
+    /// A hash that clients cannot predict. Canonically equivalent names have the same hash; `find` compares their
+    /// bytes.
     static func hash(of name: RecordName, in zone: CacheZone, mask: UInt64) -> UInt64 {
-        // The text's hash is seeded by the process; zone numbers are our own, so mixing them in afterwards is enough.
+        // The text's hash is seeded by the process. Clients do not choose zone numbers, so mixing them in afterwards is
+        // enough.
         let zone = (zone.database &* 0x9E37_79B9_7F4A_7C15 ^ zone.zone) &* 0xD6E8_FEB8_6659_FD93
         let hash = UInt64(bitPattern: Int64(name.text.hashValue)) ^ (zone ^ zone >> 32)
         return hash & mask
@@ -21,7 +22,7 @@ extension AncestorTable {
         AncestorTable.hash(of: name, in: zone, mask: hashMask)
     }
 
-    /// The stripe whose newest publication decides whether a name may be filled.
+    /// The stripe of a name: its newest publication decides whether the name may be filled.
     func stripe(forHash hash: UInt64) -> Int {
         Int((hash >> 32) & UInt64(lastPublished.count - 1))
     }
@@ -37,7 +38,7 @@ extension AncestorTable {
         return nil
     }
 
-    /// Whether a slot that is in use is that of a name.
+    /// Whether a slot in use belongs to a name.
     func isName(_ detail: Detail, _ name: Span<UInt8>, in zone: CacheZone) -> Bool {
         Int(detail.nameByteCount) == name.count && zones.isZone(detail.zone, zone)
             && names.holds(name, first: detail.nameFirst)
@@ -60,7 +61,7 @@ extension AncestorTable {
         details[Int(before)].next = details[Int(slot)].next
     }
 
-    /// Adds a bucket and moves into it what belongs there from the one bucket it is split off.
+    /// Adds a bucket, and moves slots into it from the bucket that it splits.
     mutating func addBucket() {
         let added = UInt32(heads.count)
         let source = splitSource(of: added)
@@ -77,7 +78,7 @@ extension AncestorTable {
         if added == bucketMask { bucketMask = bucketMask << 1 | 1 }
     }
 
-    /// The bucket from which the one with this number is split off.
+    /// The bucket that the bucket with this number splits.
     func splitSource(of added: UInt32) -> Int { Int(added & (bucketMask >> 1)) }
 
     func bucket(forHash hash: UInt32) -> Int {

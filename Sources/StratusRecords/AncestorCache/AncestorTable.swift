@@ -1,30 +1,30 @@
-// The slots of the ancestor cache. A slot is a name in a zone; it may carry a value, which is what a parent entry says
-// of that record, or none, when it is only there because another slot's value names it as its parent.
+// The slots of the ancestor cache. A slot stands for a name in a zone. It may have a value, the parent entry of that
+// record. A slot without a value exists because another slot's value names it as its parent.
 //
 // Invariants:
 //   1. A value counts as a reference to its parent's slot. A slot is freed when it has neither a value nor references,
-//      so a link always leads to the slot of the very name it stands for, and needs no checking.
-//   2. A value is the newest published one. It holds since `validSince`: a reader at an older version must not use it.
+//      so a link always leads to the slot of its name, and needs no check.
+//   2. A value is the newest published one, valid since `validSince`: a reader at an older version must not use it.
 //   3. Every slot that is not free is in exactly one bucket of the index (`AncestorTable+Index.swift`).
-//   4. `byteCount` covers all memory ever taken, and none is taken that would carry it over the capacity.
-//   5. Memory that was taken for slots and names stays theirs, as that of zones and of marks does. So each of the three leaves
-//      the others their reserve: else no eviction, of however many values, would make room for the first zone or mark that
-//      comes when the cache is full. `byteCount`, `zoneRoom` and `markRoom` together never exceed the capacity.
+//   4. `byteCount` covers all memory ever allocated, and never exceeds the capacity.
+//   5. Memory for slots and names, for zones and for marks is never used for one of the others. So each of the three
+//      leaves the others their reserve: otherwise no eviction would make room for the first zone or mark that arrives
+//      when the cache is full. `byteCount`, `zoneRoom` and `markRoom` together never exceed the capacity.
 //
-// The arrays are reserved at their largest size when the table is made, so growing never copies what is there; the
-// system hands out the pages as they are first written. What a walk reads of a level, `Link`, is apart from the rest:
-// four links share a cache line.
+// The arrays are reserved at their largest size when the table is created, so growing never copies. The system provides
+// pages as they are first written. `Link`, which a walk reads at each level, is apart from the rest: four links share a
+// cache line.
 //
-// The table knows no threads; `AncestorCache` guards it.
+// The table does not lock; `AncestorCache` guards it.
 
 import StratusModel
 import StratusStore
 
 /// Names, values and links of the cache.
 struct AncestorTable: ~Copyable {
-    /// What an upward walk reads of a slot.
+    /// The part of a slot that an upward walk reads.
     struct Link {
-        /// The version since which the value holds, or `noValue`.
+        /// The version since which the value is valid, or `noValue`.
         var validSince: StoreVersion
         /// The slot of the parent, or `none`.
         var parent: UInt32
@@ -48,26 +48,26 @@ struct AncestorTable: ~Copyable {
 
     static let none = UInt32.max
     static let noValue = StoreVersion.max
-    /// What one slot takes: link, detail, its mark for the clock, and its bucket.
+    /// The bytes of one slot: link, detail, its mark for the clock, and its bucket.
     static let byteCountPerSlot =
         MemoryLayout<Link>.stride + MemoryLayout<Detail>.stride + 1 + MemoryLayout<UInt32>.stride
 
     let capacityByteCount: Int
     let hashMask: UInt64
     private let fixedByteCount: Int
-    /// Marks that one may replace, of which some give little room back.
+    /// The marks that one new mark may replace: some free little room.
     private static let markDropLimit = 16
-    /// Slots refused for want of room for their zone, for which one value is evicted.
+    /// One value is evicted for so many slots that were refused because their zone had no room.
     private static let refusalsPerEviction = 16
     private var refusalCount = 0
-    /// What zones, and what marks may take even where the others take all they can get: 8,192 zones, and 1,500 marks of long
-    /// names, of the default's 128 MiB. Those that come before the cache is full take as much as they need.
+    /// The bytes reserved for zones and for marks: 8,192 zones and 1,500 marks of long names at the default of 128 MiB.
+    /// Those that arrive before the cache is full take as much as they need.
     private let zoneReserveByteCount: Int
     private let markReserveByteCount: Int
 
     var links: [Link] = []
     var details: [Detail] = []
-    /// Whether a slot was asked for since the clock's hand last passed it.
+    /// Whether a slot was looked up since the clock's hand last passed it.
     var recent: [Bool] = []
     var heads: [UInt32] = [AncestorTable.none]
     /// One less than the number of buckets the index is growing to.
@@ -78,18 +78,18 @@ struct AncestorTable: ~Copyable {
     private(set) var firstFree = AncestorTable.none
     var hand = 0
     private(set) var entryCount = 0
-    /// Made of all that was looked at before it is needed, so that no look is left out as one for nothing.
+    /// Combines everything that was prefetched, so that the compiler does not remove the reads.
     var lastLook: UInt32 = 0
-    /// The slot of the parent that a value named last, if it is still that.
+    /// The slot of the parent that was named last. It may have been freed since.
     private var lastParent = AncestorTable.none
-    /// Slots the hand has passed, ever.
+    /// All slots the hand has passed.
     var evictionStepCount = 0
 
     /// The newest version published to each stripe of names, and to all of them.
     var lastPublished: [StoreVersion]
     var lastPublishedEverywhere: StoreVersion = 0
 
-    /// `fixedByteCount` is what the owner of the table takes beside it.
+    /// `fixedByteCount` is the memory that the table's owner takes.
     init(capacityByteCount: Int, hashMask: UInt64, fixedByteCount: Int) {
         let stripeCount = AncestorTable.stripeCount(forCapacity: capacityByteCount)
         let segmentByteCount = MemoryLayout<NameArena.Segment>.stride
@@ -107,7 +107,7 @@ struct AncestorTable: ~Copyable {
         heads.reserveCapacity(slotLimit + 1)
     }
 
-    /// A power of two: about one stripe to twenty slots, so that few fills are refused for another name's sake.
+    /// A power of two: about one stripe to twenty slots, so that few fills are refused because of another name.
     static func stripeCount(forCapacity byteCount: Int) -> Int {
         var count = 16
         while count < 65_536, count * 2_048 < byteCount { count *= 2 }
@@ -127,7 +127,8 @@ struct AncestorTable: ~Copyable {
 
     // MARK: The life of a slot
 
-    /// The slot of a name with one reference more, made when it is not there; nil when there is no room for it.
+    /// Adds a reference to the slot of a name, and returns it. Creates the slot if needed; nil if there is no room for
+    /// it.
     mutating func acquire(_ name: RecordName, in zone: CacheZone, hash: UInt64) -> UInt32? {
         let bytes = name.text.utf8.span
         if let slot = find(bytes, in: zone, hash: hash) {
@@ -146,7 +147,7 @@ struct AncestorTable: ~Copyable {
         return slot
     }
 
-    /// Takes a reference back, and frees the slot when nothing holds it any more.
+    /// Removes a reference, and frees the slot if nothing refers to it.
     mutating func release(_ slot: UInt32) {
         guard slot != AncestorTable.none else { return }
         details[Int(slot)].references -= 1
@@ -158,8 +159,8 @@ struct AncestorTable: ~Copyable {
         firstFree = slot
     }
 
-    /// Whether another slot can carry the zone. Where no number is left there is one again when some zone has lost its last
-    /// slot. Insertions into other zones bring that about; where there are none, an eviction now and then.
+    /// Whether another slot can be in the zone. A number becomes free when some zone loses its last slot. Insertions
+    /// into other zones cause that; without them, an eviction now and then does.
     private mutating func makeRoom(for zone: CacheZone) -> Bool {
         if hasRoom(for: zone) { return true }
         refusalCount += 1
@@ -171,7 +172,7 @@ struct AncestorTable: ~Copyable {
         byteCount + zones.growthByteCount(for: zone) + markRoom <= capacityByteCount
     }
 
-    /// What zones, and what marks have not yet taken of what is theirs.
+    /// The part of each reserve that is not used yet.
     private var zoneRoom: Int { max(0, zoneReserveByteCount - zones.byteCount) }
     private var markRoom: Int { max(0, markReserveByteCount - marks.byteCount) }
 
@@ -207,8 +208,8 @@ struct AncestorTable: ~Copyable {
 
     // MARK: The life of a value
 
-    /// Gives a slot that the caller has acquired a new value, in place of any it had. Without room for the names the
-    /// value speaks of, the slot is left without one.
+    /// Replaces the value of a slot that the caller has acquired. Without room for the names in the value, the slot has
+    /// none.
     mutating func setValue(of slot: UInt32, in zone: CacheZone, to node: HierarchyNode, validSince: StoreVersion) {
         dropValue(of: slot)
         var parent = AncestorTable.none
@@ -231,7 +232,7 @@ struct AncestorTable: ~Copyable {
         entryCount += 1
     }
 
-    /// The slot of a parent with one reference more. Siblings are often saved together: the one before may be the one.
+    /// Adds a reference to the slot of a parent. Siblings are often saved together, so the last parent may be the one.
     private mutating func acquireParent(_ name: RecordName, in zone: CacheZone) -> UInt32? {
         if holds(lastParent, name.text.utf8.span, in: zone) {
             details[Int(lastParent)].references += 1
@@ -242,7 +243,7 @@ struct AncestorTable: ~Copyable {
         return slot
     }
 
-    /// Whether a slot, which may have been freed since, is that of a name.
+    /// Whether a slot, which may have been freed since, belongs to a name.
     private func holds(_ slot: UInt32, _ name: Span<UInt8>, in zone: CacheZone) -> Bool {
         guard slot != AncestorTable.none else { return false }
         let detail = details[Int(slot)]
@@ -254,7 +255,7 @@ struct AncestorTable: ~Copyable {
         let rootByteCount = Int(details[Int(slot)].nameByteCount)
         let shareByteCount = share.text.utf8.count
         let textByteCount = ShareMarks.textByteCount(rootByteCount: rootByteCount, shareByteCount: shareByteCount)
-        // Only other marks give room back that a mark can take, and none goes where all would not do.
+        // Only other marks free room that a mark can use. None is removed if removing all would not suffice.
         let limit = capacityByteCount - zoneRoom
         guard byteCount + marks.growthByteCount(forText: textByteCount, replacing: true) <= limit else { return nil }
         var dropCount = 0
@@ -268,7 +269,7 @@ struct AncestorTable: ~Copyable {
         return marks.insert(ShareMarks.Mark(root: name(of: slot), share: copy), of: slot)
     }
 
-    /// Takes a slot's value away, if it has one, and frees the slot when nothing else needs its name.
+    /// Removes a slot's value, if it has one, and frees the slot if nothing else needs its name.
     mutating func dropValue(of slot: UInt32) {
         let link = links[Int(slot)]
         guard link.validSince != AncestorTable.noValue else { return }
@@ -281,5 +282,135 @@ struct AncestorTable: ~Copyable {
         release(link.parent)
         if link.mark != AncestorTable.none { marks.remove(link.mark) }
         release(slot)
+    }
+}
+
+// Values: when one may enter the table, how long it stays, and walking up from one.
+//
+// The version rule. `publish` makes the new value valid since its own version, so no older reader uses it, and notes
+// that version for the name's stripe. A reader at version v may fill only if nothing newer than v was published: what
+// it read is then also the newest value. For the same reason a fill may only lower `validSince`.
+//
+// Eviction is CLOCK (second chance), with one addition: a value that others name as their parent is skipped, so that
+// leaves go first and walks that begin in the cache also end in it.
+
+/// Where a walk along links ended.
+enum AncestorAscent {
+    case root(mark: UInt32, levels: Int)
+    case top(levels: Int)
+    case unknown(at: UInt32, levels: Int)
+    /// The limit was reached. The walk continues at this slot, which may be known or not.
+    case more(at: UInt32, levels: Int)
+}
+
+extension AncestorTable {
+    /// The values the clock's hand skips before it evicts one that was looked up or has children. It bounds the time of
+    /// an insertion.
+    private static let evictionLookLimit = 128
+    /// The slots the hand passes for one name, those without a value included, which may be nearly all.
+    private static let evictionStepLimit = 8_192
+
+    mutating func fill(
+        _ name: RecordName, in zone: CacheZone, hash: UInt64, with node: HierarchyNode, at version: StoreVersion
+    ) {
+        let newest = max(lastPublishedEverywhere, lastPublished[stripe(forHash: hash)])
+        guard newest <= version, let slot = acquire(name, in: zone, hash: hash) else { return }
+        let validSince = links[Int(slot)].validSince
+        if validSince == AncestorTable.noValue {
+            setValue(of: slot, in: zone, to: node, validSince: version)
+        } else {
+            links[Int(slot)].validSince = min(validSince, version)
+        }
+        release(slot)
+    }
+
+    /// Notes that something is published under names of these hashes, and prefetches their buckets and those that will
+    /// be split. Most of them are in no processor's cache. Here the reads are independent, so many wait for memory at
+    /// once; `publish` would wait for each.
+    mutating func beginPublishing(_ hashes: ArraySlice<UInt64>, version: StoreVersion) {
+        for hash in hashes {
+            let stripe = stripe(forHash: hash)
+            lastPublished[stripe] = max(lastPublished[stripe], version)
+            look(atBucket: bucket(forHash: UInt32(truncatingIfNeeded: hash)))
+        }
+        // While there are free slots, no bucket is split.
+        guard firstFree == AncestorTable.none else { return }
+        for added in heads.count..<heads.count + hashes.count { look(atBucket: splitSource(of: UInt32(added))) }
+    }
+
+    private mutating func look(atBucket bucket: Int) {
+        guard bucket < heads.count, heads[bucket] != AncestorTable.none else { return }
+        lastLook ^= details[Int(heads[bucket])].hash
+    }
+
+    /// Applies one change. Call `beginPublishing` first.
+    mutating func publish(_ change: HierarchyChange, hash: UInt64, version: StoreVersion) {
+        guard let node = change.node else {
+            if let slot = find(change.name.text.utf8.span, in: change.zone, hash: hash) { dropValue(of: slot) }
+            return
+        }
+        guard let slot = acquire(change.name, in: change.zone, hash: hash) else { return }
+        setValue(of: slot, in: change.zone, to: node, validSince: version)
+        release(slot)
+    }
+
+    /// Makes a zone's names unreachable at once. The clock's hand evicts them as it passes.
+    mutating func forget(_ zone: CacheZone, version: StoreVersion) {
+        lastPublishedEverywhere = max(lastPublishedEverywhere, version)
+        zones.forget(zone)
+    }
+
+    mutating func markRecent(_ slot: UInt32) { recent[Int(slot)] = true }
+
+    /// Evicts one value. Returns false if there is none, or none was found within the steps of one name, which `steps`
+    /// counts. The next call continues where this one stopped.
+    mutating func evictOne(_ steps: inout Int) -> Bool {
+        guard entryCount > 0 else { return false }
+        var looked = 0
+        while true {
+            guard steps < AncestorTable.evictionStepLimit else { return false }
+            steps += 1
+            evictionStepCount += 1
+            hand = hand + 1 < links.count ? hand + 1 : 0
+            guard links[hand].validSince != AncestorTable.noValue else { continue }
+            looked += 1
+            if looked <= AncestorTable.evictionLookLimit {
+                guard !recent[hand] else {
+                    recent[hand] = false
+                    continue
+                }
+                guard details[hand].references == 0 else { continue }
+            }
+            dropValue(of: UInt32(hand))
+            return true
+        }
+    }
+
+    // MARK: Reading
+
+    /// The node of a slot's record at a version, or nil if it is not known.
+    func node(of slot: UInt32, at version: StoreVersion) -> HierarchyNode? {
+        let link = links[Int(slot)]
+        guard link.validSince <= version else { return nil }
+        let detail = details[Int(slot)]
+        return HierarchyNode(
+            parent: link.parent == AncestorTable.none ? nil : name(of: link.parent), parentSince: detail.parentSince,
+            share: link.mark == AncestorTable.none ? nil : marks[link.mark].share, shareSince: detail.shareSince,
+            hasChildren: detail.hasChildren)
+    }
+
+    /// Follows at most `limit` links from `start` to the nearest share root.
+    func ascend(from start: UInt32, at version: StoreVersion, limit: Int) -> AncestorAscent {
+        var slot = start
+        var levels = 0
+        while levels < limit {
+            let link = links[Int(slot)]
+            guard link.validSince <= version else { return .unknown(at: slot, levels: levels) }
+            if link.mark != AncestorTable.none { return .root(mark: link.mark, levels: levels) }
+            if link.parent == AncestorTable.none { return .top(levels: levels) }
+            slot = link.parent
+            levels += 1
+        }
+        return .more(at: slot, levels: levels)
     }
 }

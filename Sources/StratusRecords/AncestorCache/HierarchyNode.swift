@@ -1,70 +1,32 @@
-// What the ancestor cache says about one record, and the words its callers use. Plain values.
+// The values that the ancestor cache stores and returns.
 
 package import StratusModel
 
-/// The zone a cached record lies in, by the numbers its keys begin with. A re-created zone has a new number.
+/// A zone, by the numbers that its keys begin with. A zone that is created again has a new number.
 package struct CacheZone: Hashable, Sendable {
     package let database: UInt64
     package let zone: UInt64
-
-    package init(database: UInt64, zone: UInt64) {
-        self.database = database
-        self.zone = zone
-    }
 }
 
-/// What a record's parent entry says: where it hangs in the hierarchy, and since which feed counters.
+/// A record's place in the hierarchy, as its parent entry stores it, and since which feed counters.
 package struct HierarchyNode: Hashable, Sendable {
     /// The record's parent, or nil at the top.
     package var parent: RecordName?
-    /// The feed counter at which the record came under that parent.
+    /// The feed counter at which the record was placed under that parent.
     package var parentSince: UInt64
-    /// The share record of which this record is the hierarchical root, or nil. It lies in the same zone.
+    /// The share record whose hierarchical root is this record, or nil. It is in the same zone.
     package var share: RecordName?
-    /// The feed counter at which the share mark was made.
-    package var shareSince: UInt64
+    /// The feed counter at which the share mark was set.
+    package var shareSince: UInt64 = 0
     /// Whether any record names this one as its parent.
-    package var hasChildren: Bool
-
-    package init(
-        parent: RecordName?, parentSince: UInt64, share: RecordName? = nil, shareSince: UInt64 = 0,
-        hasChildren: Bool = false
-    ) {
-        self.parent = parent
-        self.parentSince = parentSince
-        self.share = share
-        self.shareSince = shareSince
-        self.hasChildren = hasChildren
-    }
+    package var hasChildren = false
 }
 
-/// What a commit made of one record's parent entry; a nil node says that the record is gone.
+/// The new parent entry of one record in a commit. The node is nil if the record was deleted.
 package struct HierarchyChange: Hashable, Sendable {
     package var zone: CacheZone
     package var name: RecordName
     package var node: HierarchyNode?
-
-    package init(zone: CacheZone, name: RecordName, node: HierarchyNode?) {
-        self.zone = zone
-        self.name = name
-        self.node = node
-    }
-}
-
-/// What the visitor of an upward walk wants next.
-package enum AncestorWalkStep: Sendable {
-    case next
-    case stop
-}
-
-/// Where an upward walk ended.
-package enum AncestorWalkEnd: Hashable, Sendable {
-    /// The last visited record has no parent.
-    case top
-    /// The visitor asked to stop.
-    case stopped
-    /// The cache does not know this record at this version, or the limit was reached: go on in the store from here.
-    case unknown(at: RecordName)
 }
 
 /// The nearest share root at or above a record, as far as the cache knows. `levels` counts steps from child to parent.
@@ -72,22 +34,20 @@ package enum AncestorShareAnswer: Hashable, Sendable {
     case found(root: RecordName, share: RecordName, levels: Int)
     /// The top was reached, and no record on the way is a share root.
     case none(levels: Int)
-    /// Go on in the store from `at`; no record below it on the way is a share root.
+    /// Continue in the store at `at`. No record below it on the way is a share root.
     case unknown(at: RecordName, levels: Int)
 }
 
-/// Counters of an ancestor cache since it was made, and its present size.
+/// Counters of an ancestor cache since it was created, and its present size.
 package struct AncestorCacheStatistics: Hashable, Sendable {
-    /// Questions answered without the store.
+    /// Look-ups answered without the store.
     package var hits = 0
-    /// Questions that ended at a record the cache did not know.
+    /// Look-ups that ended at a record the cache did not know.
     package var misses = 0
-    /// Records the cache knows something about.
+    /// Records that have a value in the cache.
     package var entryCount = 0
-    /// Bytes the cache has taken; it never gives any back and never takes more than its capacity.
+    /// Bytes the cache has allocated. It never frees any and never exceeds its capacity.
     package var byteCount = 0
-    /// Places that were looked at to make room, ever.
+    /// All slots that were examined to make room.
     package var evictionStepCount = 0
-
-    package init() {}
 }

@@ -1,8 +1,8 @@
-// The mark of a zone whose indexes are being rebuilt: an entry in the store, so that whoever opens it after a crash knows.
+// The mark of a zone whose indexes are being rebuilt: an entry in the store, so it survives a crash.
 //
-// Invariant: between the commit that sets the mark and the one that removes it, indexes of the zone may lack entries and
-// counts, and a request judged by them might be accepted though it must be refused. So none is judged. The engine keeps
-// the marked zones in memory, changed in the instant a commit is published, and a request costs no read for it.
+// Invariant: between the commit that sets the mark and the one that removes it, the indexes of the zone may lack
+// entries and counts, so a request that must be refused could be accepted. The zone takes no requests. The engine keeps
+// the marked zones in memory and changes them when a commit is published, so a request needs no read.
 
 import FoundationEssentials
 import StratusLayout
@@ -13,18 +13,16 @@ import Synchronization
 enum RebuildMark {
     /// The zones that are marked.
     static func zones(in store: any StoreReader) throws -> Set<CacheZone> {
-        var zones: Set<CacheZone> = []
-        try store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
-            let (database, zone) = try GlobalKeys.readRebuildKey(key)
-            zones.insert(CacheZone(database: database.rawValue, zone: zone.rawValue))
-            return .next
-        }
-        return zones
+        Set(
+            try store.collect(GlobalKeys.rebuilds) { key, _ in
+                let (database, zone) = try GlobalKeys.readRebuildKey(key)
+                return CacheZone(database: database.rawValue, zone: zone.rawValue)
+            })
     }
 }
 
 extension RecordReader {
-    /// Throws `rebuilding` where the indexes of the zone are not to be relied on in this snapshot. One read.
+    /// Throws `rebuilding` if the indexes of the zone are incomplete in this snapshot. One read.
     package func requireReliableIndexes(of zone: ZoneReader) throws {
         guard try store.contains(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone)) else { return }
         throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
@@ -44,13 +42,13 @@ extension RecordTransaction {
         onPublish { _ in rebuilding.withLock { _ = $0.remove(cacheZone) } }
     }
 
-    /// A zone that is deleted takes its mark with it. A mark that is not published yet belongs to a rebuild that runs.
+    /// Removes the mark of a zone that is deleted. A mark that is not published yet belongs to a running rebuild.
     func forgetRebuild(of zone: ZoneReader) throws {
         guard engine.isRebuilding.load(ordering: .acquiring) || isMarked(zone) else { return }
         try unmarkRebuilding(zone)
     }
 
-    /// Throws `rebuilding` where the indexes of the zone are not to be relied on.
+    /// Throws `rebuilding` if the indexes of the zone are incomplete.
     func requireWholeIndexes(of zone: ZoneReader) throws {
         guard isMarked(zone) else { return }
         guard engine.isRebuilding.load(ordering: .acquiring) else {

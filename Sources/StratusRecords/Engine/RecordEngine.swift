@@ -1,29 +1,31 @@
-// The record layer over one store: the only way into it is `read` and `transact`.
+// The record layer over one store. All access goes through `read` and `transact`. Opening a store checks its format
+// version first.
 
 package import FoundationEssentials
 import StratusLayout
+import StratusModel
 package import StratusStore
 import Synchronization
 
 /// Records, indexes and hierarchy on an ordered store. Knows no users.
 ///
-/// Calls block their thread; they are never made on the cooperative pool.
+/// Calls block their thread: do not call it on the cooperative pool.
 package final class RecordEngine: Sendable {
     package let store: any OrderedStore
     package let options: RecordEngineOptions
     package let ancestorCache: AncestorCache
-    /// What told this store from every other, copies of it included, when it was opened.
+    /// The store's incarnation when it was opened. It differs between copies.
     package let openedIncarnation: UUID
-    /// Half of these are kept for certain: twenty times the zones that a database may have.
-    let directoryCache = ZoneDirectoryCache(maximumCount: 40_000)
-    /// Whether this engine rebuilds indexes: one zone at a time.
+    /// At least half of these are kept: twenty times the zones that a database may have.
+    let directoryCache = PublishedCache<ZoneID, ZoneListing>(maximumCount: 40_000)
+    /// Whether this engine is rebuilding indexes, of one zone at a time.
     let isRebuilding = Atomic(false)
-    /// The zones whose indexes are not to be relied on: those that have a rebuild entry in the newest published version.
+    /// The zones whose indexes are incomplete: those with a rebuild entry in the newest published version.
     let rebuilding: Locked<Set<CacheZone>>
 
-    /// Opens the record layer of a store, and lays it out if the store is empty.
+    /// Opens the record layer of a store. An empty store gets its first entries.
     ///
-    /// `incarnation` is drawn by the caller and used only for an empty store.
+    /// The caller draws `incarnation`. Only an empty store uses it.
     ///
     /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with `olderFormat`
     /// when an older one did and the options refuse that, with `notAStore` when it holds something else, and the store's own errors as `RecordsError` of the same code.
@@ -41,7 +43,7 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` on a snapshot of everything committed.
     ///
-    /// Throws what `body` throws; errors of the floors below come as `RecordsError`.
+    /// Throws what `body` throws. Errors of the floors below are wrapped in `RecordsError`.
     package func read<Result>(_ body: (RecordReader) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
             try store.read { reader in
@@ -52,7 +54,7 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
-    /// Throws what `body` throws, with nothing written; errors of the floors below come as `RecordsError`.
+    /// Throws what `body` throws, with nothing written. Errors of the floors below are wrapped in `RecordsError`.
     @discardableResult
     package func transact<Result>(_ body: (RecordTransaction) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
@@ -70,5 +72,74 @@ package final class RecordEngine: Sendable {
         } catch let error as LayoutError {
             throw RecordsError(wrapping: error)
         }
+    }
+}
+
+// The version is stored twice: in a key, which every store has, and in the marker file of a store on disk, which is
+// read before the store is opened. To open a store on disk, pass `number` to the engine below.
+
+/// The format of stores that this software reads and writes.
+package enum StoreFormat {
+    /// The layout's number, for the marker of a store on disk.
+    package static let number = Int(FormatEntry.currentVersion)
+
+    /// Checks that the store has the format `supported`, and writes the first entries of an empty one. Returns the
+    /// store's incarnation.
+    ///
+    /// If the options say so, an older store is migrated in one transaction. Entries of all formats from 1 on are read
+    /// the same way, so only the number changes.
+    ///
+    /// Throws `newerFormat`, `olderFormat` and `notAStore`; nothing is written then.
+    @discardableResult
+    package static func check(
+        _ store: any OrderedStore, incarnation: UUID, supported: UInt64 = FormatEntry.currentVersion,
+        olderFormat: OlderFormat = .refused
+    ) throws -> UUID {
+        let found = try store.read { reader in
+            try reader.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
+        }
+        if let found, found.version < supported, olderFormat == .migrated { return try migrate(store, to: supported) }
+        if let found { return try check(found, supported, olderFormat) }
+        return try store.transact { writer in
+            if let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) }) {
+                return try check(entry, supported, olderFormat)
+            }
+            let everything = KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32))
+            try writer.scan(everything, .forward, limit: 1) { _, _ in
+                throw RecordsError(
+                    .notAStore, "The store holds keys but no format entry: it belongs to something else.", [:])
+            }
+            let entry = FormatEntry(version: supported, incarnation: incarnation)
+            try writer.set(GlobalKeys.format(), to: entry.encoded())
+            try writer.set(GlobalKeys.header(), to: GlobalHeader(nextDatabaseNumber: 1).encoded())
+            return incarnation
+        }
+    }
+
+    private static func migrate(_ store: any OrderedStore, to version: UInt64) throws -> UUID {
+        try store.transact { writer in
+            guard let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
+            else {
+                throw RecordsError(.corruption, "The store's format entry is gone: restore a backup.", [:])
+            }
+            try writer.set(
+                GlobalKeys.format(), to: FormatEntry(version: version, incarnation: entry.incarnation).encoded())
+            return entry.incarnation
+        }
+    }
+
+    private static func check(
+        _ entry: FormatEntry, _ supported: UInt64, _ olderFormat: OlderFormat
+    ) throws -> UUID {
+        let fields = ["found": "\(entry.version)", "supported": "\(supported)"]
+        if entry.version > supported {
+            throw RecordsError(
+                .newerFormat, "A newer version of this software wrote the store: open it with that version.", fields)
+        }
+        if entry.version < supported, olderFormat == .refused {
+            throw RecordsError(
+                .olderFormat, "The store is of an older format: migrate it first, with 'stratus migrate'.", fields)
+        }
+        return entry.incarnation
     }
 }

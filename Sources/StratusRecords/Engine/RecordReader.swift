@@ -1,11 +1,25 @@
-// A snapshot of the whole store, by names: databases, zones, and a reader for each zone.
+// A snapshot of the whole store, by names: its databases, its zones, and a reader for each zone.
+//
+// The directory turns names into numbers: (container, owner, scope) → database number, and below it the name of a zone →
+// zone number. Keys begin with these numbers. A number is never used again, so a zone that is created again under its old
+// name does not find old keys. A store may have as many databases as people, so readers scan the directory where it is
+// stored and keep no list. Single look-ups are cached, by the rule of `PublishedCache`.
 
 import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// Reads any zone of any database in one snapshot. Valid only inside the `read` or `transact` call that made it.
+/// A zone's entry in the directory.
+package struct ZoneListing: Hashable, Sendable {
+    package var name: ZoneName
+    package var database: DatabaseNumber
+    package var entry: ZoneEntry
+
+    package var keys: ZoneKeys { ZoneKeys(database: database, zone: entry.number) }
+}
+
+/// Reads any zone of any database in one snapshot. Valid only inside the `read` or `transact` call that created it.
 package class RecordReader {
     private static let rememberedZoneCount = 1_024
 
@@ -20,7 +34,9 @@ package class RecordReader {
         self.engine = engine
     }
 
-    /// A reader of the zone, or nil when the zone does not exist.
+    // MARK: One zone
+
+    /// A reader of the zone, or nil if the zone does not exist.
     package func zone(_ id: ZoneID) throws -> ZoneReader? {
         if let known = zoneReaders[id] { return known }
         guard let listing = try listing(of: id) else { return nil }
@@ -43,9 +59,9 @@ package class RecordReader {
         return reader
     }
 
-    /// A reader of the zone with this identity: one that was made anew under the same name is another zone.
+    /// A reader of the zone with this identity. A zone that was created again under the same name is another zone.
     ///
-    /// Throws `unknownZone` when the zone does not exist any more.
+    /// Throws `unknownZone` when the zone no longer exists.
     func existingZone(_ id: ZoneID, identity: UUID) throws -> ZoneReader {
         guard try listing(of: id)?.entry.identity == identity else {
             throw RecordsError(
@@ -55,11 +71,15 @@ package class RecordReader {
         return try existingZone(id)
     }
 
+    func forgetZoneReader(_ id: ZoneID) { zoneReaders[id] = nil }
+
+    // MARK: The directory
+
     package func databaseEntry(_ database: DatabaseID) throws -> DatabaseEntry? {
         try store.withValue(forKey: GlobalKeys.database(database)) { try DatabaseEntry(decoding: $0) }
     }
 
-    /// What the directory knows of a zone, or nil when it does not exist.
+    /// A zone's entry in the directory, or nil if the zone does not exist.
     package func listing(of id: ZoneID) throws -> ZoneListing? {
         // A transaction may be creating or deleting the zone, so it asks the store.
         let mayUseCache = transaction == nil
@@ -72,5 +92,94 @@ package class RecordReader {
         return listing
     }
 
-    func forgetZoneReader(_ id: ZoneID) { zoneReaders[id] = nil }
+    /// Visits every database of the store in the order of its key: by container, the public one first, then by owner.
+    package func visitDatabases(
+        _ visit: (_ id: DatabaseID, _ entry: DatabaseEntry) throws -> ScanStep
+    ) throws {
+        try visitDatabases(in: GlobalKeys.databases, visit)
+    }
+
+    /// Visits the zones of a database in the byte order of their names.
+    package func visitZones(in database: DatabaseID, _ visit: (ZoneListing) throws -> ScanStep) throws {
+        guard let entry = try databaseEntry(database) else { return }
+        try visitZones(of: entry.number, in: DatabaseKeys(entry.number).zones, visit)
+    }
+
+    /// Visits every zone of every database, in the order of both.
+    package func visitZones(_ visit: (_ id: ZoneID, _ listing: ZoneListing) throws -> ScanStep) throws {
+        try visitDatabases { database, entry in
+            var step = ScanStep.next
+            try visitZones(of: entry.number, in: DatabaseKeys(entry.number).zones) { listing in
+                step = try visit(ZoneID(database: database, name: listing.name), listing)
+                return step
+            }
+            return step
+        }
+    }
+
+    /// The zones of a database in the byte order of their names, at most `limit` of them.
+    package func zones(in database: DatabaseID, limit: Int = .max) throws -> [ZoneListing] {
+        var listings: [ZoneListing] = []
+        guard limit > 0 else { return [] }
+        try visitZones(in: database) { listing in
+            listings.append(listing)
+            return listings.count < limit ? .next : .stop
+        }
+        return listings
+    }
+
+    /// The zones of all databases after `position` in the order of `visitZones`, at most `limit` of them. Use it to
+    /// write between one page and the next. The zone of the position may no longer exist.
+    package func zones(after position: ZoneID? = nil, limit: Int) throws -> [ZoneID] {
+        var found: [ZoneID] = []
+        guard limit > 0 else { return [] }
+        var databases = GlobalKeys.databases
+        if let position { databases.lower = GlobalKeys.database(position.database) }
+        try visitDatabases(in: databases) { database, entry in
+            let keys = DatabaseKeys(entry.number)
+            let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }
+            try visitZones(of: entry.number, in: rest ?? keys.zones) { listing in
+                found.append(ZoneID(database: database, name: listing.name))
+                return found.count < limit ? .next : .stop
+            }
+            return found.count < limit ? .next : .stop
+        }
+        return found
+    }
+
+    /// The containers that have a database, in the byte order of their names. One seek for each.
+    package func containers() throws -> [ContainerName] {
+        var containers: [ContainerName] = []
+        var range = GlobalKeys.databases
+        while true {
+            let page = try store.collect(range, limit: 1) { key, _ in try GlobalKeys.readDatabaseKey(key).container }
+            guard let found = page.first else { return containers }
+            containers.append(found)
+            range.lower = GlobalKeys.databases(of: found).upper
+        }
+    }
+
+    /// Whether keys of deleted zones of a database are being purged or wait for it.
+    package func isPurging(_ database: DatabaseNumber) throws -> Bool {
+        try store.hasEntries(in: GlobalKeys.purges(in: database))
+            || store.hasEntries(in: GlobalKeys.releases(in: database))
+    }
+
+    private func visitDatabases(
+        in range: LayoutRange, _ visit: (DatabaseID, DatabaseEntry) throws -> ScanStep
+    ) throws {
+        try store.scan(range.keyRange) { key, value in
+            try visit(GlobalKeys.readDatabaseKey(key), DatabaseEntry(decoding: value))
+        }
+    }
+
+    private func visitZones(
+        of database: DatabaseNumber, in range: LayoutRange, _ visit: (ZoneListing) throws -> ScanStep
+    ) throws {
+        let keys = DatabaseKeys(database)
+        try store.scan(range.keyRange) { key, value in
+            let entry = try ZoneEntry(decoding: value)
+            return try visit(ZoneListing(name: keys.readZoneKey(key), database: database, entry: entry))
+        }
+    }
 }

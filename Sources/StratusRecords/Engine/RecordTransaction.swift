@@ -1,16 +1,18 @@
-// Read-modify-write over records. Its body is pure: it may run twice, so clock, salt and identities come from outside.
+// A transaction over records: it plans requests, applies plans, and creates and deletes zones.
+//
+// The body of a transaction may run twice. It must be pure: the caller draws times, salts and identities before it.
 
 package import FoundationEssentials
 import StratusLayout
 package import StratusModel
-import StratusStore
+package import StratusStore
 
-/// What a new zone is given from outside.
+/// What the caller draws for a new zone.
 package struct ZoneBirth: Hashable, Sendable {
     package var identity: UUID
     package var incarnation: UUID
     package var stamp: Stamp
-    /// The identity of the database, should this be its first zone.
+    /// The identity of the database, used if this is its first zone.
     package var databaseIdentity: UUID
 
     package init(identity: UUID, incarnation: UUID, stamp: Stamp, databaseIdentity: UUID) {
@@ -21,8 +23,11 @@ package struct ZoneBirth: Hashable, Sendable {
     }
 }
 
-/// A transaction over the zones of a store. Valid only inside the `transact` call that made it.
+/// A transaction over the zones of a store. Valid only inside the `transact` call that created it.
 package final class RecordTransaction: RecordReader {
+    /// The most that the zone's header, its entry in the feed and the database's header take, keys included.
+    private static let headersByteCount = 16_384
+
     private let writer: any StoreTransaction
 
     init(_ writer: any StoreTransaction, engine: RecordEngine) {
@@ -30,36 +35,44 @@ package final class RecordTransaction: RecordReader {
         super.init(store: writer, transaction: writer, engine: engine)
     }
 
-    /// Plans a request without carrying it out.
+    // MARK: Records
+
+    /// Plans a request without writing anything.
     ///
     /// Throws `RequestRefused` when a record cannot be written as asked, `unknownZone`, `invalidRequest`,
-    /// `hierarchyTooDeep`, `corruption`, and `rebuilding` where a rebuild of the zone's indexes runs or was interrupted.
+    /// `hierarchyTooDeep`, `corruption`, and `rebuilding` while a rebuild of the zone's indexes runs or after it was
+    /// interrupted.
     package func plan(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
-        let zone = try existingZone(id)
-        try requireWholeIndexes(of: zone)
-        var planner = try MutationPlanner(zone: zone, request: request)
+        var planner = try MutationPlanner(zone: plannedZone(id), request: request)
         return try planner.plan()
     }
 
-    /// Carries out a request whole.
+    /// Plans another tag for each of these records, and nothing else: they keep their dates and their place in the feed. Records
+    /// that do not exist are skipped. The plan ends before the first record for which the transaction has no room.
+    ///
+    /// Throws `unknownZone`, `corruption`, and `rebuilding` as `plan(_:in:)`.
+    package func planNewTags(for names: [RecordName], salt: UInt32, in id: ZoneID) throws -> MutationPlan {
+        try MutationPlanner.planNewTags(for: names, salt: salt, in: plannedZone(id)) { hasRoom(forByteCount: $0) }
+    }
+
+    /// Plans a request and applies the plan.
     ///
     /// Throws as `plan(_:in:)`; nothing is written then.
     @discardableResult
     package func apply(_ request: MutationRequest, in id: ZoneID) throws -> MutationPlan {
-        try carryOut(plan(request, in: id), in: id)
+        try apply(plan(request, in: id), in: id)
     }
 
-    /// Carries out a plan that this transaction has made, and after which it has written nothing else into the zone.
+    /// Writes a plan. This transaction must have made it, and must not have written to the zone since.
     ///
-    /// Throws `unknownZone`, and `rebuilding` where a rebuild of the zone's indexes runs or was interrupted.
+    /// Throws `unknownZone`, and `rebuilding` as `plan(_:in:)`.
     @discardableResult
-    package func carryOut(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
-        let zone = try existingZone(id)
-        try requireWholeIndexes(of: zone)
+    package func apply(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
+        let zone = try plannedZone(id)
         guard !plan.isEmpty else { return plan }
+        try write(plan.mutations)
+        guard plan.entersFeed else { return plan }
         var plan = plan
-        try plan.mutations.visit(
-            set: { try writer.set($0, to: $1) }, delete: { try writer.delete([UInt8](copying: $0)) })
         plan.header.databaseCounter = try noteChange(
             of: id, keys: zone.keys, identity: plan.header.identity, replacing: plan.header.databaseCounter,
             kind: .saved)
@@ -69,7 +82,45 @@ package final class RecordTransaction: RecordReader {
         return plan
     }
 
-    /// Creates a zone, and its database with the first one. An existing zone is left as it is (Z-03).
+    /// Writes other fields of a record under its tag, dates and change: no feed reports it, no history keeps the old
+    /// value, and clients that have read the record may still change it. The floor above uses it for fields that readers
+    /// must not notice.
+    ///
+    /// Only fields without references and indexes may differ. Chunks of the old and the new value carry the same change.
+    /// They never mix, because both values are written whole.
+    ///
+    /// Throws `unknownZone`, `rebuilding` as `plan(_:in:)`, and `invalidRequest` if the record does not exist or was
+    /// saved since it was read.
+    package func rewrite(_ stored: StoredRecord, in id: ZoneID) throws {
+        let zone = try plannedZone(id)
+        let name = stored.record.name
+        guard case .live(let live) = try zone.state(of: name), live.header.system == stored.system else {
+            throw RecordsError(
+                .invalidRequest, "The record was saved since it was read: read it again.",
+                ["record": name.text, "zone": id.name.text])
+        }
+        var mutations = KeyMutations()
+        var value: [UInt8] = []
+        let count = try mutations.set(stored, in: zone.keys, &value)
+        for index in count..<max(count, live.chunkCount) {
+            mutations.delete { zone.keys.recordChunk(name, index: index, into: &$0) }
+        }
+        try write(mutations)
+    }
+
+    private func plannedZone(_ id: ZoneID) throws -> ZoneReader {
+        let zone = try existingZone(id)
+        try requireWholeIndexes(of: zone)
+        return zone
+    }
+
+    private func write(_ mutations: KeyMutations) throws {
+        try mutations.visit(set: { try writer.set($0, to: $1) }, delete: { try writer.delete([UInt8](copying: $0)) })
+    }
+
+    // MARK: Zones and databases
+
+    /// Creates a zone, and its database with the first one. An existing zone stays as it is (Z-03).
     ///
     /// Returns whether the zone was created.
     @discardableResult
@@ -94,9 +145,10 @@ package final class RecordTransaction: RecordReader {
         return true
     }
 
-    /// Deletes a zone with all it holds. O(1): its number is forgotten here, its keys are purged in the background.
+    /// Deletes a zone with all its records. O(1): this forgets the zone's number, and a purge removes its keys in the
+    /// background.
     ///
-    /// With the owner of assets or shares that it holds, its keys stay until a release has let go of those.
+    /// With the owner of assets or shares that the zone holds, its keys stay until a release has let go of those.
     ///
     /// Returns whether there was such a zone.
     @discardableResult
@@ -123,17 +175,26 @@ package final class RecordTransaction: RecordReader {
         return true
     }
 
-    /// Deletes a key that no record rule looks after: what the floors above keep, or a purge has found to be of no more use.
-    package func delete(_ key: [UInt8]) throws { try writer.delete(key) }
-
-    /// Sets a key that no record rule looks after: what the floors above keep, or a rebuild has found.
-    package func set(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
-
-    /// Makes the ancestor cache forget a zone when this transaction becomes visible.
-    func forgetAncestors(of zone: ZoneReader) {
-        let cache = engine.ancestorCache
-        let cacheZone = zone.cacheZone
-        writer.onPublish { version in cache.forget(zone: cacheZone, version: version) }
+    /// Removes at most about `limit` entries of a database that has no zones, and its place in the directory with the last
+    /// of them. Its number is never used again.
+    ///
+    /// Returns whether the database is gone. Throws `invalidRequest` while it has zones, or zones that are being purged.
+    package func removeDatabase(_ id: DatabaseID, limit: Int) throws -> Bool {
+        guard let entry = try databaseEntry(id) else { return true }
+        let keys = DatabaseKeys(entry.number)
+        // The header alone must not fill a batch.
+        let limit = max(limit, 2)
+        guard try zones(in: id, limit: 1).isEmpty, try !isPurging(entry.number) else {
+            throw RecordsError(
+                .invalidRequest, "A database is removed after its zones: delete them and let them be purged.",
+                ["database": "\(entry.number)"])
+        }
+        let found = try store.collect(keys.all, limit: limit) { key, _ in [UInt8](copying: key) }
+        let isLast = found.count < limit
+        // The header goes last, with the place in the directory: a database that is listed has a header.
+        for key in found where isLast || key != keys.header() { try delete(key) }
+        if isLast { try delete(GlobalKeys.database(id)) }
+        return isLast
     }
 
     private func createDatabase(_ id: DatabaseID, identity: UUID) throws -> DatabaseEntry {
@@ -147,7 +208,7 @@ package final class RecordTransaction: RecordReader {
         let headerKey = DatabaseKeys(entry.number).header()
         guard try !writer.contains(headerKey) else {
             throw RecordsError(
-                .corruption, "A database number that was never given out is in use: restore the store from a backup.",
+                .corruption, "A new database's number is already in use: restore the store from a backup.",
                 ["number": "\(entry.number.rawValue)"])
         }
         try writer.set(GlobalKeys.header(), to: global.encoded())
@@ -166,7 +227,7 @@ package final class RecordTransaction: RecordReader {
         return header
     }
 
-    /// Moves the zone to the end of its database's feed, which has at most one entry a zone.
+    /// Moves the zone to the end of its database's feed, which has at most one entry for each zone.
     private func noteChange(
         of id: ZoneID, keys: ZoneKeys, identity: UUID, replacing old: UInt64?, kind: DatabaseChangeEntry.Kind
     ) throws -> UInt64 {
@@ -178,6 +239,43 @@ package final class RecordTransaction: RecordReader {
         try writer.set(databaseKeys.change(header.changeCounter), to: entry.encoded())
         try writer.set(databaseKeys.header(), to: header.encoded())
         return header.changeCounter
+    }
+
+    // MARK: Other keys
+
+    /// Deletes a key that no rule for records maintains: one of the floors above, or one that a purge has found.
+    package func delete(_ key: [UInt8]) throws { try writer.delete(key) }
+
+    /// Sets a key that no rule for records maintains: one of the floors above, or one that a rebuild has found.
+    package func set(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
+
+    /// Whether the store would accept all writes of a plan, and `byteCount` more bytes of keys and values. Ask before
+    /// you apply a plan: when the store refuses a write, the writes before it stay in the transaction.
+    package func hasRoom(for plan: MutationPlan, besides byteCount: Int) -> Bool {
+        hasRoom(forByteCount: plan.mutations.byteCount + byteCount)
+    }
+
+    /// Whether the store would accept `byteCount` more bytes of keys and values, and the headers that end the transaction.
+    package func hasRoom(forByteCount byteCount: Int) -> Bool {
+        store.cost.bytesWritten + byteCount + Self.headersByteCount <= StoreLimits.maximumTransactionByteCount
+    }
+
+    // MARK: Caches
+
+    /// Registers an action that runs when this transaction becomes visible, and never if it fails. The action must be
+    /// short and must not call the store.
+    package func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) { writer.onPublish(action) }
+
+    /// Whether a write of this key is not yet part of the transaction's version. A cache does not know such a write.
+    package func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool { writer.hasUnpublishedWrite(forKey: key) }
+
+    /// Whether a write of any key of the range is not yet part of the transaction's version.
+    package func hasUnpublishedWrite(in range: KeyRange) -> Bool { writer.hasUnpublishedWrite(in: range) }
+
+    /// Makes the ancestor cache forget a zone when this transaction becomes visible.
+    func forgetAncestors(of zone: ZoneReader) {
+        let (cache, cacheZone) = (engine.ancestorCache, zone.cacheZone)
+        writer.onPublish { version in cache.forget(zone: cacheZone, version: version) }
     }
 
     private func publishDirectoryChange(of id: ZoneID) {

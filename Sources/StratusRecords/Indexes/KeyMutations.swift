@@ -1,13 +1,13 @@
-// The writes of a plan: keys and values, one behind the other in one block of bytes.
+// The writes of a plan: keys and values in one block of bytes.
 //
-// A load plans ten arrays' worth of bytes a record. In one block they cost no allocation of their own, and the builders
+// A plan has ten keys and values for each record. In one block they need no allocations of their own, and the builders
 // of the layout append to it directly.
 
 import StratusLayout
 
 /// Keys that are set or deleted, in the order in which they were added.
 package struct KeyMutations: Sendable {
-    /// Where a mutation lies: its key, and behind that its value.
+    /// The place of a mutation in the block: its key, followed by its value.
     private struct Place {
         var start: Int
         var keyEnd: Int
@@ -17,8 +17,6 @@ package struct KeyMutations: Sendable {
 
     private var bytes: [UInt8] = []
     private var places: [Place] = []
-
-    package init() {}
 
     package var isEmpty: Bool { places.isEmpty }
     package var count: Int { places.count }
@@ -57,6 +55,13 @@ package struct KeyMutations: Sendable {
         let start = bytes.count
         appendKey(&bytes)
         places.append(Place(start: start, keyEnd: bytes.count, valueEnd: nil))
+    }
+
+    /// Removes the mutations from number `index` on.
+    mutating func removeAll(from index: Int) {
+        guard index < places.count else { return }
+        bytes.removeSubrange(places[index].start...)
+        places.removeSubrange(index...)
     }
 
     // MARK: Reading

@@ -1,7 +1,90 @@
-// The indexes over single records: types, references by target, and the change feed.
+// The rules of the indexes: which entries exist because a record exists. Each index has one function for that. Saving,
+// deleting, rebuilding and verifying all call it, so they cannot disagree.
+//
+// A save writes entries(new) ⊖ entries(old). Some entries follow from the record alone. Others follow from its place in
+// the hierarchy, which also changes when a record below or above it is written.
 
 package import StratusLayout
 package import StratusModel
+
+/// One key of an index and its value.
+package struct IndexEntry: Hashable, Sendable {
+    package var key: [UInt8]
+    package var value: [UInt8]
+
+    package init(key: [UInt8], value: [UInt8]) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// A reference field of a record, as its target sees it.
+package struct SourceReference: Hashable, Sendable {
+    package var field: FieldKey
+    package var reference: RecordReference
+}
+
+/// The facts of a live record alone that its index entries follow from.
+package struct RecordFacts: Hashable, Sendable {
+    package var name: RecordName
+    package var type: RecordType
+    package var changeSequence: UInt64
+    package var references: [SourceReference]
+}
+
+/// The place of a live record in the hierarchy, for its index entries.
+package struct HierarchyFacts: Hashable, Sendable {
+    package var name: RecordName
+    package var node: HierarchyNode
+}
+
+/// The number of share roots at or below a live record.
+package struct ShareCountFacts: Hashable, Sendable {
+    package var name: RecordName
+    package var parent: RecordName?
+    package var count: UInt64
+}
+
+/// A rule that turns facts into index entries.
+package protocol IndexRule {
+    associatedtype Facts: Hashable & Sendable
+    static var keyspace: ZoneKeyspace { get }
+    /// Sets the entries that exist because of `facts`.
+    static func append(_ facts: Facts, in zone: ZoneKeys, to mutations: inout KeyMutations)
+}
+
+extension IndexRule {
+    /// The entries that exist because of `facts`.
+    package static func entries(of facts: Facts, in zone: ZoneKeys) -> [IndexEntry] {
+        var mutations = KeyMutations()
+        append(facts, in: zone, to: &mutations)
+        var entries: [IndexEntry] = []
+        mutations.forEach { key, value in
+            if let value { entries.append(IndexEntry(key: key, value: value)) }
+        }
+        return entries
+    }
+
+    /// Appends the mutations that turn the old record's entries into the new record's.
+    package static func appendDifference(
+        from old: Facts?, to new: Facts?, in zone: ZoneKeys, to mutations: inout KeyMutations
+    ) {
+        guard let old else {
+            if let new { append(new, in: zone, to: &mutations) }
+            return
+        }
+        guard old != new else { return }
+        let added = new.map { entries(of: $0, in: zone) } ?? []
+        // Keys of one rule differ from each other, and there may be thousands, for example of references.
+        var stale = Dictionary(uniqueKeysWithValues: entries(of: old, in: zone).map { ($0.key, $0.value) })
+        for entry in added where stale.removeValue(forKey: entry.key) != entry.value {
+            mutations.set(entry.value, forKey: entry.key)
+        }
+        for key in stale.keys { mutations.delete { $0.append(contentsOf: key) } }
+    }
+}
+
+// The indexes over single records: types, references by target, and the change feed.
 
 /// (Type, record): the records of a type in the order of their names.
 package enum TypeIndex: IndexRule {
@@ -12,7 +95,7 @@ package enum TypeIndex: IndexRule {
     }
 }
 
-/// (Target, source, field, action): who points at a record. Several equal references in one list are one entry.
+/// (Target, source, field, action): the records that point at a record. Equal references in one list share an entry.
 package enum ReferenceIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.references
 
@@ -37,23 +120,79 @@ package enum ChangeIndex: IndexRule {
     }
 }
 
-/// Sequence → deleted record, with what a feed must say of it once the record is gone (T-07).
+/// Sequence → deleted record, with what a feed must report about it (T-07).
 package enum TombstoneIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.changes
 
     package struct TombstoneFacts: Hashable, Sendable {
         package var name: RecordName
         package var tombstone: Tombstone
-
-        package init(name: RecordName, tombstone: Tombstone) {
-            self.name = name
-            self.tombstone = tombstone
-        }
     }
 
     package static func append(_ facts: TombstoneFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
         let kind = ChangeEntry.Kind.deleted(type: facts.tombstone.type, parent: facts.tombstone.parent)
         let entry = ChangeEntry(name: facts.name, kind: kind)
         mutations.set(entry) { zone.change(sequence: facts.tombstone.sequence, into: &$0) }
+    }
+}
+
+// The indexes of the hierarchy: parents, children, share roots, share counts.
+
+/// Child → parent, with the marks that a walk needs. Every live record has exactly one entry, so the entry also says
+/// that the record exists.
+package enum ParentIndex: IndexRule {
+    package static let keyspace = ZoneKeyspace.parents
+
+    package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        mutations.set(ParentEntry(facts.node)) { zone.parent(of: facts.name, into: &$0) }
+    }
+}
+
+/// (Parent, child): the children of a record in the order of their names. Each entry says whether the child has
+/// children, so that a walk of the tree reads only where there are some.
+package enum ChildIndex: IndexRule {
+    package static let keyspace = ZoneKeyspace.children
+
+    package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        guard let parent = facts.node.parent else { return }
+        let entry = ChildEntry(since: facts.node.parentSince, hasChildren: facts.node.hasChildren)
+        mutations.set(entry) { zone.child(parent: parent, name: facts.name, into: &$0) }
+    }
+}
+
+/// The hierarchical share roots of a zone.
+package enum ShareRootIndex: IndexRule {
+    package static let keyspace = ZoneKeyspace.shareRoots
+
+    package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        guard let share = facts.node.share else { return }
+        let entry = ShareRootEntry(share: share, since: facts.node.shareSince)
+        mutations.set(entry) { zone.shareRoot(facts.name, into: &$0) }
+    }
+}
+
+/// (Parent, record) → the number of share roots at or below the record, where there are any. The key begins with the
+/// parent, so a walk down finds the roots below a record with one read a level.
+package enum ShareCountIndex: IndexRule {
+    package static let keyspace = ZoneKeyspace.shareCounts
+
+    package static func append(_ facts: ShareCountFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        guard facts.count > 0 else { return }
+        mutations.set(ShareCountEntry(count: facts.count)) {
+            zone.shareCount(parent: facts.parent, name: facts.name, into: &$0)
+        }
+    }
+}
+
+extension ParentEntry {
+    package init(_ node: HierarchyNode) {
+        self.init(
+            parent: node.parent, parentSince: node.parentSince, share: node.share, shareSince: node.shareSince,
+            hasChildren: node.hasChildren)
+    }
+
+    package var node: HierarchyNode {
+        HierarchyNode(
+            parent: parent, parentSince: parentSince, share: share, shareSince: shareSince, hasChildren: hasChildren)
     }
 }

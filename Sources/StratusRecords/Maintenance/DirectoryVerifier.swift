@@ -1,17 +1,19 @@
-// Verifies that the directory, the headers and the ranges of keys on disk agree: every zone that has keys is listed or
-// waits to be purged, numbers in use lie below the next ones, and every zone stands once in its database's feed.
+// Verifies what is not inside one zone: the directory, the headers, the ranges of keys, and identities. Every zone that
+// has keys is listed or waits to be purged, numbers in use are below the next ones, and every zone is once in its
+// database's feed.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusStore
 
 struct DirectoryVerifier {
     let reader: RecordReader
-    /// Is told of each database and each zone.
+    /// Counts each database and each zone.
     let meter: WorkMeter
 
     func verify(_ report: inout IndexReport) throws {
-        // Numbers alone: there may be as many databases as people.
+        // Only numbers: there may be as many databases as people.
         var known: Set<DatabaseNumber> = []
         let work = try UnfinishedZones(reader, &report)
         try reader.visitDatabases { id, entry in
@@ -26,7 +28,7 @@ struct DirectoryVerifier {
         try verifyDatabases(known, &report)
     }
 
-    /// Adds deleted zones, which have keys until they are purged, to those of a database that are listed.
+    /// Adds deleted zones, which have keys until they are purged, to the listed zones of a database.
     private func verify(
         _ work: UnfinishedZones, in database: DatabaseNumber, _ zones: inout Set<ZoneNumber>,
         _ report: inout IndexReport
@@ -34,7 +36,7 @@ struct DirectoryVerifier {
         for place in work.rebuilds.zones(of: database) {
             let key = GlobalKeys.rebuild(database, place.zone)
             if zones.contains(place.zone) {
-                // It takes no requests, which whoever verifies must learn.
+                // The zone takes no requests, so the report must say so.
                 report.note(
                     .wrong, key: key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
             } else {
@@ -49,7 +51,7 @@ struct DirectoryVerifier {
         }
     }
 
-    /// Looks once into the range of every database that has keys, and at the counter that numbers them.
+    /// Reads one key of every database that has keys, and the counter of their numbers.
     private func verifyDatabases(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) throws {
         let header = try reader.store.withValue(forKey: GlobalKeys.header()) { try GlobalHeader(decoding: $0) }
         if header == nil { report.note(.missing, key: GlobalKeys.header(), "the store has no counter of databases") }
@@ -97,7 +99,7 @@ struct DirectoryVerifier {
     private func verifyFeedEntry(
         of zone: ZoneReader, _ listing: ZoneListing, _ keys: DatabaseKeys, _ report: inout IndexReport
     ) throws {
-        // A header that cannot be read is a finding of the zone's own verification.
+        // The zone's own verification reports a header that cannot be read.
         guard let header = try? zone.header() else { return }
         let key = keys.change(header.databaseCounter)
         let entry = try reader.store.withValue(forKey: key) { try DatabaseChangeEntry(decoding: $0) }
@@ -107,10 +109,10 @@ struct DirectoryVerifier {
         }
     }
 
-    /// Tells that it goes on: what was counted already is looked for once more.
+    /// Reports progress without counting: this was counted before.
     private func tellOfSeek() { meter.add(0) }
 
-    /// Looks once into the range of every zone that has keys: one seek a zone.
+    /// Reads one key of every zone that has keys: one seek for each.
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
     ) throws {
@@ -130,5 +132,153 @@ struct DirectoryVerifier {
             }
             position = keys.all.upper
         }
+    }
+}
+
+// The zones with unfinished work, by their numbers, because there may be very many.
+
+/// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one
+/// scan: a scan for each database would pass over all deleted entries that are not compacted yet, each time.
+struct UnfinishedZones {
+    private(set) var rebuilds = NumberedZones()
+    private(set) var purges = NumberedZones()
+    private(set) var releases = NumberedZones()
+
+    /// Notes entries that do not agree with their keys.
+    ///
+    /// Throws what the store throws, and `corruption` for an entry that cannot be read.
+    init(_ reader: RecordReader, _ report: inout IndexReport) throws {
+        try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
+            rebuilds.append(try GlobalKeys.readRebuildKey(key))
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+            let (place, entry) = (try GlobalKeys.readPurgeKey(key), try PurgeEntry(decoding: value))
+            purges.append(place)
+            Self.compare(key, place, (entry.database, entry.zone), &report)
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+            let (place, entry) = (try GlobalKeys.readReleaseKey(key), try ReleaseEntry(decoding: value))
+            releases.append(place)
+            Self.compare(key, place, (entry.database, entry.zone), &report)
+            return .next
+        }
+    }
+
+    private static func compare(
+        _ key: Span<UInt8>, _ place: (DatabaseNumber, ZoneNumber), _ entry: (DatabaseNumber, ZoneNumber),
+        _ report: inout IndexReport
+    ) {
+        guard place != entry else { return }
+        report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
+    }
+
+    /// Reports work in databases that do not exist.
+    func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
+        func note(_ zones: NumberedZones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
+            for place in zones.all where !known.contains(place.database) {
+                report.note(.dangling, key: key(place.database, place.zone), detail)
+            }
+        }
+        note(rebuilds, GlobalKeys.rebuild, "a rebuild of a zone that does not exist")
+        note(purges, GlobalKeys.purge, "a deleted zone of no known database")
+        note(releases, GlobalKeys.release, "a deleted zone of no known database")
+    }
+}
+
+/// Zones by their numbers, in the order of databases and zones.
+struct NumberedZones {
+    private(set) var all: [(database: DatabaseNumber, zone: ZoneNumber)] = []
+
+    /// Adds a zone. Call it in the order of the numbers.
+    mutating func append(_ place: (DatabaseNumber, ZoneNumber)) { all.append(place) }
+
+    /// Those of one database.
+    func zones(of database: DatabaseNumber) -> ArraySlice<(database: DatabaseNumber, zone: ZoneNumber)> {
+        var (low, high) = (0, all.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if all[middle].database < database { low = middle + 1 } else { high = middle }
+        }
+        return all[low...].prefix { $0.database == database }
+    }
+}
+
+// Identities: no two zones and no two databases have the same one, and none has the one that Foundation returns if it
+// finds no random numbers.
+//
+// Data outside a zone (acceptances, quotas, change tokens) names it by its identity alone. Deleted zones count as long
+// as any key of them is left. There is no index of identities: all are read once, and a second time, to name them, only
+// if the first pass has found something.
+
+struct IdentityVerifier {
+    let reader: RecordReader
+
+    /// A zone or database with its identity. A zone and a database may have the same one.
+    private struct Bearer {
+        let isZone: Bool
+        let identity: UUID
+        /// The directory key of the zone or database.
+        let key: [UInt8]
+    }
+
+    func verify(_ report: inout IndexReport) throws {
+        let incarnation = try reader.store.withValue(forKey: GlobalKeys.format()) {
+            try FormatEntry(decoding: $0).incarnation
+        }
+        if incarnation == .withoutRandomness {
+            report.note(
+                .identity, key: GlobalKeys.format(),
+                "the store's incarnation is predictable: restore the store from a backup of itself, which draws another"
+            )
+        }
+        var (zones, databases) = (IdentityTally(), IdentityTally())
+        try visitBearers { bearer in
+            if bearer.isZone { zones.add(bearer.identity) } else { databases.add(bearer.identity) }
+        }
+        guard !zones.faults.isEmpty || !databases.faults.isEmpty else { return }
+        try visitBearers { bearer in
+            guard (bearer.isZone ? zones : databases).faults.contains(bearer.identity) else { return }
+            let what = bearer.isZone ? "zone" : "database"
+            let detail =
+                bearer.identity == .withoutRandomness
+                ? "its identity is predictable, and may be that of another \(what)"
+                : "its identity is that of another \(what) too"
+            report.note(
+                .identity, key: bearer.key,
+                "\(detail): export the store and import it into an empty one, which draws others")
+        }
+    }
+
+    private func visitBearers(_ visit: (Bearer) -> Void) throws {
+        try reader.visitDatabases { id, entry in
+            visit(Bearer(isZone: false, identity: entry.identity, key: GlobalKeys.database(id)))
+            return .next
+        }
+        try reader.visitZones { id, listing in
+            let key = DatabaseKeys(listing.database).zone(id.name)
+            visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+            visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
+            return .next
+        }
+        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+            let identity = try ReleaseEntry(decoding: value).identity
+            visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
+            return .next
+        }
+    }
+}
+
+/// The identities that occur more than once or can be predicted.
+private struct IdentityTally {
+    private var seen: Set<UUID> = []
+    private(set) var faults: Set<UUID> = []
+
+    mutating func add(_ identity: UUID) {
+        if !seen.insert(identity).inserted || identity == .withoutRandomness { faults.insert(identity) }
     }
 }

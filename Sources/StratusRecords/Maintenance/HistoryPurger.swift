@@ -1,8 +1,8 @@
-// Forgets the history of a zone up to a sequence: links, share marks and acceptances that ended, and tombstones.
+// Deletes the history of a zone up to a sequence: links, share marks and acceptances that ended, and tombstones.
 //
-// The horizon is raised first, in a commit of its own, so that no reader relies any more on what is then deleted batch
-// by batch. A crash between two batches leaves entries older than the horizon, which nobody reads and the next purge
-// removes. A tombstone is deleted only if it still is one: the record may have been made anew meanwhile.
+// The horizon is raised first, in a commit of its own, so that no reader relies on what is then deleted batch by batch.
+// A crash between two batches leaves entries older than the horizon. No reader uses them, and the next purge removes
+// them. A tombstone is deleted only if it is still one: the record may have been created again.
 
 import FoundationEssentials
 import StratusLayout
@@ -12,7 +12,7 @@ import StratusStore
 extension RecordEngine {
     /// Raises the purge horizon of a zone to `sequence` and deletes what only older tokens needed.
     ///
-    /// Throws `unknownZone`, also when the zone is deleted meanwhile, and `invalidRequest` for a sequence the zone has
+    /// Throws `unknownZone`, also if the zone is deleted meanwhile, and `invalidRequest` for a sequence the zone has
     /// not reached.
     package func purgeHistory(
         of id: ZoneID, upTo sequence: UInt64, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
@@ -50,10 +50,10 @@ private enum HistoryKeyspace: CaseIterable {
     case endedAcceptances
 }
 
-/// What one look at a keyspace of history found.
+/// One batch of a keyspace of history.
 private struct HistoryBatch {
     var expired: [[UInt8]] = []
-    /// The last key looked at; nil when there are no more.
+    /// The last key read; nil at the end of the keyspace.
     var last: [UInt8]?
 }
 

@@ -1,7 +1,7 @@
-// A copy of a store must not be taken for the store: whoever remembers a position in the one would be misled by the other.
+// A client's position in a store must not be used with a copy of it, which may have other changes.
 //
-// Every zone has an incarnation, which positions carry. Copying, restoring, moving and repairing a store renew them all,
-// and positions from before are then refused as expired.
+// Every zone has an incarnation, and positions contain it. Copying, restoring, moving and repairing a store renew all
+// of them, so older positions are refused as expired.
 
 package import FoundationEssentials
 import StratusLayout
@@ -9,9 +9,9 @@ import StratusModel
 import StratusStore
 
 extension RecordEngine {
-    /// Gives the store and every zone a new incarnation, drawn by `draw`. To be called on a copy before anybody uses it.
+    /// Gives the store and every zone a new incarnation from `draw`. Call it on a copy before anything else uses it.
     ///
-    /// `progress` is told how many zones have theirs. Returns the number of zones.
+    /// `progress` gets the number of zones that are done. Returns the number of zones.
     @discardableResult
     package func renewIncarnations(
         draw: () -> UUID, progress: @escaping WorkMeter.Listener = { _, _ in }
@@ -35,7 +35,7 @@ extension RecordEngine {
         return meter.done
     }
 
-    /// Gives the store alone a new incarnation: for whoever gives each zone one.
+    /// Gives the store itself a new incarnation, and leaves the zones to the caller.
     package func renewOwnIncarnation(to incarnation: UUID) throws {
         try transact { transaction in
             let found = try transaction.store.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }

@@ -1,33 +1,31 @@
 // Fills and clears indexes for queries in the background, a batch of records to a transaction, while others write.
 //
-// A batch goes over the records of a type in the order of their names, sets the entries of filling fields and removes
-// those of clearing ones, and moves the position that stands with the fields. Whoever writes a record keeps up both sides
-// of the position (`QueryFacts`), so that the order of batches and saves does not matter, and a crash between two batches
-// loses nothing. With the last batch what was filled is ready, and what was cleared is forgotten. An index that is added
-// or dropped meanwhile puts the position back.
+// A batch reads the records of a type in the order of their names, sets the entries of filling fields, removes those of
+// clearing ones, and moves the position that is stored with the fields. Saves maintain entries on both sides of the
+// position (`QueryFacts`), so the order of batches and saves does not matter, and a crash between two batches loses
+// nothing. After the last batch the filled indexes are ready and the cleared ones are removed. An index that is added
+// or dropped meanwhile resets the position.
 
 import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 import StratusStore
 
-/// What the work on indexes has done.
+/// The progress of building indexes.
 package struct IndexBuildProgress: Hashable, Sendable {
     package var zonesFinished = 0
     package var recordsVisited = 0
     package var commits = 0
-    /// Times the work waited for the store.
+    /// How many times the work waited for the store.
     package var pauses = 0
-
-    package init() {}
 }
 
 extension RecordEngine {
-    /// About how many bytes a batch writes at most.
+    /// The bytes that a batch writes at most, approximately.
     private static let buildBatchByteCount = 1_000_000
 
-    /// Fills and clears what is to be filled and cleared in all zones. `pause`, `rest` and `shouldContinue` are those of
-    /// `purgeDeletedZones`; what is left is done by another call.
+    /// Finishes the unfinished indexes of all zones. `pause`, `rest` and `shouldContinue` are those of
+    /// `purgeDeletedZones`. Another call continues where this one stopped.
     @discardableResult
     package func buildIndexes(
         pause: () -> Void, rest: () -> Void = {}, shouldContinue: (IndexBuildProgress) -> Bool = { _ in true }
@@ -35,7 +33,7 @@ extension RecordEngine {
         var progress = IndexBuildProgress()
         var pausesInARow = 0
         var last: [UInt8]?
-        while let build = try nextBuild(from: last) {
+        while let build = try next(in: GlobalKeys.indexBuilds, from: last, IndexBuild.init) {
             last = build.key
             guard shouldContinue(progress) else { return progress }
             if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
@@ -46,7 +44,8 @@ extension RecordEngine {
             }
             pausesInARow = 0
             let done = try transact { transaction in
-                try transaction.carryOut(build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
+                try transaction.buildBatch(
+                    of: build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
             }
             progress.commits += 1
             progress.recordsVisited += done.recordCount
@@ -55,26 +54,10 @@ extension RecordEngine {
         }
         return progress
     }
-
-    /// Going on from the last one spares each look a walk over all that were removed before it. Others may have been put up
-    /// before it meanwhile.
-    private func nextBuild(from position: [UInt8]?) throws -> IndexBuild? {
-        var range = GlobalKeys.indexBuilds.keyRange
-        if let position { range.lower = position }
-        let found = try read { reader in
-            var next: IndexBuild?
-            try reader.store.scan(range, .forward, limit: 1) { key, value in
-                next = try IndexBuild(key, value)
-                return .stop
-            }
-            return next
-        }
-        return try found == nil && position != nil ? nextBuild(from: nil) : found
-    }
 }
 
 extension RecordReader {
-    /// How many records `buildIndexes` will look at, as the store is. It goes over their keys, unless the `counter` stops.
+    /// The number of records that `buildIndexes` would read now. Scans their keys, until the `counter` stops.
     package func unbuiltRecordCount(_ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
         try store.scan(GlobalKeys.indexBuilds.keyRange) { key, value in
@@ -105,17 +88,16 @@ private struct IndexBuild {
         entry = try IndexBuildEntry(decoding: value)
     }
 
-    /// The records of a type that are to be looked at still, in the index of types.
+    /// The remaining records of a type, in the index of types.
     func rest(of type: RecordType, _ entry: QueryIndexesEntry) -> LayoutRange {
         entry.position.map { keys.types(of: type, after: $0) } ?? keys.types(of: type)
     }
 }
 
 extension RecordTransaction {
-    /// Makes the zone's indexes over a type what is wanted: what is missing is filled, what is not wanted cleared, both in
-    /// the background.
+    /// Sets the wanted indexes of a type. Missing ones are filled and unwanted ones cleared in the background.
     ///
-    /// Returns whether something changed.
+    /// Returns whether anything changed.
     @discardableResult
     package func setQueryIndexes(
         _ wanted: [FieldKey: QueryIndexKinds], of type: RecordType, in zone: ZoneReader
@@ -138,12 +120,13 @@ extension RecordTransaction {
         return true
     }
 
-    fileprivate func carryOut(
-        _ build: IndexBuild, recordLimit: Int, _ byteLimit: Int
+    /// Fills and clears the entries of the next records of a type.
+    fileprivate func buildBatch(
+        of build: IndexBuild, recordLimit: Int, _ byteLimit: Int
     ) throws -> (isFinished: Bool, recordCount: Int) {
         let zone = zone(of: build.keys)
         let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
-        // A zone that was deleted has nothing to be filled.
+        // A zone that was deleted needs no indexes.
         guard header?.identity == build.entry.identity, let unfinished = try firstUnfinished(in: zone)
         else {
             try delete(build.key)
@@ -153,10 +136,8 @@ extension RecordTransaction {
         var entry = unfinished.indexes
         let whole = build.keys.types(of: type)
         let range = build.rest(of: type, entry)
-        var names: [RecordName] = []
-        try store.scan(range.keyRange, .forward, limit: recordLimit) { key, _ in
-            names.append(try ZoneKeys.readName(key, prefixByteCount: whole.lower.count))
-            return .next
+        let names = try store.collect(range, limit: recordLimit) { key, _ in
+            try ZoneKeys.readName(key, prefixByteCount: whole.lower.count)
         }
         let startByteCount = store.cost.bytesWritten
         var count = 0

@@ -1,18 +1,19 @@
-// Rebuilds the indexes of a zone from its records, batch by batch, by the same rules that wrote them.
+// Rebuilds the indexes of a zone from its records, batch by batch, by the rules that wrote them.
 //
-//   1. Mark the zone (`RebuildMark`): requests are refused from here on, for the counts are wrong in between.
+//   1. Mark the zone (`RebuildMark`): requests are refused from here on, because the counts are wrong in between.
 //   2. Delete entries that no record accounts for.
-//   3. Write every record's entries as they should be; a record's own value decides parent and share, the zone which
-//      fields are in the indexes for queries.
-//   4. Set the flags that say whether a record has children.
-//   5. Count the share roots anew, chain by chain.
-//   6. Give the zone a new incarnation and raise its horizon: what feeds remembered may be wrong, so old tokens expire.
-//      The mark goes with that commit.
+//   3. Write the entries that every record should have. The record's own value decides its parent and share, the zone
+//      which fields are indexed.
+//   4. Set the flags for records with children.
+//   5. Count the share roots, chain by chain.
+//   6. Give the zone a new incarnation and raise its horizon: feeds may have reported wrong changes, so old tokens
+//      expire. The same commit removes the mark.
 //
-// A rebuild that is interrupted, or fails, leaves the mark: the zone takes no requests, `verify` says so, and another
-// rebuild begins from the start. What follows from no record stays as it is: the secrets of URLs, what happened to shares,
-// and what people were admitted to, which the raised horizon leaves to the next purge of history. What the records themselves contradict, a missing parent or two roots on one path, is
-// not mended: the report at the end still names it.
+// A rebuild that is interrupted or fails leaves the mark: the zone takes no requests, `verify` reports that, and
+// another rebuild starts from the beginning. Entries that follow from no record stay: the secrets of URLs, the events
+// of shares, and ended acceptances, which the next purge of history deletes because of the raised horizon. A
+// contradiction between records, such as a missing parent or two roots on one path, is not repaired. `verify` still
+// reports it.
 
 package import FoundationEssentials
 import StratusLayout
@@ -21,11 +22,11 @@ import StratusStore
 import Synchronization
 
 extension RecordEngine {
-    /// Rebuilds the indexes of one zone. `incarnation` is drawn by the caller. `progress` is told of each step, also of the
-    /// counting before it.
+    /// Rebuilds the indexes of one zone. The caller draws `incarnation`. `progress` is called during each step, and
+    /// while counting before it.
     ///
-    /// Throws `unknownZone`, also when the zone is deleted meanwhile, `rebuilding` while another rebuild runs, and
-    /// `corruption` when a record cannot be read.
+    /// Throws `unknownZone`, also if the zone is deleted meanwhile, `rebuilding` while another rebuild runs, and
+    /// `corruption` if a record cannot be read.
     package func rebuild(
         _ id: ZoneID, incarnation: UUID, progress: @escaping (RebuildProgress) -> Void = { _ in }
     ) throws {
@@ -50,9 +51,9 @@ extension RecordEngine {
 
 /// The steps of one rebuild.
 private struct ZoneRebuilder {
-    /// Entries looked at in one transaction.
+    /// Entries read in one transaction.
     static let batchCount = 500
-    /// Bytes looked at in one transaction; what is written for them stays well below a transaction's limit.
+    /// Bytes read in one transaction. What is written for them stays well below a transaction's limit.
     static let batchByteCount = 500_000
     /// Share roots in one transaction: each writes along a chain that may be long.
     static let rootBatchCount = 8
@@ -68,7 +69,7 @@ private struct ZoneRebuilder {
         progress(RebuildProgress(zone: id.name, step: step, doneCount: done, totalCount: total))
     }
 
-    /// Tells of what is counted, and never stops: the zone takes no requests until the rebuild is done.
+    /// Reports the count and never stops: the zone takes no requests until the rebuild is done.
     private func makeCounter() -> WorkCounter {
         WorkCounter { count in
             tell(.counting, count, of: nil)
@@ -124,7 +125,7 @@ private struct ZoneRebuilder {
         ) { transaction, zone, key, value in
             let parts = try zone.keys.readRecordKey(key.span)
             guard parts.chunkIndex == nil else { return }
-            switch try RecordState(decoding: value.span, name: parts.name) {
+            switch try StoredState(decoding: value.span, name: parts.name) {
             case .absent: return
             case .deleted(let tombstone):
                 let facts = TombstoneIndex.TombstoneFacts(name: parts.name, tombstone: tombstone)
@@ -240,7 +241,8 @@ private struct ZoneRebuilder {
         }
     }
 
-    /// Calls `body` for every entry of a range, a batch to a transaction. The ancestor cache forgets the zone with each.
+    /// Calls `body` for every entry of a range, in a transaction for each batch. Each makes the ancestor cache forget
+    /// the zone.
     private func inBatches(
         _ range: (ZoneReader) -> LayoutRange, batchCount: Int = Self.batchCount,
         reporting report: (_ entriesDone: Int) -> Void,
@@ -270,5 +272,45 @@ private struct ZoneRebuilder {
             done += count
             report(done)
         } while position != nil
+    }
+}
+
+/// The progress of one step of a zone's rebuild.
+package struct RebuildProgress: Hashable, Sendable {
+    /// The steps, in their order. `counting` comes before several of them.
+    package enum Step: String, CaseIterable, Sendable {
+        /// The steps with a known total, in their order.
+        static let measured: [Step] = [.entries, .records, .places, .shares]
+
+        /// Counts entries before a step.
+        case counting
+        /// Checks the record of every entry.
+        case entries
+        /// Writes the entries of every record.
+        case records
+        /// Sets the flags of every record's place in the hierarchy.
+        case places
+        /// Removes the counts of share roots, then counts every share root.
+        case shares
+    }
+
+    package var zone: ZoneName
+    package var step: Step
+    package var doneCount: Int
+    /// Nil while counting.
+    package var totalCount: Int?
+}
+
+extension ZoneMeter {
+    /// Starts the rebuild of a zone.
+    package func beginRebuild(recordCount: Int) {
+        begin(recordCount: recordCount, weights: RebuildProgress.Step.measured.map { _ in 1 })
+    }
+
+    /// Reports the progress of the zone's rebuild.
+    package func update(_ progress: RebuildProgress) {
+        guard let total = progress.totalCount, let step = RebuildProgress.Step.measured.firstIndex(of: progress.step)
+        else { return tellAgain() }
+        update(step: step, progress.doneCount, of: total)
     }
 }

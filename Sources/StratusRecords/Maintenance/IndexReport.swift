@@ -1,9 +1,9 @@
-// What a verification found: numbers that are exact, and the first findings in words.
+// The result of a verification: exact numbers, and the first findings as text.
 
 import StratusLayout
 import StratusModel
 
-/// One entry that is not as the records say it should be.
+/// One entry that does not agree with the records.
 package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// An entry that should exist does not.
@@ -12,12 +12,12 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
         case dangling
         /// An entry exists with another value than the records say, or a count is not what it counts.
         case wrong
-        /// An identity is that of another too, or the one that everybody can guess (`UUID.withoutRandomness`).
+        /// An identity occurs twice, or is the one that anyone can predict (`UUID.withoutRandomness`).
         case identity
     }
 
     package var kind: Kind
-    /// The zone, and what was looked at: a key as a readable line, or what was counted.
+    /// The zone or key, or what was counted.
     package var place: String
     package var detail: String
 
@@ -26,7 +26,7 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
 
 /// The result of verifying indexes.
 package struct IndexReport: Hashable, Sendable {
-    /// Findings beyond this number are counted, not kept.
+    /// Findings beyond this number are only counted.
     package static let maximumFindingCount = 100
 
     package var missingCount = 0
@@ -38,12 +38,10 @@ package struct IndexReport: Hashable, Sendable {
     package var zonesChecked = 0
     package private(set) var findings: [IndexFinding] = []
 
-    package init() {}
-
     package var isClean: Bool { faultCount == 0 }
     var faultCount: Int { missingCount + danglingCount + wrongCount + identityCount }
 
-    /// The line every verification ends with.
+    /// The last line of every verification.
     package var summary: String {
         let counts = "\(missingCount) missing, \(danglingCount) dangling, \(wrongCount.counting("wrong count"))"
         guard identityCount > 0 else { return counts }
@@ -63,5 +61,45 @@ package struct IndexReport: Hashable, Sendable {
 
     mutating func note(_ kind: IndexFinding.Kind, key: [UInt8], _ detail: String) {
         note(kind, "\(KeyDescription(key))", detail)
+    }
+}
+
+// Summarises the entries of a keyspace in two numbers. With it, millions of entries are compared with what they should
+// be in one scan, without looking up each.
+//
+// Invariant: the numbers do not depend on the order in which entries are added. Equal tallies of different entries are as
+// likely as two equal random numbers of 64 bits.
+
+/// The number of entries, and a fingerprint of them.
+struct EntryTally: Hashable, Sendable {
+    private(set) var count = 0
+    private var fingerprint: UInt64 = 0
+
+    mutating func add(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+        var hash = Self.hash(key, from: 0xCBF2_9CE4_8422_2325)
+        // The length, so that no byte of a key can pass for one of its value.
+        hash = (hash ^ UInt64(key.count)) &* Self.prime
+        hash = Self.hash(value, from: hash)
+        count += 1
+        fingerprint &+= Self.mixed(hash)
+    }
+
+    /// Counts an entry without hashing it.
+    mutating func addUnseen() { count += 1 }
+
+    private static let prime: UInt64 = 0x100_0000_01B3
+
+    /// FNV-1a.
+    private static func hash(_ bytes: Span<UInt8>, from start: UInt64) -> UInt64 {
+        var hash = start
+        for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* prime }
+        return hash
+    }
+
+    /// Makes every bit depend on all others, because hashes are added up.
+    private static func mixed(_ hash: UInt64) -> UInt64 {
+        var mixed = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,12 +1,13 @@
-// Compares the indexes of every zone with its records, streaming, in one snapshot.
+// Compares the indexes of every zone with its records, in one pass over one snapshot.
 //
-// Forwards, every record is asked which entries it accounts for, by the same rule that wrote them, and each must be
-// there: what is not is missing or wrong. Backwards, every keyspace is counted: if it holds as many entries as the
-// records account for, none of them can be dangling; only otherwise is each entry asked for its record. Reachability
-// from the records without a parent shows that the hierarchy has no cycle.
+// Forwards, the rules that write entries compute those of every record, and each must exist: otherwise it is missing or
+// wrong. Backwards, every keyspace is counted: if it has as many entries as the records account for, none is dangling.
+// Only otherwise is the record of each entry looked up. If every record is reachable from the records without a parent,
+// the hierarchy has no cycle.
 //
-// Indexes for queries have many entries a record, so that looking each up would take most of the time: they are tallied,
-// forwards and backwards, and only where the tallies differ is each looked up. Of unfinished indexes each always is.
+// Indexes for queries have many entries for each record, and looking up each would take most of the time. They are
+// tallied, forwards and backwards, and looked up only if the tallies differ. Entries of unfinished indexes are always
+// looked up.
 
 import FoundationEssentials
 import StratusLayout
@@ -14,12 +15,13 @@ import StratusModel
 import StratusStore
 
 extension RecordEngine {
-    /// Verifies all indexes of all zones, and that no keys lie outside of what the directory knows.
+    /// Verifies all indexes of all zones, and that no keys exist outside the directory.
     ///
-    /// `progress` is told how much of the databases, zones and records was looked at, as zones count them: each zone once by
-    /// itself, with its records, and once in its database. Within a zone it is told behind so many records or entries.
+    /// `progress` gets the number of databases, zones and records that were verified, of all that the zones count: each
+    /// zone once by itself, with its records, and once in its database. Within a zone it is called after every
+    /// `toldCount` records or entries.
     ///
-    /// Throws `corruption` when the store cannot be read; disagreements are findings of the report.
+    /// Throws `corruption` when the store cannot be read. Disagreements are findings of the report.
     package func verify(
         tellingEvery toldCount: Int = ZoneVerifierProgress.toldCount,
         progress: @escaping WorkMeter.Listener = { _, _ in }
@@ -29,13 +31,13 @@ extension RecordEngine {
             let meter = WorkMeter(total: counts.databases + 2 * counts.zones + counts.records, progress)
             let zones = ZoneMeter(meter)
             var report = IndexReport()
-            // Without the cache: what is verified is what lies on disk.
+            // Without a cache, to verify what is on disk.
             let cache = AncestorCache(capacityByteCount: 0)
             try reader.visitZones { id, listing in
                 let zone = ZoneReader(
                     id: id, keys: listing.keys, store: reader.store, transaction: nil, cache: cache,
                     limits: options.limits)
-                // One whose header cannot be read counts no records.
+                // A zone whose header cannot be read counts no records.
                 zones.begin()
                 do {
                     try verifyZone(zone, listing, &report, ZoneVerifierProgress(meter: zones, toldCount: toldCount))
@@ -57,7 +59,7 @@ extension RecordEngine {
         _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: ZoneVerifierProgress
     ) throws {
         var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report, progress: progress)
-        // What was found before a zone turns out to be unreadable counts too.
+        // Findings count even if the zone turns out to be unreadable.
         defer { report = verifier.report }
         try verifier.progress.foretell(zone, recordCount: Int(summable: verifier.header.recordCount))
         try verifier.verifyQueryIndexes()
@@ -83,20 +85,20 @@ struct ZoneVerifier {
     let zone: ZoneReader
     let header: ZoneHeader
     var report: IndexReport
-    /// The entries that the records account for, by keyspace.
+    /// The entries that should exist because of the records, by keyspace.
     var expected: [ZoneKeyspace: EntryTally] = [:]
     var liveCount = 0
-    /// What the zone says of its indexes for queries.
+    /// The zone's indexes for queries.
     var queryIndexes: [RecordType: QueryIndexesEntry] = [:]
-    /// Fields whose index is being filled or cleared for any type: what must be there is not known of every record.
+    /// Fields whose index is being filled or cleared for any type. Some records may lack their entries.
     var unfinishedFields: Set<FieldKey> = []
     private var current: (name: RecordName, chunkCount: Int)?
-    /// Whether entries of the hierarchy are known to be wrong, so that walking down it proves nothing more.
+    /// Whether entries of the hierarchy are known to be wrong. A walk down it then proves nothing.
     private var isHierarchyDamaged = false
 
     var progress: ZoneVerifierProgress
     private let faultCountBefore: Int
-    /// Whether anything was found wrong with this zone.
+    /// Whether this zone has a finding.
     var isFaulty: Bool { report.faultCount > faultCountBefore }
 
     init(zone: ZoneReader, header: ZoneHeader, report: IndexReport, progress: ZoneVerifierProgress) {
@@ -119,7 +121,7 @@ struct ZoneVerifier {
                 return .next
             }
             do {
-                try verify(RecordState(decoding: value, name: parts.name), parts.name, value)
+                try verify(StoredState(decoding: value, name: parts.name), parts.name, value)
             } catch let error as LayoutError {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
@@ -128,7 +130,7 @@ struct ZoneVerifier {
         }
     }
 
-    private mutating func verify(_ state: RecordState, _ name: RecordName, _ value: Span<UInt8>) throws {
+    private mutating func verify(_ state: StoredState, _ name: RecordName, _ value: Span<UInt8>) throws {
         current = (name, 1)
         switch state {
         case .absent: return
@@ -144,15 +146,15 @@ struct ZoneVerifier {
                     "the record's name is predictable: save the record under a new name, and delete this one")
             }
             current = (name, live.chunkCount)
-            // Decoding it whole shows that every field decodes and every chunk is there. The value decides, not what
-            // readers have kept of it.
+            // Decoding it whole shows that every field decodes and every chunk exists. Cached records are not used.
             let stored = live.chunkCount > 1 ? try zone.record(name) : try RecordCodec.decode(name, value)
             let facts = stored.map { $0.facts } ?? live.facts
             try verify(TypeIndex.self, facts)
             try verify(ReferenceIndex.self, facts)
             try verify(ChangeIndex.self, facts)
             if let stored, let indexes = queryIndexes[facts.type] {
-                // Of an index that is being filled or cleared only what is there can be asked for its record.
+                // In an index that is being filled or cleared, an entry may be absent: only existing entries are
+                // checked.
                 let facts = QueryFacts(of: stored, indexes, in: [.ready])
                 let finished = facts.leaving { !unfinishedFields.contains($0) }
                 expect(FieldIndex.self, finished)
@@ -175,14 +177,14 @@ struct ZoneVerifier {
         try lookUp(entries)
     }
 
-    /// Tallies the entries that a record accounts for.
+    /// Tallies the entries that a record should have.
     private mutating func expect<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) {
         var tally = expected[rule.keyspace] ?? EntryTally()
         for entry in rule.entries(of: facts, in: zone.keys) { tally.add(entry.key.span, entry.value.span) }
         expected[rule.keyspace] = tally
     }
 
-    /// Looks entries up that a record accounts for.
+    /// Looks up the entries that a record should have.
     mutating func lookUp(_ entries: [IndexEntry]) throws {
         for entry in entries {
             guard let value = try zone.store.value(forKey: entry.key) else {
@@ -237,7 +239,7 @@ struct ZoneVerifier {
         guard counted != below else { return }
         let key = zone.keys.shareCount(parent: record.parent, name: name)
         report.note(
-            counted == 0 ? .missing : .wrong, key: key, "\(below) share roots lie at or below it, counted \(counted)")
+            counted == 0 ? .missing : .wrong, key: key, "\(below) share roots are at or below it, counted \(counted)")
     }
 
     private mutating func verifyParent(_ parent: RecordName, of name: RecordName, isRoot: Bool) throws {
@@ -252,15 +254,15 @@ struct ZoneVerifier {
                 .wrong, key: zone.keys.shareRoot(name),
                 "a share root below another, \(above.root), of share \(above.share)")
         } catch let error as RecordsError where error.code == .hierarchyTooDeep || error.code == .unknownRecord {
-            // Too deep is legal where an ancestor was moved down, and the counts on the way are verified record by
-            // record; an entry that is missing on the way is a finding of its own.
+            // A record may be too deep if an ancestor was moved down, and the counts on the way are verified record by
+            // record. A missing entry on the way is a finding of its own.
             return
         } catch let error as RecordsError where error.code == .corruption {
             report.note(.wrong, key: zone.keys.shareRoot(name), "the way up is broken: \(error)")
         }
     }
 
-    /// Every record must be found by going down from the records without a parent: what is not is on a cycle or below.
+    /// Every record must be reachable from the records without a parent. One that is not is on a cycle or below one.
     mutating func verifyReachability() throws {
         var reached = 0
         func reach() {
@@ -270,7 +272,7 @@ struct ZoneVerifier {
         try zone.store.scan(zone.keys.parents.keyRange) { key, value in
             guard try ParentEntry(decoding: value).parent == nil else { return .next }
             reach()
-            // A subtree that was moved may lie deeper than a record may be saved; the count of records ends the visit.
+            // A subtree that was moved may be deeper than a record may be saved. The number of records ends the visit.
             try zone.visitSubtree(below: zone.keys.readParentKey(key), depthLimit: .max) { _, _ in
                 reach()
                 return reached > liveCount ? .stop : .next

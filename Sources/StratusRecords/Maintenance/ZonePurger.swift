@@ -1,21 +1,21 @@
 // Removes the keys of deleted zones in the background, batch by batch.
 //
-// Deleting a zone leaves a purge entry. Nothing can reach the zone's keys any more and its number is never used again,
-// so the batches need no coordination with anybody: a crash between two of them loses nothing, the next run goes on
-// where keys are left. The purge entry goes last. While the store is behind with its own work the purge waits, but not
-// for ever: a store whose background work has stopped stays behind, and only a commit shows why. Between two batches it
-// rests for so long that those who save keep most turns of the write lane, and LevelDB's compaction most of its core for
-// what they have written: nobody waits for the room.
+// Deleting a zone leaves a purge entry. No reader can reach the zone's keys, and its number is never used again, so the
+// batches need no coordination: after a crash between two of them, the next run continues with the keys that are left.
+// The purge entry is deleted last. While the store is behind with its own work, the purge waits, but not without limit:
+// a store whose background work has failed stays behind, and only a commit shows why. Between two batches the purge
+// rests, so that saves keep most turns of the write lane and most of LevelDB's compaction. Freeing room is not urgent.
 
-import StratusLayout
-import StratusStore
+package import StratusLayout
+package import StratusModel
+package import StratusStore
 
-/// What a purge has done.
+/// The progress of a purge.
 package struct PurgeProgress: Hashable, Codable, Sendable {
     package var zonesFinished = 0
     package var entriesDeleted = 0
     package var commits = 0
-    /// Times the purge waited for the store.
+    /// How many times the purge waited for the store.
     package var pauses = 0
 
     package init() {}
@@ -24,11 +24,11 @@ package struct PurgeProgress: Hashable, Codable, Sendable {
 extension RecordEngine {
     /// Purges every deleted zone.
     ///
-    /// `pause` is called while the store is under write pressure and should sleep a little; after so many pauses in a row
-    /// as the limits say, a batch is tried nevertheless, and throws what keeps the store from its work. `rest` is called after
-    /// each batch with the seconds that it should sleep where others write meanwhile: seven times as long as the batch has
-    /// taken, because a purge that never rests takes every second turn of the write lane. The purge ends early, to be
-    /// resumed by another call, when `shouldContinue` answers false.
+    /// `pause` is called while the store is under write pressure and should sleep briefly. After as many pauses in a
+    /// row as the limits allow, a batch is tried anyway, and throws the error that stops the store's work. `rest` is
+    /// called after each batch with the seconds to sleep if others write meanwhile: seven times as long as the batch
+    /// took, because a purge that never rests takes every second turn of the write lane. When `shouldContinue` returns
+    /// false, the purge ends early. Another call resumes it.
     package func purgeDeletedZones(
         pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },
         shouldContinue: (PurgeProgress) -> Bool = { _ in true }
@@ -37,9 +37,9 @@ extension RecordEngine {
         var progress = PurgeProgress()
         var pausesInARow = 0
         var position: [UInt8]?
-        while let purge = try nextPurge(from: position) {
+        while let purge = try next(in: GlobalKeys.purges, from: position, { try PurgeEntry(decoding: $1) }) {
             position = GlobalKeys.purge(purge.database, purge.zone)
-            var range = ZoneKeys(database: purge.database, zone: purge.zone).all.keyRange
+            var range = ZoneKeys(database: purge.database, zone: purge.zone).all
             while true {
                 guard shouldContinue(progress) else { return progress }
                 if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
@@ -54,69 +54,168 @@ extension RecordEngine {
                 guard let last = deleted.last else { break }
                 progress.entriesDeleted += deleted.count
                 progress.commits += 1
-                // Going on from there spares each batch a walk over everything deleted before it.
+                // Continue there, so that the next scan does not pass over everything deleted before.
                 range.lower = last
                 rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
             }
-            try transact { transaction in
-                try transaction.removePurge(purge)
-            }
+            try transact { try $0.delete(GlobalKeys.purge(purge.database, purge.zone)) }
             progress.zonesFinished += 1
         }
         return progress
     }
 
-    /// Going on from the last one spares each look a walk over all that were removed before it. Others may have been put up
-    /// before it meanwhile.
-    private func nextPurge(from position: [UInt8]?) throws -> PurgeEntry? {
-        var range = GlobalKeys.purges.keyRange
+    /// The first entry of a list from `position` on, so that the scan does not pass over all that were removed. If there
+    /// is none, the first one of the list: others may have been added there.
+    func next<Entry>(
+        in list: LayoutRange, from position: [UInt8]?, _ decode: (Span<UInt8>, Span<UInt8>) throws -> Entry
+    ) throws -> Entry? {
+        var range = list
         if let position { range.lower = position }
-        let found = try read { reader in
-            var next: PurgeEntry?
-            try reader.store.scan(range, .forward, limit: 1) { _, value in
-                next = try PurgeEntry(decoding: value)
-                return .stop
-            }
-            return next
-        }
-        return try found == nil && position != nil ? nextPurge(from: nil) : found
+        let found = try read { try $0.store.collect(range, limit: 1, decode).first }
+        return try found == nil && position != nil ? next(in: list, from: nil, decode) : found
     }
 
-    /// Deletes the first keys of a range, and returns them. Nobody writes them any more, so listing them and deleting
-    /// them need not be one transaction.
-    private func deleteEntries(in range: KeyRange, limit: Int) throws -> [[UInt8]] {
-        let keys = try read { reader in
-            var keys: [[UInt8]] = []
-            try reader.store.scan(range, .forward, limit: limit) { key, _ in
-                keys.append([UInt8](copying: key))
-                return .next
-            }
-            return keys
-        }
+    /// Deletes the first keys of a range, and returns them. No transaction writes them, so listing and deleting them
+    /// need not be one transaction.
+    private func deleteEntries(in range: LayoutRange, limit: Int) throws -> [[UInt8]] {
+        let keys = try read { try $0.store.collect(range, limit: limit) { key, _ in [UInt8](copying: key) } }
         guard !keys.isEmpty else { return [] }
-        try transact { transaction in
-            for key in keys { try transaction.delete(key) }
-        }
+        try transact { transaction in for key in keys { try transaction.delete(key) } }
         return keys
     }
 }
 
 extension RecordReader {
-    /// How many entries `purgeDeletedZones` will remove, as the store is, when assets and shares of deleted zones have been let
-    /// go of. It goes over them, unless the `counter` stops.
+    /// The number of entries that `purgeDeletedZones` would remove now, once assets and shares of deleted zones are
+    /// released. Scans them, until the `counter` stops.
     package func purgeableEntryCount(_ counter: WorkCounter? = nil) throws -> Int {
-        var ranges = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
-        try store.scan(GlobalKeys.purges.keyRange) { _, value in
+        let released = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
+        let purged = try store.collect(GlobalKeys.purges) { _, value in
             let purge = try PurgeEntry(decoding: value)
-            ranges.append(ZoneKeys(database: purge.database, zone: purge.zone).all)
-            return .next
+            return ZoneKeys(database: purge.database, zone: purge.zone).all
         }
-        return try ranges.reduce(0) { try $0 + entryCount(in: $1, counter) }
+        return try (released + purged).reduce(0) { try $0 + entryCount(in: $1, counter) }
+    }
+}
+
+/// How many seconds background work rests between two batches.
+package enum BackgroundRest {
+    /// About as long as a batch of work that a caller may wait for: clients get at least every other turn.
+    package static let shortSeconds = 0.004
+
+    /// A purge works one part in so many of the time: freeing room is not urgent.
+    private static let purgeTurnCount = 8.0
+    /// A batch may take long because it waited for others: the rest has a limit.
+    private static let longestSeconds = 0.25
+
+    /// The rest after a batch of a purge that took `workedSeconds`.
+    static func seconds(afterPurgingFor workedSeconds: Double) -> Double {
+        min(workedSeconds * (purgeTurnCount - 1), longestSeconds)
+    }
+}
+
+// Releases: deleted zones whose records still hold assets, in a ledger of the floor above, or shares with entries
+// outside the zone.
+//
+// Deleting such a zone leaves a release entry instead of a purge entry. The floor above removes the records from its
+// ledger batch by batch, and the same transaction moves the entry's position: records behind the position still count,
+// records before it do not. So every record is removed once, even after a crash and with several workers. No
+// transaction writes the records, so they are read before. The last batch turns the entry into a purge entry. Only then
+// are the keys deleted.
+
+extension RecordReader {
+    /// The releases after `position`, at most `limit` of them.
+    package func releases(after position: ReleaseEntry? = nil, limit: Int = .max) throws -> [ReleaseEntry] {
+        try releases(
+            in: position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases, limit: limit)
+    }
+
+    /// Those of one database.
+    package func releases(in database: DatabaseNumber, limit: Int = .max) throws -> [ReleaseEntry] {
+        try releases(in: GlobalKeys.releases(in: database), limit: limit)
+    }
+
+    /// Visits the records of a deleted zone that still count, in the order of their names, until the visitor stops or
+    /// `limit` records and tombstones were read.
+    ///
+    /// Returns how many were read, and the last of them; nil if there are none behind it.
+    package func visitRecords(
+        of release: ReleaseEntry, limit: Int = .max, _ visit: (Record) throws -> ScanStep
+    ) throws -> (count: Int, last: RecordName?) {
+        let zone = zone(of: release)
+        let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.records
+        // Read one more than is visited, to know whether there are others.
+        let names = try recordNames(in: range, zone.keys, limit: limit == .max ? limit : limit + 1)
+        for (index, name) in names.enumerated() {
+            if index == limit { return (limit, names[index - 1]) }
+            guard let record = try zone.record(name)?.record else { continue }
+            if try visit(record) == .stop { return (index + 1, index + 1 < names.count ? name : nil) }
+        }
+        return (names.count, nil)
+    }
+
+    /// The number of records and tombstones of a deleted zone that still count. Scans their entries.
+    package func recordCount(of release: ReleaseEntry, _ counter: WorkCounter? = nil) throws -> Int {
+        let keys = ZoneKeys(database: release.database, zone: release.zone)
+        let range = release.last.map { keys.records(after: $0) } ?? keys.records
+        var count = 0
+        try store.scan(range.keyRange) { key, _ in
+            guard try keys.readRecordKey(key).chunkIndex == nil else { return .next }
+            count += 1
+            return counter?.add() ?? .next
+        }
+        return count
+    }
+
+    /// A reader of a deleted zone. Its name is no longer known: errors name its number.
+    package func zone(of release: ReleaseEntry) -> ZoneReader {
+        zone(of: ZoneKeys(database: release.database, zone: release.zone), owner: release.owner)
+    }
+
+    /// A reader of a zone by its numbers alone.
+    func zone(of keys: ZoneKeys, owner: UserName? = nil) -> ZoneReader {
+        let database = DatabaseID(container: "", owner: owner, scope: .private)
+        return ZoneReader(
+            id: ZoneID(database: database, name: ZoneName("\(keys.database) / \(keys.zone)")), keys: keys,
+            store: store, transaction: nil, cache: engine.ancestorCache, limits: engine.options.limits)
+    }
+
+    /// The names of the first records and tombstones of a range.
+    private func recordNames(in range: LayoutRange, _ keys: ZoneKeys, limit: Int) throws -> [RecordName] {
+        var names: [RecordName] = []
+        try store.scan(range.keyRange) { key, _ in
+            let parts = try keys.readRecordKey(key)
+            if parts.chunkIndex == nil { names.append(parts.name) }
+            return names.count < limit ? .next : .stop
+        }
+        return names
+    }
+
+    private func releases(in range: LayoutRange, limit: Int) throws -> [ReleaseEntry] {
+        try store.collect(range, limit: limit) { _, value in try ReleaseEntry(decoding: value) }
     }
 }
 
 extension RecordTransaction {
-    fileprivate func removePurge(_ purge: PurgeEntry) throws {
-        try delete(GlobalKeys.purge(purge.database, purge.zone))
+    /// Whether the release is still at this position, so that no other worker has continued it.
+    package func isPending(_ release: ReleaseEntry) throws -> Bool {
+        let key = GlobalKeys.release(release.database, release.zone)
+        return try store.withValue(forKey: key) { try ReleaseEntry(decoding: $0) } == release
+    }
+
+    /// Notes that the records up to `last` no longer count, in the transaction that removes them from the ledger. With
+    /// nil no record counts, and the zone's keys may be purged.
+    ///
+    /// The release must be pending.
+    package func advance(_ release: ReleaseEntry, to last: RecordName?) throws {
+        let key = GlobalKeys.release(release.database, release.zone)
+        if let last {
+            var moved = release
+            moved.last = last
+            return try set(key, to: moved.encoded())
+        }
+        let purge = PurgeEntry(database: release.database, zone: release.zone, identity: release.identity)
+        try delete(key)
+        try set(GlobalKeys.purge(release.database, release.zone), to: purge.encoded())
     }
 }

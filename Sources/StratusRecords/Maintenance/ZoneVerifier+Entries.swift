@@ -1,25 +1,26 @@
-// Backwards: no index holds an entry that no record accounts for, and the history contradicts neither itself nor now.
+// Verification of one zone backwards: no index has an entry without a record, and the history contradicts neither
+// itself nor the present. Also what the zone stores about its indexes for queries and about shares.
 
 import StratusLayout
 import StratusModel
 import StratusStore
 
-/// The last time of a record's history that was looked at.
+/// The last period of a record's history that was read.
 private struct EndedTime {
     let name: RecordName
     let ended: UInt64
 
-    /// When the next time of the record may begin; nil for another record.
+    /// When the next period of the record may begin; nil for another record.
     func end(for name: RecordName) -> UInt64? { name == self.name ? ended : nil }
 }
 
 extension ZoneVerifier {
-    /// The keyspaces whose entries are accounted for by records as they are now.
+    /// The keyspaces whose entries follow from the present records.
     static let indexKeyspaces: [ZoneKeyspace] = [
         .parents, .children, .shareRoots, .shareCounts, .references, .types, .fields, .tokens, .changes,
     ]
 
-    /// Those whose entries are not looked up one by one unless their tallies differ.
+    /// The keyspaces whose entries are looked up only if their tallies differ.
     private static let talliedKeyspaces: Set<ZoneKeyspace> = [.fields, .tokens]
 
     mutating func verifyCounts() throws {
@@ -42,7 +43,7 @@ extension ZoneVerifier {
         }
     }
 
-    /// What a keyspace holds, but for unfinished indexes. Each entry that is looked at counts as done.
+    /// Tallies a keyspace without unfinished indexes. Each entry that is read counts as done.
     private mutating func tally(
         _ keyspace: ZoneKeyspace, looksAtEntries: Bool, _ done: inout Int, of total: Int
     ) throws -> EntryTally {
@@ -79,10 +80,10 @@ extension ZoneVerifier {
         }
     }
 
-    /// What ended began before it ended, times overlap neither each other nor what holds now, and both sides of a link
-    /// tell the same.
+    /// Every period begins before it ends and overlaps neither another nor the present one, and both sides of a link
+    /// agree.
     ///
-    /// An ended time without a parent, an ended share, and both sides of a link gone together leave no trace.
+    /// It cannot detect a lost period without a parent, a lost share, or a link that is lost on both sides.
     mutating func verifyHistory() throws {
         var previous: EndedTime?
         try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
@@ -119,10 +120,12 @@ extension ZoneVerifier {
     mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
         report.entriesChecked += 1
         guard began < start || began >= ended || ended > header.sequence else { return }
-        report.note(.wrong, key: [UInt8](copying: key), "the times overlap or lie ahead: \(began) to \(ended)")
+        report.note(
+            .wrong, key: [UInt8](copying: key),
+            "the periods overlap or are ahead of the zone's last change: \(began) to \(ended)")
     }
 
-    /// The parent that a record has, or that it has none, began when the last one ended or later.
+    /// The present parent of a record, or none, must have begun when the last one ended or later.
     private mutating func checkParentNow(_ last: EndedTime) throws {
         guard let node = try node(of: last.name), node.parentSince < last.ended else { return }
         noteOverlap(zone.keys.endedParent(child: last.name, ended: last.ended), last, now: node.parentSince)
@@ -160,8 +163,8 @@ extension ZoneVerifier {
 }
 
 extension ZoneReader {
-    /// Whether a record as it is now accounts for an index entry, by the rule that writes such entries.
-    /// Counts are accounted for by any record that hangs where the entry says; whether they are right is asked forwards.
+    /// Whether an index entry follows from a record as it is now. For a count, the record must have the parent in the
+    /// key: the forward pass verifies the number.
     func isAccountedFor(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws -> Bool {
         switch keyspace {
         case .records:
@@ -204,9 +207,149 @@ extension ZoneReader {
 }
 
 extension StoredRecord {
-    /// What the record alone contributes to the indexes.
+    /// The facts of the record alone.
     var facts: RecordFacts {
         RecordFacts(
             name: record.name, type: record.type, changeSequence: system.changeSequence, references: record.references)
+    }
+}
+
+// The state of the indexes for queries: it can be decoded, the header says that there are some, and unfinished ones are
+// in the list of the builder.
+
+extension ZoneVerifier {
+    mutating func verifyQueryIndexes() throws {
+        var isUnfinished = false
+        try zone.store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+            report.entriesChecked += 1
+            guard let entry = try? QueryIndexesEntry(decoding: value) else {
+                report.note(.wrong, key: [UInt8](copying: key), "what is indexed of the type cannot be read")
+                return .next
+            }
+            queryIndexes[try zone.keys.readQueryIndexesKey(key)] = entry
+            isUnfinished = isUnfinished || entry.isUnfinished
+            unfinishedFields.formUnion(entry.fields.filter { $0.value.phase != .ready }.keys)
+            return .next
+        }
+        if !queryIndexes.isEmpty, !header.hasQueryIndexes {
+            report.note(.wrong, key: zone.keys.header(), "says that the zone has no indexes for queries")
+        }
+        let build = GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone)
+        if isUnfinished, try !zone.store.contains(build) {
+            report.note(
+                .missing, key: build, "an index is unfinished, but the zone is not in the list of unfinished zones")
+        }
+    }
+}
+
+extension ZoneVerifier {
+    /// Looks up the entries of every record in one of the keyspaces, in the finished indexes.
+    mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
+        try zone.store.scan(zone.keys.records.keyRange) { key, _ in
+            let parts = try zone.keys.readRecordKey(key)
+            progress.tellOfLook()
+            // A record that cannot be read has been reported.
+            guard parts.chunkIndex == nil, let stored = try? zone.record(parts.name),
+                let indexes = queryIndexes[stored.record.type]
+            else { return .next }
+            let facts = QueryFacts(of: stored, indexes, in: [.ready]).leaving { !unfinishedFields.contains($0) }
+            try lookUp(
+                keyspace == .fields
+                    ? FieldIndex.entries(of: facts, in: zone.keys) : TokenIndex.entries(of: facts, in: zone.keys))
+            return .next
+        }
+    }
+}
+
+extension QueryFacts {
+    /// The facts of some of the fields.
+    func leaving(_ isWanted: (FieldKey) -> Bool) -> QueryFacts {
+        var facts = self
+        facts.values = values.filter { isWanted($0.key) }
+        facts.words = words.filter { isWanted($0.key) }
+        return facts
+    }
+}
+
+extension ZoneReader {
+    /// Whether an entry of an index for queries follows from a record, whatever the phase of the index.
+    func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
+        guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
+        return facts.values[parts.field]?.contains(parts.value) ?? false
+    }
+
+    func isAccountedFor(token parts: TokenKeyParts) throws -> Bool {
+        try queryFacts(of: parts.name)?.words[parts.field]?.contains(parts.token) ?? false
+    }
+
+    private func queryFacts(of name: RecordName) throws -> QueryFacts? {
+        guard let stored = try record(name) else { return nil }
+        return QueryFacts(of: stored, try queryIndexes(of: stored.record.type), in: QueryIndexPhase.all)
+    }
+}
+
+// Entries about shares: they can be decoded, and none is ahead of the zone's last change.
+//
+// They follow from no record, so none is missing or dangling. The floor above, which can read shares, verifies that
+// they agree with them.
+
+extension ZoneVerifier {
+    mutating func verifySharing() throws {
+        try verifyEndedAcceptances()
+        try zone.store.scan(zone.keys.clientTokens.keyRange) { key, value in
+            _ = try zone.keys.readClientTokenKey(key)
+            noteEntry()
+            guard let entry = try? ClientTokenEntry(decoding: value) else {
+                report.note(.wrong, key: [UInt8](copying: key), "what a client sent cannot be read")
+                return .next
+            }
+            if entry.sequence > header.sequence {
+                report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
+            }
+            return .next
+        }
+        try zone.store.scan(zone.keys.shareTokens.keyRange) { key, value in
+            _ = try zone.keys.readShareTokenKey(key)
+            noteEntry()
+            if (try? ShareTokenEntry(decoding: value)) == nil {
+                report.note(.wrong, key: [UInt8](copying: key), "the secret of a URL cannot be read")
+            }
+            return .next
+        }
+        try zone.store.scan(zone.keys.shareEvents.keyRange) { key, value in
+            let parts = try zone.keys.readShareEventKey(key)
+            noteEntry()
+            if parts.sequence > header.sequence {
+                report.note(.wrong, key: [UInt8](copying: key), "the event is ahead of the zone's last change")
+            }
+            if (try? ShareEventEntry(decoding: value)) == nil {
+                report.note(.wrong, key: [UInt8](copying: key), "the event of a share cannot be read")
+            }
+            return .next
+        }
+    }
+
+    private mutating func noteEntry() {
+        report.entriesChecked += 1
+        progress.tellOfLook()
+    }
+
+    /// Every period begins before it ends, and no two periods overlap in which the same user saw the same share.
+    private mutating func verifyEndedAcceptances() throws {
+        var user: UserName?
+        var lastEnded: [RecordName: UInt64] = [:]
+        try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, value in
+            let parts = try zone.keys.readEndedAcceptanceKey(key)
+            progress.tellOfLook()
+            guard parts.ended > header.horizon else { return .next }
+            if parts.user != user {
+                user = parts.user
+                lastEnded = [:]
+            }
+            let began = try EndedAcceptanceEntry(decoding: value).began
+            checkTimes(key, began: began, ended: parts.ended, notBefore: lastEnded[parts.share] ?? 0)
+            lastEnded[parts.share] = parts.ended
+            return .next
+        }
     }
 }

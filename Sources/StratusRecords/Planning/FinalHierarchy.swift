@@ -1,18 +1,113 @@
-// The hierarchy as it will be after a request: the stored one with the request's records placed anew.
-//
-// All records of the request are placed before anything is checked, so that the order of its items cannot matter.
+// The items of a request while it is planned, and the hierarchy as it will be afterwards.
 
 import StratusLayout
 import StratusModel
 import StratusStore
 
-/// Where a record will stand.
+/// A record of the request with its old state and its new one.
+///
+/// A class, because the steps look it up by name many times: copies would cost more than the steps.
+final class RecordDraft {
+    let name: RecordName
+    let old: StoredState
+    /// The record to store; nil for a deletion.
+    let new: Record?
+    /// Whether the item saves a record.
+    let isSaved: Bool
+    /// Whether a live record is stored under the name.
+    let wasLive: Bool
+    let oldParent: RecordName?
+    let oldShare: RecordName?
+    let newParent: RecordName?
+    let newShare: RecordName?
+    /// The parent that it will have, once all records of the request are known. Unowned, because a request may create a
+    /// cycle of parents. The planner owns it.
+    unowned var parent: NamedParent?
+    /// Whether a saved record of the request names this one as its parent.
+    var isNamedParent = false
+    /// Whether anything is written. Deleting a record that does not exist writes nothing.
+    let isEffective: Bool
+    /// Whether the record moves to another parent, appears or disappears.
+    let isPlacedAnew: Bool
+    /// Whether its share mark appears, disappears or changes.
+    let isMarkedAnew: Bool
+    /// Whether an existing record moves or changes its mark, so that the records below it have another place.
+    var isMoving: Bool { wasLive && (isPlacedAnew || isMarkedAnew) }
+    /// Whether this request makes it a share root.
+    let becomesRoot: Bool
+    /// The old place in the hierarchy. Loaded when the place changes; nil otherwise and for a record that is new.
+    var oldNode: HierarchyNode?
+    /// Its place after the request, once that is known.
+    var position: FinalPosition?
+    /// The sequence number of this write; 0 when nothing is written.
+    var sequence: UInt64 = 0
+
+    /// The live record that is stored under the name. It is large: use `wasLive` to learn whether there is one.
+    var oldLive: LiveRecord? {
+        if case .live(let live) = old { live } else { nil }
+    }
+
+    init(_ mutation: RecordMutation, old: StoredState) {
+        self.old = old
+        switch mutation {
+        case .save(let record):
+            name = record.name
+            new = record
+            isSaved = true
+            newParent = record.parent
+            newShare = record.share
+        case .delete(let name):
+            self.name = name
+            new = nil
+            isSaved = false
+            newParent = nil
+            newShare = nil
+        }
+        if case .live(let live) = old {
+            wasLive = true
+            oldParent = live.header.parent
+            oldShare = live.header.share
+        } else {
+            wasLive = false
+            oldParent = nil
+            oldShare = nil
+        }
+        isEffective = isSaved || wasLive
+        isPlacedAnew = wasLive && isSaved ? oldParent != newParent : isEffective
+        isMarkedAnew = oldShare != newShare
+        becomesRoot = oldShare == nil && newShare != nil
+    }
+}
+
+/// A record that saved records of the request name as their parent. It is looked up once, not for each of them.
+final class NamedParent {
+    let name: RecordName
+    /// The parent's own item, if it is in the request.
+    let draft: RecordDraft?
+    /// The place of a parent that is not in the request, once that is known.
+    private var standing: FinalPosition?
+
+    init(name: RecordName, draft: RecordDraft?) {
+        self.name = name
+        self.draft = draft
+        draft?.isNamedParent = true
+    }
+
+    /// Its place after the request, once that is known.
+    var position: FinalPosition? { if let draft { draft.position } else { standing } }
+
+    func stand(at position: FinalPosition?) { standing = position }
+}
+
+// All records of the request are placed before anything is checked, so the order of its items does not matter.
+
+/// The place of a record after a request.
 enum FinalPosition {
     /// `level` is 0 for a record without a parent. `membership` is the share the record is in, itself included.
     case placed(level: Int, membership: ShareMembership?)
     /// The record is its own ancestor, on a cycle of `wayCount` records.
     case onCycle(wayCount: Int)
-    /// The way up from the record ends in a cycle it is not part of, `wayCount` records together.
+    /// The way up from the record ends in a cycle that it is not part of, `wayCount` records in all.
     case belowCycle(wayCount: Int)
     /// The way up is longer than the depth limit.
     case tooDeep
@@ -20,31 +115,31 @@ enum FinalPosition {
 
 struct FinalHierarchy {
     private let zone: ZoneReader
-    private let drafts: [RecordName: Draft]
-    /// Where records outside the request stand; a draft knows its own position.
+    private let drafts: [RecordName: RecordDraft]
+    /// The places of records outside the request. A draft has its own.
     private var positions: [RecordName: FinalPosition] = [:]
-    /// Of every parent the request names, the child with the smallest name. Empty where nobody can ask for it.
+    /// For every parent in the request, the child with the smallest name. Empty if it cannot be needed.
     private let smallestChildren: [RecordName: RecordName]
-    /// The way up that is being walked; kept from walk to walk for its memory.
+    /// The way up that is being walked. Its memory is reused.
     private var path: [Step] = []
-    /// Whether whatever was there stays where it is.
+    /// Whether all existing records keep their places.
     private let isStanding: Bool
-    /// Whether the ancestor cache may be asked where that is.
+    /// Whether the ancestor cache may be used for their places.
     private lazy var mayAskCache = isStanding && zone.isHierarchyPublished
 
-    /// A record on the way up, with its draft when it is one of the request's.
+    /// A record on the way up, with its draft if it is in the request.
     private struct Step {
         let name: RecordName
-        let draft: Draft?
+        let draft: RecordDraft?
         let share: RecordName?
     }
 
-    init(zone: ZoneReader, drafts: [RecordName: Draft]) {
+    init(zone: ZoneReader, drafts: [RecordName: RecordDraft]) {
         self.zone = zone
         self.drafts = drafts
         isStanding = !drafts.values.contains { $0.isMoving }
         var smallest: [RecordName: RecordName] = [:]
-        // Only who was there before can have lost children: a plain load asks for none.
+        // Only an existing record can lose children: a plain load needs none of this.
         guard drafts.values.contains(where: { $0.wasLive }) else {
             smallestChildren = smallest
             return
@@ -60,14 +155,14 @@ struct FinalHierarchy {
     mutating func exists(_ parent: NamedParent) throws -> Bool {
         if let draft = parent.draft { return draft.isSaved }
         if parent.position != nil { return true }
-        // Only what exists is given a position, and who asks will want to know that next.
+        // Only an existing record gets a position, which the caller needs next.
         _ = try position(of: parent.name)
         parent.stand(at: positions[parent.name])
         return parent.position != nil
     }
 
-    /// Where a record of the request will stand: below its parent, where that is known already.
-    mutating func position(of draft: Draft) throws -> FinalPosition {
+    /// The place of a record of the request, computed from its parent's if that is known.
+    mutating func position(of draft: RecordDraft) throws -> FinalPosition {
         if let known = draft.position { return known }
         guard draft.isSaved, let above = draft.parent?.position else { return try position(of: draft.name) }
         let position = position(of: draft.name, share: draft.newShare, below: above)
@@ -75,21 +170,21 @@ struct FinalHierarchy {
         return position
     }
 
-    /// The parent a record will have, and its share mark; nil when it will not exist.
-    private func place(_ name: RecordName, _ draft: Draft?) throws -> PastNode? {
+    /// The parent and the share mark that a record will have; nil if it will not exist.
+    private func place(_ name: RecordName, _ draft: RecordDraft?) throws -> PastNode? {
         if let draft {
             return draft.isSaved ? PastNode(parent: draft.newParent, share: draft.newShare) : nil
         }
         return try zone.node(name).map { PastNode(parent: $0.parent, share: $0.share) }
     }
 
-    /// Where a record will stand. What is found on the way is remembered, so that a batch walks every ancestor once. The
-    /// answer is that of a walk which remembers nothing and gives up after the depth limit, so that the order of the
-    /// questions cannot matter.
+    /// The place of a record. Places on the way are remembered, so a batch walks over every ancestor once. The answer
+    /// is the same as that of a walk that remembers nothing and stops at the depth limit, so the order of calls does
+    /// not matter.
     ///
-    /// A way up that ends at a record which will not exist counts as ending there: that record's own items are refused.
+    /// A way up that reaches a record that will not exist ends there: that record's own items are refused.
     ///
-    /// The first record on the way that is none of the request's is asked of the cache, which mostly knows the rest.
+    /// The first record on the way that is not in the request is looked up in the cache, which usually knows the rest.
     mutating func position(of name: RecordName) throws -> FinalPosition {
         path.removeAll(keepingCapacity: true)
         var indexOnPath: [RecordName: Int] = [:]
@@ -118,11 +213,11 @@ struct FinalHierarchy {
             }
             guard let place = try place(step, draft) else { break }
             guard path.count <= zone.limits.hierarchyDepth else {
-                // Too far for the first of the path; of the others nothing is known.
+                // Too far for the first record of the path. Nothing is known about the others.
                 remember(.tooDeep, of: path[0])
                 return .tooDeep
             }
-            // The first of the path is known by its name, and most paths have no second.
+            // The first record of the path is compared by name, and most paths have no second.
             if !path.isEmpty { indexOnPath[step] = path.count }
             path.append(Step(name: step, draft: draft, share: place.share))
             current = place.parent
@@ -131,11 +226,11 @@ struct FinalHierarchy {
             end = position(of: step.name, share: step.share, below: end)
             remember(end, of: step)
         }
-        // What is left of the path begins with the record itself.
+        // The rest of the path begins with the record itself.
         return path.isEmpty ? knownPosition(name, drafts[name]) ?? end : end
     }
 
-    private func knownPosition(_ name: RecordName, _ draft: Draft?) -> FinalPosition? {
+    private func knownPosition(_ name: RecordName, _ draft: RecordDraft?) -> FinalPosition? {
         if let draft { draft.position } else { positions[name] }
     }
 
@@ -143,7 +238,7 @@ struct FinalHierarchy {
         if let draft = step.draft { draft.position = position } else { positions[step.name] = position }
     }
 
-    /// Where a record stands whose parent stands at `above`.
+    /// The place of a record whose parent has the place `above`.
     private func position(of name: RecordName, share: RecordName?, below above: FinalPosition) -> FinalPosition {
         switch above {
         case .placed(let level, let membership):

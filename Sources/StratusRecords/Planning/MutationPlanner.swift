@@ -1,13 +1,13 @@
-// How a request becomes a plan, in eight steps. Nothing is written on the way: the plan is a value, and a request with a
-// refusal has none.
+// Turns a request into a plan, in eight steps. Nothing is written on the way: the plan is a value, and a refused
+// request has none.
 //
-//   1. Load what is stored under every name of the request.            (Draft, MutationPlanner+Queries)
-//   2. Place all records anew at once.                                  (FinalHierarchy)
+//   1. Load what is stored under every name of the request.             (RecordDraft)
+//   2. Place all records of the request.                                (FinalHierarchy)
 //   3. Refuse missing parents, orphaned children, cycles, excess depth.
 //   4. Count the share roots along the chains that change.              (ShareCounts)
 //   5. Refuse records that would be in two shares.
 //   6. Number the writes in the zone's feed.
-//   7. Find the hierarchy nodes that change, and what of them is now history.
+//   7. Find the hierarchy nodes that change.                            (MutationPlanner+Writing)
 //   8. Write records, index entries and history into the plan.          (MutationPlanner+Writing)
 
 import StratusLayout
@@ -19,12 +19,12 @@ struct MutationPlanner {
     let zone: ZoneReader
     let request: MutationRequest
     /// The items of the request in its order, and by name.
-    var items: [Draft] = []
-    var drafts: [RecordName: Draft] = [:]
+    var items: [RecordDraft] = []
+    var drafts: [RecordName: RecordDraft] = [:]
     /// The parents that the saved records name.
     var namedParents: [RecordName: NamedParent] = [:]
     var header: ZoneHeader
-    /// What the zone has of the types in its indexes for queries, and what it will have.
+    /// The indexes for queries of each type, as stored and as they will be.
     var storedIndexes: [RecordType: QueryIndexesEntry] = [:]
     var indexes: [RecordType: QueryIndexesEntry] = [:]
 
@@ -77,7 +77,7 @@ struct MutationPlanner {
         if header.sequence == 0 { zone.transaction?.expectWrites(intoEmpty: zone.keys.records.keyRange) }
         let states = try storedStates()
         for index in states.indices {
-            let draft = Draft(request.mutations[index], old: states[index])
+            let draft = RecordDraft(request.mutations[index], old: states[index])
             let name = draft.name
             if draft.wasLive && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)
@@ -109,13 +109,13 @@ struct MutationPlanner {
 
     /// What is stored under each name of the request, in the request's order.
     ///
-    /// Looked up in the order of the names, so that what lies side by side in the store is asked for one after the other,
-    /// while it is in the processor's caches. Any order would do: where names begin alike that of the request does.
-    private func storedStates() throws -> [RecordState] {
+    /// The names are looked up in their order, so that neighbours in the store are read one after the other, while they
+    /// are in the processor's caches. Names that begin alike keep the order of the request.
+    private func storedStates() throws -> [StoredState] {
         let names = request.mutations.map(\.name)
         var order = names.indices.map { (beginning: names[$0].beginning, index: $0) }
         order.sort { ($0.beginning, $0.index) < ($1.beginning, $1.index) }
-        var states = [RecordState](repeating: .absent, count: names.count)
+        var states = [StoredState](repeating: .absent, count: names.count)
         for (_, index) in order {
             states[index] = try zone.state(of: names[index], withFields: header.hasQueryIndexes)
         }
@@ -136,16 +136,16 @@ struct MutationPlanner {
         return refusals
     }
 
-    private func deletionRefusal(_ draft: Draft, _ hierarchy: FinalHierarchy) throws -> Refusal? {
+    private func deletionRefusal(_ draft: RecordDraft, _ hierarchy: FinalHierarchy) throws -> Refusal? {
         guard draft.wasLive else { return nil }
         guard draft.oldNode?.hasChildren == true || draft.isNamedParent else { return nil }
         return try hierarchy.firstChild(of: draft.name).map { .hasChildren(child: $0) }
     }
 
-    private func placementRefusal(_ draft: Draft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
+    private func placementRefusal(_ draft: RecordDraft, _ hierarchy: inout FinalHierarchy) throws -> Refusal? {
         guard let parent = draft.parent else { return nil }
         guard draft.isPlacedAnew else {
-            // The parent was there before; only this request can take it away.
+            // The parent existed before. Only this request can delete it.
             return parent.draft?.isSaved == false ? .parentMissing(parent: parent.name) : nil
         }
         if parent.draft === draft { return .cycle(parent: parent.name) }
@@ -161,8 +161,8 @@ struct MutationPlanner {
 
     // MARK: 5. Shares
 
-    /// Records that would be in two hierarchical shares. Any two roots on one path are there because of a root that is
-    /// new or a record that moved with a root at or below it, so only those look up their ancestors.
+    /// Records that would be in two hierarchical shares. Two roots on one path need a new root, or a record that moved
+    /// with a root at or below it. So only those look up their ancestors.
     private func shareRefusals(
         _ hierarchy: inout FinalHierarchy, _ counts: ShareCounts
     ) throws -> [RecordName: Refusal] {
@@ -185,7 +185,7 @@ struct MutationPlanner {
         return refusals
     }
 
-    /// The shares in which the saved records will lie, where the request asks for them.
+    /// The shares of the saved records, if the request asks for them.
     private func memberships(_ hierarchy: inout FinalHierarchy) throws -> [RecordName: ShareMembership] {
         guard request.asksForMemberships else { return [:] }
         var memberships: [RecordName: ShareMembership] = [:]
@@ -207,7 +207,7 @@ struct MutationPlanner {
 }
 
 extension RecordName {
-    /// The name's first bytes as a number, which sorts as they do.
+    /// The name's first bytes as a number that sorts like them.
     fileprivate var beginning: UInt64 {
         var number: UInt64 = 0
         let bytes = text.utf8Span.span

@@ -1,8 +1,8 @@
-// How many share roots lie at or below each record, as a request changes it.
+// The number of share roots at or below each record, as a request changes it.
 //
-// First everything that moves or goes is detached, then everything is attached, then new roots are marked; each step
-// changes the counts along one chain of ancestors, so the cost is O(depth) however large the subtrees are. The final
-// hierarchy is known to be free of cycles before this begins, so every chain on the way is too.
+// First every record that moves or is deleted is detached, then every record is attached, then new roots are marked.
+// Each step changes the counts along one chain of ancestors, so the cost is O(depth) however large the subtrees are.
+// The final hierarchy was checked for cycles before, so no chain has one.
 
 import StratusLayout
 import StratusModel
@@ -16,12 +16,12 @@ struct ShareCounts {
     }
 
     private let zone: ZoneReader
-    private let drafts: [RecordName: Draft]
+    private let drafts: [RecordName: RecordDraft]
     private var tallies: [RecordName: Tally] = [:]
-    /// Where records of the request hang at this step; absent: where they are stored.
+    /// The parents of records of the request at this step. A record that is absent has its stored parent.
     private var parents: [RecordName: RecordName?] = [:]
 
-    init(zone: ZoneReader, drafts: [RecordName: Draft], items: [Draft]) throws {
+    init(zone: ZoneReader, drafts: [RecordName: RecordDraft], items: [RecordDraft]) throws {
         self.zone = zone
         self.drafts = drafts
         // Counts come only from records that were there before or become roots: a plain load has none.
@@ -36,7 +36,7 @@ struct ShareCounts {
 
     /// Every count the request changes, before and after.
     ///
-    /// Throws `corruption` when a stored count was less than what the request took from it.
+    /// Throws `corruption` when a stored count was less than the request subtracts.
     func changes() throws -> [(old: ShareCountFacts?, new: ShareCountFacts?)] {
         try tallies.map { name, tally in
             let draft = drafts[name]
@@ -48,10 +48,10 @@ struct ShareCounts {
         }
     }
 
-    /// The root found by always going down to the child with the smallest name that has one at or below it. To be asked
-    /// only for a record that counts one.
+    /// The root found by always descending to the child with the smallest name that has one at or below it. Call it
+    /// only for a record whose count is above 0.
     ///
-    /// Throws `hierarchyTooDeep` when it lies more levels below than the depth limit, `corruption` when there is none.
+    /// Throws `hierarchyTooDeep` when it is more levels below than the depth limit, `corruption` when there is none.
     func firstRoot(below name: RecordName) throws -> ShareMembership {
         let tallied = smallestTalliedChildren()
         var current = name
@@ -101,7 +101,7 @@ struct ShareCounts {
         return first
     }
 
-    private mutating func detach(_ draft: Draft) throws {
+    private mutating func detach(_ draft: RecordDraft) throws {
         let name = draft.name
         guard draft.isPlacedAnew || draft.isMarkedAnew else { return }
         try load(name)
@@ -111,7 +111,7 @@ struct ShareCounts {
         parents[name] = .some(nil)
     }
 
-    private mutating func attach(_ draft: Draft) throws {
+    private mutating func attach(_ draft: RecordDraft) throws {
         guard draft.isPlacedAnew, draft.isSaved else { return }
         parents[draft.name] = .some(draft.newParent)
         try adjustAbove(draft.name, by: count(of: draft.name))

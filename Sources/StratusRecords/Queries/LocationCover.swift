@@ -1,14 +1,14 @@
-// The cells that a circle may touch, as few ranges of their numbers: more than the circle, never less of it. Who reads them
-// measures every distance.
+// The cells that a circle may touch, as few ranges of cell numbers. They may cover more than the circle, never less. A
+// query over them measures every distance.
 //
-// The circle lies in a box of degrees, or in two where it crosses the 180th meridian; one that holds a pole reaches around
-// the Earth. Squares of cells that touch a box are halved until there are about as many as ranges may be.
+// The circle is in a box of degrees, or in two if it crosses the 180th meridian. A box with a pole reaches around the
+// Earth. Squares of cells that touch a box are halved until there are about as many squares as ranges are allowed.
 
 import StratusLayout
 import StratusModel
 
 enum LocationCover {
-    /// Squares at most, and so ranges: each costs a seek.
+    /// The most squares, and so ranges: each costs a seek.
     static let maximumSquareCount = 16
 
     /// Squares of cells: `size` columns and rows, a power of two.

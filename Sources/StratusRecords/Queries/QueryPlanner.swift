@@ -1,14 +1,14 @@
-// Which way a query takes in one zone.
+// Chooses the way of a query in one zone.
 //
-//   1. Every filter that an index can answer is a candidate; bounds of one field are one range.
-//   2. Of each candidate's entries the first `probeCount` are counted, when there is a choice.
-//   3. A candidate with fewer entries than that is taken, the one with the fewest: its records are few, whatever is asked
-//      of their order.
-//   4. Else, where the first sort key has an index, its order is read, and what does not pass is left out.
-//   5. Else candidates whose names are in order are met; else the first candidate is read; else all records of the type.
+//   1. Every filter that an index can answer is a candidate. The bounds of one field are one range.
+//   2. If there is a choice, count up to `probeCount` entries of each candidate.
+//   3. Take the candidate with the fewest entries, if it has fewer than that: it has few records, whatever their order.
+//   4. Otherwise, if the first sort key has an index, read its order and skip what does not pass.
+//   5. Otherwise intersect the candidates whose names are in order; or read the first candidate; or all records of the
+//      type.
 //
-// There are no kept statistics: they would be written with every save, and say nothing of filters together. Counting a
-// few entries costs two seeks and is never out of date. Only an index that is `ready` is ever read.
+// No statistics are kept: every save would write them, and they say nothing about combined filters. Counting a few
+// entries costs two seeks and is never out of date. Only an index that is `ready` is read.
 
 import StratusLayout
 import StratusModel
@@ -20,13 +20,7 @@ struct QueryPlanner {
     let indexes: QueryIndexesEntry
     private var probeCount: Int { zone.limits.queryProbeCount }
 
-    init(query: RecordQuery, zone: ZoneReader, indexes: QueryIndexesEntry) {
-        self.query = query
-        self.zone = zone
-        self.indexes = indexes
-    }
-
-    /// The plan. Without sort keys any order will do for a first page; a later one names the order of the first.
+    /// The plan. Without sort keys the first page may have any order. A later page names the order of the first.
     func plan(order fixed: ResultOrder?) throws -> QueryPlan {
         var candidates = try candidates()
         let ordered = try fixed.flatMap { try orderedSource($0) }
@@ -34,7 +28,7 @@ struct QueryPlanner {
         for index in candidates.indices where isProbed {
             candidates[index].count = try candidates[index].source.count(limit: probeCount, in: zone.store)
         }
-        var plan = try plan(chosen(candidates, ordered, isProbed: isProbed), fixed)
+        var plan = plan(chosen(candidates, ordered, isProbed: isProbed), fixed)
         if isProbed { plan.notes += candidates.map { "\($0.label): \(counted($0.count))" } }
         plan.notes += indexNotes()
         plan.unreadyOrder = fixed?.keys.first?.field.indexKey.flatMap { key in
@@ -43,78 +37,56 @@ struct QueryPlanner {
         return plan
     }
 
-    /// The plan that looks at all records of the type in the order of their names, from where another one stops.
+    /// The plan that reads all records of the type in the order of their names, from where `other` stops.
     func scanPlan(instead other: QueryPlan) throws -> QueryPlan {
-        var plan = try plan(allRecords, other.order)
+        var plan = plan(allRecords, other.order)
         plan.notes = ["\(other.source) has too many"] + other.notes
         return plan
     }
 
-    private func chosen(
-        _ candidates: [QueryCandidate], _ ordered: QueryCandidate?, isProbed: Bool
-    ) throws -> QueryCandidate {
+    private func chosen(_ candidates: [QueryWay], _ ordered: QueryWay?, isProbed: Bool) -> QueryWay {
         if let best = candidates.min(by: { $0.count < $1.count }), best.count < probeCount, isProbed { return best }
         if let ordered { return ordered }
         let named = candidates.filter { $0.source.nameCursor(in: zone.store) != nil }
         if named.count > 1 {
-            return QueryCandidate(
+            return QueryWay(
                 source: .met(named.map(\.source)), label: named.map(\.label).joined(separator: " and "),
                 count: probeCount)
         }
-        if let first = named.first ?? candidates.first { return first }
-        return allRecords
+        return named.first ?? candidates.first ?? allRecords
     }
 
-    private var allRecords: QueryCandidate {
-        QueryCandidate(
-            source: .names([zone.keys.types(of: query.type)]), label: "all records of type \(query.type)")
+    private var allRecords: QueryWay {
+        QueryWay(source: .type(zone.keys.types(of: query.type)), label: "all records of type \(query.type)")
     }
 
-    private func plan(_ chosen: QueryCandidate, _ fixed: ResultOrder?) throws -> QueryPlan {
-        let isScan = chosen.label.hasPrefix("all records of type")
-        let way: QueryWay
+    private func plan(_ way: QueryWay, _ fixed: ResultOrder?) -> QueryPlan {
+        var way = way
         let order: ResultOrder
         let isInOrder: Bool
-        switch chosen.source {
-        case .names, .given, .met:
-            way = QueryWay(kind: .names, source: chosen.source)
+        switch way.source {
+        case .type, .names, .given, .met:
             order = fixed ?? ResultOrder([])
             isInOrder = order.isByName
-        case .among(let field, let ranges):
-            guard let key = field.indexKey else { throw Self.unindexed(field) }
+        case .among(let key, let ranges):
+            let field = QueryField(indexKey: key)
             order = fixed ?? ResultOrder([RecordSort(field)])
             isInOrder = order.begins(with: field) || order.isByName
-            way =
-                order.begins(with: field)
-                ? QueryWay(
-                    kind: .values(key, isForward: order.isAscending),
-                    source: .values(field, order.isAscending ? ranges : ranges.reversed()), bounds: chosen.bounds)
-                : QueryWay(kind: .names, source: chosen.source)
-        case .scattered(let field, _):
-            guard let key = field.indexKey else { throw Self.unindexed(field) }
-            way = QueryWay(kind: .scattered(key), source: chosen.source)
+            if order.begins(with: field) { way.source = .values(key, order.isAscending ? ranges : ranges.reversed()) }
+        case .scattered:
             order = fixed ?? ResultOrder([])
             isInOrder = false
-        case .values(let field, _):
-            guard let key = field.indexKey else { throw Self.unindexed(field) }
+        case .values(let key, _):
+            let field = QueryField(indexKey: key)
             order = fixed ?? ResultOrder([RecordSort(field)])
             isInOrder = order.begins(with: field)
-            way = QueryWay(
-                kind: .values(key, isForward: order.isAscending), source: chosen.source, bounds: chosen.bounds)
         }
-        return QueryPlan(
-            source: (isScan ? "reads " : "reads the index on ") + chosen.label,
-            countedEntries: chosen.count > 0 ? chosen.count : nil, isCountOpen: chosen.count >= probeCount,
-            isScan: isScan, isInOrder: isInOrder, order: order, way: way)
-    }
-
-    private static func unindexed(_ field: QueryField) -> RecordsError {
-        RecordsError(.invalidRequest, "A plan reads an index that no field of this kind has.", ["field": "\(field)"])
+        return QueryPlan(way: way, order: order, isInOrder: isInOrder, isCountOpen: way.count >= probeCount)
     }
 
     private func counted(_ count: Int) -> String { count < probeCount ? "\(count)" : "\(count) or more" }
 
-    /// Says which indexes are not ready yet.
+    /// The indexes that are not ready yet.
     private func indexNotes() -> [String] {
         var keys: Set<FieldKey> = []
         for field in query.filters.map(\.field) + query.sorts.map({ Optional($0.field) }) {
@@ -133,8 +105,8 @@ struct QueryPlanner {
         return state.phase == .ready && state.kinds.isSuperset(of: kinds)
     }
 
-    private func candidates() throws -> [QueryCandidate] {
-        var candidates: [QueryCandidate] = []
+    private func candidates() throws -> [QueryWay] {
+        var candidates: [QueryWay] = []
         var bounds: [QueryField: (range: LayoutRange, filters: [RecordFilter])] = [:]
         var bounded: [QueryField] = []
         for filter in query.filters where !filter.isNegated {
@@ -156,14 +128,14 @@ struct QueryPlanner {
         for field in bounded {
             guard let (range, filters) = bounds[field], let key = field.indexKey else { continue }
             candidates.append(
-                QueryCandidate(
-                    source: .values(field, [range]), label: "\(query.type).\(key), a range", bounds: filters))
+                QueryWay(
+                    source: .values(key, [range]), label: "\(query.type).\(key), a range", bounds: filters))
         }
         return candidates
     }
 
-    /// The order's first key as a source, bounded by the filters of its field.
-    private func orderedSource(_ order: ResultOrder) throws -> QueryCandidate? {
+    /// The way along the order's first key, limited by the filters of its field.
+    private func orderedSource(_ order: ResultOrder) throws -> QueryWay? {
         guard let first = order.keys.first, first.origin == nil, isReady(first.field, .values),
             let key = first.field.indexKey
         else { return nil }
@@ -174,13 +146,13 @@ struct QueryPlanner {
             range = range.met(bound)
             bounds.append(filter)
         }
-        // Records without a value pass no bound; without one they must be there too.
+        // Records without a value pass no bound. Without bounds the index must have them too.
         guard !bounds.isEmpty || isReady(first.field, .missing) else { return nil }
-        return QueryCandidate(
-            source: .values(first.field, [range]), label: "\(query.type).\(key), for its order", bounds: bounds)
+        return QueryWay(
+            source: .values(key, [range]), label: "\(query.type).\(key), for its order", bounds: bounds)
     }
 
-    /// A part of a field's entries in which all passing records lie, with their only value.
+    /// The range of a field's entries that holds all passing records, with their only value.
     private func range(_ field: QueryField, _ test: FilterTest) throws -> LayoutRange? {
         guard let key = field.indexKey else { return nil }
         func entries(_ lower: FieldEdge, _ upper: FieldEdge) throws -> LayoutRange {
@@ -206,7 +178,7 @@ struct QueryPlanner {
     }
 
     /// Entries of single values, or of a list's items.
-    private func exactCandidate(_ field: QueryField, _ test: FilterTest) throws -> QueryCandidate? {
+    private func exactCandidate(_ field: QueryField, _ test: FilterTest) throws -> QueryWay? {
         guard let key = field.indexKey else { return nil }
         let label = "\(query.type).\(key)"
         func ranges(_ values: [FieldValue], listed: Bool) throws -> [LayoutRange]? {
@@ -224,7 +196,7 @@ struct QueryPlanner {
         case .isIn(let values):
             guard let found = try ranges(values, listed: false) else { return nil }
             let sorted = found.sorted { $0.lower.lexicographicallyPrecedes($1.lower) }
-            return QueryCandidate(source: .among(field, sorted), label: label, bounds: [RecordFilter(field, test)])
+            return QueryWay(source: .among(key, sorted), label: label, bounds: [RecordFilter(field, test)])
         case .listContainsAny(let values): found = try ranges(values, listed: true)
         case .listContainsAll(let values):
             guard let first = values.first else { return nil }
@@ -235,8 +207,8 @@ struct QueryPlanner {
                 type: query.type, field: key, from: .beforeTexts(beginning: beginning),
                 to: .afterTexts(beginning: beginning))
             let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
-            return QueryCandidate(
-                source: .scattered(field, [items, many]), label: "\(label), items that begin with a text")
+            return QueryWay(
+                source: .scattered(key, [items, many]), label: "\(label), items that begin with a text")
         case .isNear(let place, let radiusMetres):
             let cells = LocationCover.ranges(around: place, radiusMetres: radiusMetres)
             let covered = try cells.map { cells in
@@ -245,16 +217,16 @@ struct QueryPlanner {
                     to: .after(.integer(Int64(cells.upperBound))))
             }
             let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
-            return QueryCandidate(
-                source: .scattered(field, covered + [many]),
+            return QueryWay(
+                source: .scattered(key, covered + [many]),
                 label: "\(label), \(cells.count.counting("range")) of cells")
         default: return nil
         }
-        return found.map { QueryCandidate(source: .names($0), label: label) }
+        return found.map { QueryWay(source: .names($0), label: label) }
     }
 
-    /// What the hierarchy and the records' own names answer.
-    private func placeCandidate(_ field: QueryField, _ test: FilterTest) -> QueryCandidate? {
+    /// Filters that the hierarchy or the records' names answer.
+    private func placeCandidate(_ field: QueryField, _ test: FilterTest) -> QueryWay? {
         let targets: [FieldValue]
         switch test {
         case .equals(let value): targets = [value]
@@ -265,15 +237,15 @@ struct QueryPlanner {
             if case .reference(let reference) = value { reference.target } else { nil }
         }
         switch field {
-        case .recordName: return QueryCandidate(source: .given(names), label: "names of records")
+        case .recordName: return QueryWay(source: .given(names), label: "names of records")
         case .parent:
-            return QueryCandidate(source: .names(names.map { zone.keys.children(of: $0) }), label: "parents")
-        case .share: return QueryCandidate(source: .names([zone.keys.shareRoots]), label: "share roots")
+            return QueryWay(source: .names(names.map { zone.keys.children(of: $0) }), label: "parents")
+        case .share: return QueryWay(source: .names([zone.keys.shareRoots]), label: "share roots")
         default: return nil
         }
     }
 
-    private func wordsCandidate(_ test: FilterTest) -> QueryCandidate? {
+    private func wordsCandidate(_ test: FilterTest) -> QueryWay? {
         let fields = query.searchedFields.sorted()
         guard !fields.isEmpty, fields.allSatisfy({ isReady(.field($0), .words) }) else { return nil }
         func ranges(_ words: some Sequence<String>) -> [LayoutRange] {
@@ -283,11 +255,11 @@ struct QueryPlanner {
         }
         switch test {
         case .anyWord(let words):
-            return QueryCandidate(source: .names(ranges(words.sorted())), label: "words")
+            return QueryWay(source: .names(ranges(words.sorted())), label: "words")
         case .allWords(let words):
-            // Every word gives a superset; the longest is the rarest, as words go.
+            // Every word returns a superset. The longest word is usually the rarest.
             guard let word = words.max(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) }) else { return nil }
-            return QueryCandidate(source: .names(ranges([word])), label: "the word \"\(word)\"")
+            return QueryWay(source: .names(ranges([word])), label: "the word \"\(word)\"")
         default: return nil
         }
     }
@@ -311,7 +283,7 @@ extension FieldValue {
 }
 
 extension LayoutRange {
-    /// What lies in both.
+    /// The keys that are in both ranges.
     func met(_ other: LayoutRange) -> LayoutRange {
         LayoutRange(
             lower: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,

@@ -1,12 +1,12 @@
-// Where a record stands in the order of results, and what a page is given and gives.
+// The order of results, positions in it, and the rows of a page.
 //
-// The order is total: the values of the sort keys, then the zone, then the name; zone and name in the direction of the
-// first key, so that an index read backwards gives it too. A position is relative: records that come to lie before it are
-// not seen any more, records behind it are.
+// The order is total: the values of the sort keys, then the zone, then the name. Zone and name have the direction of
+// the first key, so an index that is read backwards has the same order. A position is relative: a query no longer sees
+// records that move before it, and sees those that move behind it.
 
 package import StratusModel
 
-/// What results are ordered by: keys, then names.
+/// The order of results: by keys, then by names.
 package struct ResultOrder: Hashable, Sendable {
     package var keys: [RecordSort]
 
@@ -33,7 +33,7 @@ package struct ResultOrder: Hashable, Sendable {
     }
 }
 
-/// What a record is sorted by, one value for each key. That of most orders, which have one key, lies here itself.
+/// The sort values of a record, one for each key. Most orders have one key, whose value is stored without an array.
 package enum SortedValues: Hashable, Sendable {
     case none
     case one(FieldValue?)
@@ -56,10 +56,10 @@ package enum SortedValues: Hashable, Sendable {
         }
     }
 
-    /// Nil for an order without keys, too.
+    /// The first value; nil for an order without keys.
     var first: FieldValue? { self[0] }
 
-    /// Nil behind the last one.
+    /// The value of a key; nil behind the last one.
     subscript(index: Int) -> FieldValue? {
         switch self {
         case .none: nil
@@ -71,7 +71,7 @@ package enum SortedValues: Hashable, Sendable {
     package var all: [FieldValue?] { (0..<count).map { self[$0] } }
 }
 
-/// A place in the order of one zone's results, after which a page begins.
+/// A position in the order of one zone's results. A page begins after it.
 package struct QueryPosition: Hashable, Sendable {
     package enum Name: Hashable, Sendable {
         /// Before all records with these values.
@@ -94,12 +94,12 @@ package struct QueryPosition: Hashable, Sendable {
 package struct QueryRow: Sendable {
     package let values: SortedValues
     package let record: DecodedRecord
-    /// What a page that ends with the row has done.
+    /// The work of a page that ends with this row.
     package var work: QueryWork
 }
 
 extension ResultOrder {
-    /// Whether a record stands behind a position.
+    /// Whether a record is behind a position.
     func isBehind(_ position: QueryPosition?, values: SortedValues, name: RecordName) -> Bool {
         guard let position else { return true }
         let order = compare(values: values, position.values)
@@ -118,7 +118,7 @@ extension ResultOrder {
     }
 }
 
-/// The first rows of an order, whatever comes in which order: never more than there may be.
+/// The first rows of an order, in whatever order they arrive. Holds at most `limit` rows.
 struct FirstRows {
     let order: ResultOrder
     let limit: Int
@@ -136,7 +136,7 @@ struct FirstRows {
         return difference < 0 || difference == 0 && order.compare(names: name, last.record.stored.record.name) < 0
     }
 
-    /// Takes a row in; one that is there already stays once.
+    /// Inserts a row. A row that is already there is not inserted twice.
     mutating func insert(_ row: QueryRow) {
         var (low, high) = (0, rows.count)
         while low < high {
@@ -146,5 +146,38 @@ struct FirstRows {
         if low < rows.count, rows[low].record.stored.record.name == row.record.stored.record.name { return }
         rows.insert(row, at: low)
         if rows.count > limit { rows.removeLast() }
+    }
+}
+
+// The progress of a query. No record counts twice, however many pages read it.
+//
+// A page may read a record that a later page reads again: behind its last row, to see whether there is more; in a group
+// of equal elements, from which every page picks rows; everywhere, if the first rows are picked out of all. Such
+// records count when no page reads them again. Until then only their results count.
+
+/// The work of one page of a query, or of all pages up to a position.
+package struct QueryWork: Hashable, Codable, Sendable {
+    /// Records that were read for the last time. Requested names that no record has count too.
+    package var settledCount: Int
+    /// Results among the records that the next page reads again.
+    package var openCount: Int
+    /// The number of records out of which a page's results were picked; nil for other pages. The next page reads them
+    /// again.
+    package var pickedFromCount: Int?
+
+    package init(settledCount: Int = 0, openCount: Int = 0, pickedFromCount: Int? = nil) {
+        self.settledCount = settledCount
+        self.openCount = openCount
+        self.pickedFromCount = pickedFromCount
+    }
+
+    /// Records whose outcome is final.
+    package var doneCount: Int { settledCount + openCount }
+
+    /// The sum of this work and the next. If the next has settled anything, it has read the open records again.
+    package func adding(_ next: QueryWork) -> QueryWork {
+        QueryWork(
+            settledCount: settledCount + next.settledCount,
+            openCount: next.openCount + (next.settledCount > 0 ? 0 : openCount), pickedFromCount: next.pickedFromCount)
     }
 }

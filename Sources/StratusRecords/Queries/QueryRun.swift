@@ -1,34 +1,33 @@
-// Carries a plan out in one zone, for one page.
+// Runs a plan in one zone, for one page.
 //
-// Memory: one batch of names, and the rows of the page. Where the order of results is not that of the source,
-// all that passes is looked at, up to a limit, and the first rows behind the position are kept; every page looks again.
-// Where it is, the page ends with its last row, and what follows is never touched. Entries are looked at where they lie:
-// no part of a key is copied but the name that is looked up.
+// Memory: one batch of names, and the rows of the page. If the source has the order of the results, the page ends with
+// its last row and reads nothing behind it. Otherwise every page reads all records that can pass, up to a limit, and
+// keeps the first rows behind the position. Entries are read in place: only the name of a record is copied from a key.
 
-import StratusLayout
+package import StratusLayout
 import StratusModel
 import StratusStore
 
 /// One page of one zone.
 package struct QueryPage: Sendable {
     package var rows: [QueryRow] = []
-    /// Where the work stopped before the page was full and before the end; nil where it did not.
+    /// The position at which the page stopped before it was full and before the end; nil if it did not stop.
     package var stopped: QueryPosition?
-    /// Records that were looked at.
+    /// Records that were read.
     package var examinedCount = 0
-    /// What was done where the page ends behind all that was looked at, not with one of its rows.
+    /// The work of the page, if it ends behind everything that was read and not with one of its rows.
     package var work = QueryWork()
-    /// Whether there is more to look at than may be before the first rows are known: there are none then.
+    /// Whether finding the first rows takes more reads than the limit. The page then has no rows.
     package var isTooMuch = false
 }
 
-/// What one page may take.
+/// The limits of one page.
 package struct QueryPageLimits: Sendable {
     /// Rows.
     package var rowCount: Int
-    /// Records looked at, where the page can be ended anywhere.
+    /// Records that may be read, if the page can end anywhere.
     package var examinedCount: Int
-    /// Records looked at, where the first rows are picked out of all.
+    /// Records that may be read, if the first rows are picked out of all.
     package var pickedFromCount: Int
 
     package init(rowCount: Int, examinedCount: Int, pickedFromCount: Int = .max) {
@@ -49,7 +48,7 @@ struct QueryRun {
     private let test: RowTest
     private let testedFields: Set<FieldKey>
     private var page = QueryPage()
-    /// Whether the record before passed: then the next one is likely to.
+    /// Whether the last record passed. The next one is then likely to pass.
     private var hasPassed = false
 
     init(
@@ -66,13 +65,12 @@ struct QueryRun {
     }
 
     mutating func run() throws -> QueryPage {
-        switch plan.way.kind {
-        case .names:
+        switch plan.way.source {
+        case .type, .names, .given, .among, .met:
             guard let names = plan.way.source.nameCursor(in: zone.store) else { break }
             if plan.isInOrder { try runInOrder(names) } else { try pickFirst(names) }
-        case .values(let key, let isForward):
-            if plan.isInOrder { try runInOrder(key, isForward: isForward) } else { try pickFirst(entriesOf: key) }
-        case .scattered(let key): try pickFirst(entriesOf: key)
+        case .values(let key, let ranges) where plan.isInOrder: try runInOrder(key, ranges)
+        case .values(let key, let ranges), .scattered(let key, let ranges): try pickFirst(entriesOf: key, ranges)
         }
         page.work = QueryWork(settledCount: page.examinedCount)
         return page
@@ -114,7 +112,7 @@ struct QueryRun {
         append(first, settledCount: 0)
     }
 
-    private mutating func pickFirst(entriesOf key: FieldKey) throws {
+    private mutating func pickFirst(entriesOf key: FieldKey, _ ranges: [LayoutRange]) throws {
         var first = FirstRows(plan.order, limit: limits.rowCount)
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         for range in ranges where !range.isEmpty {
@@ -131,7 +129,7 @@ struct QueryRun {
         append(first, settledCount: 0)
     }
 
-    /// Adds rows that were picked out of what pages behind them look at again; what was looked at before is settled.
+    /// Adds rows that were picked out of records that later pages read again. Records read before them are settled.
     private mutating func append(_ picked: FirstRows, settledCount: Int) {
         for (index, row) in picked.rows.enumerated() {
             var row = row
@@ -140,7 +138,7 @@ struct QueryRun {
         }
     }
 
-    /// Whether one more record may be looked at before the first rows are known.
+    /// Whether the limit allows to read one more record before the first rows are known.
     private mutating func mayPick() -> Bool {
         page.isTooMuch = page.examinedCount >= limits.pickedFromCount
         return !page.isTooMuch
@@ -148,25 +146,17 @@ struct QueryRun {
 
     // MARK: Values in order
 
-    /// The ranges of entries that are read, in the order of the results.
-    private var ranges: [LayoutRange] {
-        switch plan.way.source {
-        case .values(_, let ranges), .scattered(_, let ranges): ranges
-        case .names, .given, .among, .met: []
-        }
-    }
-
-    /// Rows of one element that are not yet in their order, and how many records were looked at before it.
+    /// Rows of one element that are not yet sorted, and how many records were read before it.
     private typealias Group = (element: TupleElement, first: FirstRows, settledCount: Int)
 
-    /// Entries come in groups of one element. Within a group records are in the order of their names, unless there are
-    /// further keys or the element stands for several values: then the first rows of the group are picked.
-    private mutating func runInOrder(_ key: FieldKey, isForward: Bool) throws {
+    /// Entries come in groups of one element. Within a group, records are in the order of their names. If there are
+    /// further keys, or the element stands for several values, the first rows of the group are picked.
+    private mutating func runInOrder(_ key: FieldKey, _ ranges: [LayoutRange]) throws {
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         var group: Group?
-        for range in try remainingRanges(key, isForward: isForward) where !range.isEmpty {
+        for range in try remaining(ranges, of: key) where !range.isEmpty {
             guard page.rows.count < limits.rowCount, page.stopped == nil else { break }
-            try zone.store.scan(range.keyRange, isForward ? .forward : .backward) { key, _ in
+            try zone.store.scan(range.keyRange, plan.order.isAscending ? .forward : .backward) { key, _ in
                 let entry = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount)
                 return try take(entry.element, key, entry.nameOffset, &group)
             }
@@ -174,7 +164,7 @@ struct QueryRun {
         close(&group)
     }
 
-    /// Looks at the record of an entry, where it lies in its index.
+    /// Reads the record of an index entry.
     private mutating func take(
         _ element: TupleElement, _ key: Span<UInt8>, _ nameOffset: Int, _ group: inout Group?
     ) throws -> ScanStep {
@@ -195,13 +185,13 @@ struct QueryRun {
         return page.rows.count < limits.rowCount ? .next : .stop
     }
 
-    /// The same where the rows of an element are picked.
+    /// The same if the rows of an element are picked.
     private mutating func take(
         _ element: TupleElement, _ key: Span<UInt8>, _ nameOffset: Int, into group: inout Group?
     ) throws {
         let limit = limits.rowCount - page.rows.count
         var grown: Group = group ?? (element, FirstRows(plan.order, limit: limit), page.examinedCount)
-        // So that its rows are not copied.
+        // Now the rows have one owner and are not copied.
         group = nil
         let row = try row(namedIn: key, from: nameOffset, element) { grown.first.takes(values: $0, name: $1) }
         if let row { grown.first.insert(row) }
@@ -214,9 +204,10 @@ struct QueryRun {
         append(closed.first, settledCount: closed.settledCount)
     }
 
-    /// The ranges without what lies before the position.
-    private func remainingRanges(_ key: FieldKey, isForward: Bool) throws -> [LayoutRange] {
+    /// The ranges without the entries before the position.
+    private func remaining(_ ranges: [LayoutRange], of key: FieldKey) throws -> [LayoutRange] {
         guard let position = test.position, position.values.count > 0 else { return ranges }
+        let isForward = plan.order.isAscending
         let element = position.values.first.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing
         var rest = try zone.keys.fieldEntries(
             type: test.query.type, field: key, from: isForward ? .before(element) : .start,
@@ -231,7 +222,7 @@ struct QueryRun {
 
     // MARK: One record
 
-    /// The record as a row of the results; nil when it is none, stands before the position, or is not wanted.
+    /// The record as a row of the results; nil if it does not pass, is before the position, or is not wanted.
     private mutating func row(
         _ name: RecordName, _ isWanted: (SortedValues) -> Bool = { _ in true }
     ) throws -> QueryRow? {
@@ -244,8 +235,8 @@ struct QueryRun {
         return try row(found, values)
     }
 
-    /// The same of the record whose name is the end of an index's key. `entry` is that of an index in whose order results
-    /// are: where a record stands in several places of it, that of its value counts.
+    /// The same for the record whose name ends a key of an index. `entry` is the entry's element, if the results are in
+    /// the order of that index: a record with several entries counts at the one of its value.
     private mutating func row(
         namedIn key: Span<UInt8>, from nameOffset: Int, _ entry: TupleElement?,
         _ isWanted: (SortedValues, RecordName) -> Bool = { _, _ in true }
@@ -270,7 +261,7 @@ struct QueryRun {
 }
 
 extension TupleElement {
-    /// The value that an exact element of an index stands for.
+    /// The value of an exact index element.
     fileprivate var sortedValue: FieldValue? {
         switch self {
         case .bytes(let bytes):
@@ -280,5 +271,101 @@ extension TupleElement {
         case .date(let date): .date(date)
         default: nil
         }
+    }
+}
+
+// Decides whether a record is a row of the results, and what it is sorted by. A class apart from the run, because it
+// runs for every record and never changes: nothing of it is copied.
+//
+// An index entry may prove filters. The filters that limit the range hold for every value in it, so a record whose own
+// value has an exact entry there has passed them. Entries that stand for several values prove nothing.
+
+final class RowTest {
+    let query: RecordQuery
+    /// The position behind which rows are wanted.
+    let position: QueryPosition?
+    private let order: ResultOrder
+    /// The field that is the only key of the order: the usual case.
+    private let onlyField: FieldKey?
+    /// The filters that an exact entry does not prove.
+    private let openFilters: [RecordFilter]
+
+    init(_ query: RecordQuery, _ plan: QueryPlan, after position: QueryPosition?) {
+        self.query = query
+        self.position = position
+        order = plan.order
+        onlyField = order.onlyField
+        openFilters = query.filters.filter { !plan.way.bounds.contains($0) }
+    }
+
+    /// The sort values of the record; nil if it does not pass or is before the position. With an entry of the index in
+    /// whose order the results are, also nil if that is not the entry of the record's value.
+    func values(of stored: StoredRecord, _ entry: TupleElement? = nil) -> SortedValues? {
+        guard stored.record.type == query.type else { return nil }
+        // Two calls, because a choice between two records copies the one that is chosen.
+        return query.hidesParentsOfRoots && stored.record.share != nil
+            ? values(ofShown: stored.withoutParent, entry) : values(ofShown: stored, entry)
+    }
+
+    private func values(ofShown stored: StoredRecord, _ entry: TupleElement?) -> SortedValues? {
+        let values =
+            if let onlyField {
+                SortedValues.one(ValueOrder.sortable(QueryField.value(of: onlyField, in: stored)))
+            } else {
+                order.values(of: stored)
+            }
+        var filters = query.filters
+        if let entry {
+            guard (values.first.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing) == entry else {
+                return nil
+            }
+            if IndexedValue.isExact(entry) { filters = openFilters }
+        }
+        guard query.matches(stored, filters) else { return nil }
+        return order.isBehind(position, values: values, name: stored.record.name) ? values : nil
+    }
+}
+
+extension ResultOrder {
+    fileprivate var onlyField: FieldKey? {
+        guard keys.count == 1, let key = keys.first, key.origin == nil, case .field(let field) = key.field else {
+            return nil
+        }
+        return field
+    }
+}
+
+extension StoredRecord {
+    fileprivate var withoutParent: StoredRecord {
+        var stored = self
+        stored.record.parent = nil
+        return stored
+    }
+}
+
+// Queries over one zone in one snapshot.
+
+extension ZoneReader {
+    /// Plans how to find the results of a query. `order` is nil for the first page of a query without sort keys.
+    package func plan(_ query: RecordQuery, order: ResultOrder?) throws -> QueryPlan {
+        try QueryPlanner(query: query, zone: self, indexes: queryIndexes(of: query.type)).plan(order: order)
+    }
+
+    /// The plan to continue with if a page of `plan` takes too much: its pages can end anywhere. Nil unless the results
+    /// are in the order of names.
+    package func scanPlan(_ query: RecordQuery, instead plan: QueryPlan) throws -> QueryPlan? {
+        guard plan.order.isByName else { return nil }
+        return try QueryPlanner(query: query, zone: self, indexes: queryIndexes(of: query.type)).scanPlan(instead: plan)
+    }
+
+    /// One page of results behind a position. `isTooMuch` is set if finding it exceeds the limits.
+    ///
+    /// `admits` is called for every record that passes. A record that it refuses is no result.
+    package func page(
+        of query: RecordQuery, _ plan: QueryPlan, after position: QueryPosition?, _ limits: QueryPageLimits,
+        fields: FieldSelection = .all, admits: @escaping (DecodedRecord) throws -> Bool = { _ in true }
+    ) throws -> QueryPage {
+        var run = QueryRun(query, plan, in: self, after: position, limits, fields: fields, admits: admits)
+        return try run.run()
     }
 }

@@ -1,9 +1,9 @@
-// Where the records of a zone stood at any moment since the purge horizon: their parents, their share marks, what lay below
-// them. A moment is a sequence of the zone; what is asked of one is meant after the commit with that sequence.
+// The past of a zone: the parents, share marks and children of its records at any moment since the purge horizon. A
+// moment is a sequence of the zone, and means the state after the commit with that sequence.
 //
-// What holds now lies in the parent entries, what has ended in keyspaces of its own, by record. Those are small in most
-// zones, so the first questions load them whole where they are; a question then costs no read but that of the record's own
-// entry. Where they are large every question is a seek. Answers are remembered while the history lives: one page of a feed.
+// The parent entries hold the present. What has ended is in keyspaces of its own, by record. These are small in most
+// zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
+// are large, every look-up is a seek. Answers are kept as long as the history: for one page of a feed.
 
 import StratusLayout
 package import StratusModel
@@ -12,9 +12,9 @@ import StratusStore
 /// A child that a record had at a moment.
 package struct PastChild: Hashable, Sendable {
     package var name: RecordName
-    /// Since when it was the record's child.
+    /// The sequence since which it was the record's child.
     package var began: UInt64
-    /// False where it surely had no children at that moment.
+    /// False if it certainly had no children at that moment.
     package var mayHaveChildren: Bool
 }
 
@@ -27,8 +27,8 @@ package enum PastMembership: Hashable, Sendable {
     case share(RecordName)
 }
 
-/// The past of one zone in one snapshot. Its moments must not be older than the purge horizon, but for 0, when there was
-/// nothing.
+/// The past of one zone in one snapshot. A moment must not be older than the purge horizon, except 0, when the zone was
+/// empty.
 package final class ZoneHistory {
     package let zone: ZoneReader
     /// The zone's last change.
@@ -43,12 +43,12 @@ package final class ZoneHistory {
         self.zone = zone
         self.now = now
         links = EndedTable(.parents, seeksBeforeLoading: 16)
-        // Asked of every record, most of which never had a mark.
+        // Looked up for every record, and most never had a mark.
         marks = EndedTable(.shares, seeksBeforeLoading: 0)
         children = EndedTable(.children, seeksBeforeLoading: 16)
     }
 
-    /// Where a record stands now, or nil when no live record has this name.
+    /// The present place of a record, or nil if no live record has this name.
     package func node(_ name: RecordName) throws -> HierarchyNode? {
         if let known = nodes[name] { return known }
         let node = try zone.node(name)
@@ -56,40 +56,34 @@ package final class ZoneHistory {
         return node
     }
 
-    /// Where a record stood; nil when it did not exist.
+    /// The place of a record at a moment; nil if it did not exist.
     package func node(_ name: RecordName, at moment: UInt64) throws -> PastNode? {
         guard let link = try link(name, at: moment) else { return nil }
         return PastNode(parent: link.name, share: try mark(name, at: moment))
     }
 
-    /// The share of which a record was the root. `isUnmarkedNow` says that it surely is none now, and spares a look.
+    /// The share whose root the record was. `isUnmarkedNow` says that it is certainly no root now, which saves a
+    /// look-up.
     package func mark(_ name: RecordName, at moment: UInt64, isUnmarkedNow: Bool = false) throws -> RecordName? {
         if !isUnmarkedNow, let node = try node(name), let share = node.share, node.shareSince <= moment { return share }
         guard moment < now else { return nil }
         return try marks.entries(of: name, after: moment, in: zone).first { $0.began <= moment }?.name
     }
 
-    /// Whether a record got or lost a parent or a share mark after one moment and up to another, its creation and its
-    /// deletion included.
+    /// Whether a record got or lost a parent or a share mark after one moment and up to another. Its creation and its
+    /// deletion count.
     package func hasEvents(_ name: RecordName, after start: UInt64, upTo end: UInt64) throws -> Bool {
         func isWithin(_ sequence: UInt64) -> Bool { sequence > start && sequence <= end }
-        if let node = try node(name) {
-            if isWithin(node.parentSince) { return true }
-            if node.share != nil, isWithin(node.shareSince) { return true }
-            // Its parent has not changed since, nor has it been deleted.
-            if node.parentSince > start {
-                let ended = try links.entries(of: name, after: start, in: zone)
-                if ended.contains(where: { isWithin($0.began) || isWithin($0.ended) }) { return true }
-            }
-        } else if try links.entries(of: name, after: start, in: zone).contains(where: {
-            isWithin($0.began) || isWithin($0.ended)
-        }) {
-            return true
-        }
-        return try marks.entries(of: name, after: start, in: zone).contains { isWithin($0.began) || isWithin($0.ended) }
+        func isWithin(_ span: EndedSpan) -> Bool { isWithin(span.began) || isWithin(span.ended) }
+        let node = try node(name)
+        if let node, isWithin(node.parentSince) || node.share != nil && isWithin(node.shareSince) { return true }
+        // If the present parent began at `start` or before, no other parent has ended since.
+        let mayHaveMoved = node.map { $0.parentSince > start } ?? true
+        if mayHaveMoved, try links.entries(of: name, after: start, in: zone).contains(where: isWithin) { return true }
+        return try marks.entries(of: name, after: start, in: zone).contains(where: isWithin)
     }
 
-    /// The share that a record was in, by the nearest root at or above it.
+    /// The share of a record at a moment, by the nearest root at or above it.
     ///
     /// Throws `hierarchyTooDeep` past the depth limit, `corruption` where a parent did not exist.
     package func membership(_ name: RecordName, at moment: UInt64) throws -> PastMembership {
@@ -120,9 +114,10 @@ package final class ZoneHistory {
         return end
     }
 
-    /// The children that a record had, in the byte order of their names, at most about `limit` of them after `last`.
+    /// The children of a record at a moment, in the byte order of their names, at most about `limit` of them after
+    /// `last`.
     ///
-    /// `next` is the name to go on after; nil where there are no more.
+    /// `next` is the name to continue after; nil if there are no more.
     package func children(
         of parent: RecordName, at moment: UInt64, after last: RecordName?, limit: Int
     ) throws -> (children: [PastChild], next: RecordName?) {
@@ -156,12 +151,12 @@ package final class ZoneHistory {
         return (ended.isEmpty ? found : found.sorted { $0.name < $1.name }, next)
     }
 
-    /// The root of a share at a moment, or nil where it had none. `root` is what the share says now, where it is there.
+    /// The root of a share at a moment, or nil if it had none. `root` is the share's present root, if it exists.
     package func root(of share: RecordName, at moment: UInt64, now root: RecordName?) throws -> RecordName? {
         if let root, try mark(root, at: moment) == share { return root }
         guard moment < now else { return nil }
         var found: RecordName?
-        // A share that was stopped since, or got another root under its name: rare, so that nothing leads there.
+        // A share that was stopped since, or got another root under its name: rare, so there is no index for it.
         try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
             let entry = try EndedShareEntry(decoding: value)
             guard entry.share == share, entry.began <= moment else { return .next }
@@ -173,18 +168,18 @@ package final class ZoneHistory {
         return found
     }
 
-    /// The type of the record that had this name at a moment, if it was deleted since; nil where it was not, did not exist,
-    /// or was deleted before types were kept.
+    /// The type of the record that had this name at a moment, if it was deleted since. Nil if it was not deleted, did
+    /// not exist, or was deleted before types were stored.
     package func deletedType(_ name: RecordName, at moment: UInt64) throws -> RecordType? {
         guard moment > 0, moment < now else { return nil }
         if let node = try node(name), node.parentSince <= moment { return nil }
         let spans = try links.entries(of: name, after: moment, in: zone)
-        // It may have got other parents before it was deleted.
+        // It may have moved to other parents before it was deleted.
         guard let first = spans.first, first.began <= moment else { return nil }
         return spans.lazy.compactMap(\.deletedType).first
     }
 
-    /// The parent that a record had; nil when it did not exist.
+    /// The parent of a record at a moment; nil if the record did not exist.
     func link(_ name: RecordName, at moment: UInt64) throws -> PastParent? {
         guard moment > 0 else { return nil }
         if let node = try node(name), node.parentSince <= moment { return PastParent(name: node.parent) }
@@ -200,22 +195,22 @@ package final class ZoneHistory {
     }
 }
 
-/// A parent that a record had, or that it had none.
+/// The parent of a record in the past, or none.
 struct PastParent {
     let name: RecordName?
 }
 
-/// Something of a record that ended.
+/// A parent, child or share of a record that ended.
 struct EndedSpan {
     let ended: UInt64
     let began: UInt64
     /// The parent, the share or the child.
     let name: RecordName?
-    /// The type of a record that ended with its place.
+    /// The type of the record, if it was deleted then.
     var deletedType: RecordType?
 }
 
-/// One keyspace of what has ended: loaded whole where it is small, asked by record where it is large.
+/// One keyspace of ended entries: loaded whole if it is small, read by record if it is large.
 struct EndedTable {
     enum Kind {
         case parents
@@ -229,7 +224,7 @@ struct EndedTable {
         case large
     }
 
-    /// Entries that are loaded at most.
+    /// The most entries that are loaded.
     private static let largestCount = 2_000
 
     private let kind: Kind
@@ -240,7 +235,7 @@ struct EndedTable {
         state = .asking(seeksLeft: seeksBeforeLoading)
     }
 
-    /// What of a record ended after a moment, in the order of the ends.
+    /// The entries of a record that ended after a moment, in the order of their ends.
     mutating func entries(of name: RecordName, after moment: UInt64, in zone: ZoneReader) throws -> [EndedSpan] {
         if case .asking(let left) = state {
             if left > 0 { state = .asking(seeksLeft: left - 1) } else { state = try load(zone) }
@@ -255,15 +250,10 @@ struct EndedTable {
             case .children: zone.keys.endedChildren(of: name, after: moment)
             case .shares: zone.keys.endedShares(of: name, after: moment)
             }
-        var entries: [EndedSpan] = []
-        try zone.store.scan(range.keyRange) { key, value in
-            entries.append(try read(key, value, zone).time)
-            return .next
-        }
-        return entries
+        return try zone.store.collect(range) { key, value in try read(key, value, zone).time }
     }
 
-    /// False where nothing of a record has ended, as far as that is known without asking.
+    /// False if nothing of a record has ended, as far as is known without a read.
     func mayHaveEntries(of name: RecordName) -> Bool {
         if case .loaded(let entries) = state { entries[name] != nil } else { true }
     }
@@ -307,5 +297,72 @@ struct EndedTable {
             let entry = try EndedShareEntry(decoding: value)
             return (parts.name, EndedSpan(ended: parts.ended, began: entry.began, name: entry.share))
         }
+    }
+}
+
+// A walk over everything that was below a record at a moment: parents before their children, siblings in the byte order
+// of their names.
+//
+// The past does not change, so a walk that stopped at a name can continue after it in any later snapshot and misses
+// nothing.
+
+/// Walks everything that was below one record. After each record, call `descend(to:)` to visit its children next.
+package struct PastWalk {
+    private let history: ZoneHistory
+    private let moment: UInt64
+    private var levels: [Level] = []
+
+    private struct Level {
+        let parent: RecordName
+        var page: [PastChild]
+        var position = 0
+        /// The name after which the next page begins; nil if this is the last page.
+        var next: RecordName?
+    }
+
+    /// Starts a walk at its beginning or after the record `last`, with `goesBelowLast` at the children of `last`.
+    ///
+    /// Returns nil if `last` was not below `top`.
+    package init?(
+        below top: RecordName, after last: RecordName?, goesBelowLast: Bool, at moment: UInt64, in history: ZoneHistory
+    ) throws {
+        self.history = history
+        self.moment = moment
+        guard let last else {
+            try descend(to: top, after: nil)
+            return
+        }
+        var path = [last]
+        while let step = path.last, step != top {
+            guard let parent = try history.link(step, at: moment)?.name,
+                path.count <= history.zone.limits.hierarchyDepth + 1
+            else { return nil }
+            path.append(parent)
+        }
+        for index in path.indices.dropFirst().reversed() { try descend(to: path[index], after: path[index - 1]) }
+        if goesBelowLast { try descend(to: last, after: nil) }
+    }
+
+    /// The next record.
+    package mutating func next() throws -> PastChild? {
+        while var level = levels.popLast() {
+            if level.position < level.page.count {
+                level.position += 1
+                levels.append(level)
+                return level.page[level.position - 1]
+            }
+            guard let next = level.next else { continue }
+            try descend(to: level.parent, after: next)
+        }
+        return nil
+    }
+
+    /// Visits the children of a record next.
+    package mutating func descend(to parent: RecordName) throws { try descend(to: parent, after: nil) }
+
+    private mutating func descend(to parent: RecordName, after last: RecordName?) throws {
+        let limit = levels.count < 32 ? 256 : 16
+        let (page, next) = try history.children(of: parent, at: moment, after: last, limit: limit)
+        levels.append(Level(parent: parent, page: page, next: next))
     }
 }

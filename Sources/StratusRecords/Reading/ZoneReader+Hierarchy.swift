@@ -1,4 +1,5 @@
-// Walks up and down the hierarchy of a zone.
+// Walks up and down the hierarchy of a zone. A walk down visits parents before their children. Its memory is bounded by
+// the depth, not by the size: each level keeps one page of names, and a page is small where the hierarchy is deep.
 
 import StratusLayout
 package import StratusModel
@@ -17,11 +18,11 @@ package struct ShareMembership: Hashable, Sendable {
     }
 }
 
-/// Which hierarchical share covers a record.
+/// The hierarchical share that covers a record, if any.
 package enum ShareCoverage: Hashable, Sendable {
     /// No live record has this name.
     case absent
-    /// None does.
+    /// The record is in no hierarchical share.
     case uncovered
     case covered(ShareMembership)
 }
@@ -38,7 +39,7 @@ package struct Child: Hashable, Sendable {
 }
 
 extension ZoneReader {
-    /// The records above a record, nearest first; nil when no live record has this name.
+    /// The ancestors of a record, nearest first; nil if no live record has this name.
     ///
     /// Throws `hierarchyTooDeep` past the depth limit, `corruption` when a parent on the way is missing.
     package func ancestors(of name: RecordName) throws -> [RecordName]? {
@@ -51,7 +52,7 @@ extension ZoneReader {
         return ancestors
     }
 
-    /// The hierarchical share a record is in, or nil when it is in none. O(depth), whatever lies below.
+    /// The hierarchical share of a record, or nil if it is in none. O(depth), whatever is below it.
     ///
     /// Throws `unknownRecord` when no live record has this name, `hierarchyTooDeep` past the depth limit, `corruption`
     /// when a parent on the way is missing.
@@ -63,7 +64,7 @@ extension ZoneReader {
         }
     }
 
-    /// Which share covers a record, where there is one of this name. One walk, as `shareMembership`.
+    /// The share that covers a record, if the record exists. One walk, as `shareMembership`.
     ///
     /// Throws `hierarchyTooDeep` past the depth limit, `corruption` when a parent on the way is missing.
     package func coverage(of name: RecordName) throws -> ShareCoverage {
@@ -93,8 +94,8 @@ extension ZoneReader {
         }
     }
 
-    /// How deep a record lies and which share it is in, where the cache knows its whole way up and that is not longer than
-    /// the depth limit; nil says nothing. To be asked only while the hierarchy is published.
+    /// The level and the share of a record, if the cache knows its whole way up and that is within the depth limit. Nil
+    /// means unknown. Call it only while the hierarchy is published.
     func knownPlace(of name: RecordName) -> (level: Int, membership: ShareMembership?)? {
         let limit = limits.hierarchyDepth
         let version = store.version
@@ -105,7 +106,7 @@ extension ZoneReader {
             guard let node = cache.node(zone: cacheZone, name: root, at: version) else { return nil }
             let membership = ShareMembership(root: root, share: share)
             guard let parent = node.parent else { return (levels, membership) }
-            // A second root above it would be damage: whoever walks level by level sees the nearest all the same.
+            // A second root above it would be damage. A walk level by level then finds the nearest one.
             guard
                 case .none(let above) = cache.nearestShareRoot(
                     zone: cacheZone, of: parent, at: version, limit: limit - levels)
@@ -137,7 +138,7 @@ extension ZoneReader {
         }
     }
 
-    /// The node of a record that another one names as its ancestor, so that its absence is corruption.
+    /// The node of a record that another record names as its ancestor. Its absence is corruption.
     func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> HierarchyNode {
         guard level <= limits.hierarchyDepth else { throw RecordsError.tooDeep(descendant, in: self) }
         guard let node = try node(name) else {
@@ -152,7 +153,7 @@ extension ZoneReader {
 extension RecordsError {
     static func tooDeep(_ name: RecordName, in zone: ZoneReader) -> RecordsError {
         RecordsError(
-            .hierarchyTooDeep, "The record lies deeper than the limit: move it or one of its ancestors up.",
+            .hierarchyTooDeep, "The record is deeper than the limit: move it or one of its ancestors up.",
             ["record": name.text, "zone": zone.id.name.text, "limit": "\(zone.limits.hierarchyDepth)"])
     }
 
@@ -160,5 +161,65 @@ extension RecordsError {
         RecordsError(
             .unknownRecord, "No such record: check its name and its zone.",
             ["record": name.text, "zone": zone.name.text])
+    }
+}
+
+/// What a visitor of a subtree returns.
+package enum SubtreeStep: Sendable {
+    case next
+    case skipChildren
+    case stop
+}
+
+extension ZoneReader {
+    /// Visits every record below `root`, parents before children, siblings in the byte order of their names. The root
+    /// itself is not visited. Its children are at level 1. A record without children costs no look-up.
+    ///
+    /// Throws `hierarchyTooDeep` past `depthLimit`. Default: the engine's limit.
+    package func visitSubtree(
+        below root: RecordName, depthLimit: Int? = nil, _ visit: (_ child: Child, _ level: Int) throws -> SubtreeStep
+    ) throws {
+        var stack = [try SubtreeLevel(parent: root, reader: self, level: 1)]
+        while var level = stack.popLast() {
+            guard let child = try level.next(self) else { continue }
+            let depth = stack.count + 1
+            stack.append(level)
+            switch try visit(child, depth) {
+            case .stop: return
+            case .skipChildren: continue
+            case .next: break
+            }
+            guard child.hasChildren else { continue }
+            guard depth < depthLimit ?? limits.hierarchyDepth else { throw RecordsError.tooDeep(child.name, in: self) }
+            stack.append(try SubtreeLevel(parent: child.name, reader: self, level: depth + 1))
+        }
+    }
+}
+
+/// The children of one record that are still to be visited.
+private struct SubtreeLevel {
+    let parent: RecordName
+    let pageCount: Int
+    var page: [Child]
+    var position = 0
+    var hasMore: Bool
+
+    init(parent: RecordName, reader: ZoneReader, level: Int) throws {
+        self.parent = parent
+        self.pageCount = level < 32 ? 512 : 16
+        self.page = try reader.children(of: parent, limit: pageCount)
+        self.hasMore = page.count == pageCount
+    }
+
+    mutating func next(_ reader: ZoneReader) throws -> Child? {
+        if position == page.count {
+            guard hasMore, let last = page.last else { return nil }
+            page = try reader.children(of: parent, after: last.name, limit: pageCount)
+            hasMore = page.count == pageCount
+            position = 0
+            if page.isEmpty { return nil }
+        }
+        defer { position += 1 }
+        return page[position]
     }
 }

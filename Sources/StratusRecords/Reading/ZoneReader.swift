@@ -1,11 +1,11 @@
-// One zone in one snapshot: records by name, and their nodes in the hierarchy. Inside a transaction it also sees what
-// that transaction and the commits in flight have written.
+// Reads one zone in one snapshot: records by name, their nodes in the hierarchy, and the change feed. Inside a
+// transaction it also sees what that transaction and the commits in flight have written.
 
 package import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// Reads one zone. Valid only inside the `read` or `transact` call that made it.
+/// Reads one zone. Valid only inside the `read` or `transact` call that created it.
 package final class ZoneReader {
     package let id: ZoneID
     package let keys: ZoneKeys
@@ -43,12 +43,12 @@ package final class ZoneReader {
         return header
     }
 
-    /// What lies at a record's key: a live record's value, a tombstone, or nothing. One read, with the fields or without.
-    package func state(of name: RecordName, withFields: Bool = false) throws -> RecordState {
+    /// The state of a record: live, deleted or absent. One read, with or without the fields.
+    package func state(of name: RecordName, withFields: Bool = false) throws -> StoredState {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.record(name, into: &keyBuffer)
         let state = try store.withValue(forKey: keyBuffer) { value in
-            try RecordState(decoding: value, name: name, withFields: withFields)
+            try StoredState(decoding: value, name: name, withFields: withFields)
         }
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
@@ -59,21 +59,21 @@ package final class ZoneReader {
         return .live(live)
     }
 
-    /// A record with the fields asked for, or nil when no live record has this name.
+    /// A record with the requested fields, or nil if no live record has this name.
     ///
     /// One store read for a record of up to 100,000 bytes.
     package func record(_ name: RecordName, fields: FieldSelection = .all) throws -> StoredRecord? {
         try decodedRecord(name, fields: fields)?.stored
     }
 
-    /// The same by reference.
+    /// The same record by reference.
     package func decodedRecord(_ name: RecordName, fields: FieldSelection = .all) throws -> DecodedRecord? {
         try record(name, testing: [], likely: true, fields: fields) { _ in true }
     }
 
-    /// A record that passes a test of some fields, with the fields asked for; nil when there is none, or it does not pass.
-    /// What does not pass is not decoded further, unless it is `likely` to pass: then all is decoded at once. The test must
-    /// not read.
+    /// A record that passes a test of some fields, with the requested fields; nil if there is none or it does not pass.
+    /// A record is decoded in two steps, tested fields first, unless it is `likely` to pass. The test must not read
+    /// from the store.
     package func record(
         _ name: RecordName, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
@@ -83,7 +83,7 @@ package final class ZoneReader {
         return try recordAtKey(name, testing: tested, likely: likely, fields: fields, passes)
     }
 
-    /// The same of the record whose name is the end of another key of the zone, from `nameOffset` on.
+    /// The same for the record whose name ends another key of the zone, from `nameOffset` on.
     func record(
         namedIn key: Span<UInt8>, from nameOffset: Int, testing tested: Set<FieldKey>, likely: Bool,
         fields: FieldSelection, _ passes: (StoredRecord) -> Bool
@@ -93,7 +93,7 @@ package final class ZoneReader {
         return try recordAtKey(nil, testing: tested, likely: likely, fields: fields, passes)
     }
 
-    /// The record whose key is in the buffer; its name is read out of that where it is not given and is needed.
+    /// The record whose key is in the buffer. If its name is needed and not given, it is decoded from the key.
     private func recordAtKey(
         _ given: RecordName?, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
@@ -141,16 +141,16 @@ package final class ZoneReader {
         }
     }
 
-    /// The place of a record in the hierarchy, or nil when no live record has this name.
+    /// The place of a record in the hierarchy, or nil if no live record has this name.
     package func node(_ name: RecordName) throws -> HierarchyNode? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
-        // What the cache has no room for is kept beside the entries.
+        // Nodes that do not fit into the cache are kept by the store beside their entries.
         let isKeptByStore = cache.isTooSmall
         if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) {
-            // Asked for again and again, it has its place in the cache: walks up follow links there.
+            // A node that is read often belongs in the cache, where walks up follow links.
             if mayUseCache, kept.isOftenUsed {
                 cache.fill(zone: cacheZone, name: name, node: kept.node, at: store.version)
             }
@@ -167,29 +167,24 @@ package final class ZoneReader {
         return node
     }
 
-    /// What the zone has of a type's records in its indexes for queries.
+    /// The indexes for queries that the zone has for a type.
     package func queryIndexes(of type: RecordType) throws -> QueryIndexesEntry {
         try store.withValue(forKey: keys.queryIndexes(of: type)) { try QueryIndexesEntry(decoding: $0) } ?? .init()
     }
 
-    /// Whether the zone says of any type that it is in indexes for queries. One seek.
+    /// Whether any type of the zone has indexes for queries. One seek.
     func hasQueryIndexes() throws -> Bool {
-        var isThere = false
-        try store.scan(keys.queryIndexes.keyRange, .forward, limit: 1) { _, _ in
-            isThere = true
-            return .stop
-        }
-        return isThere
+        try store.hasEntries(in: keys.queryIndexes)
     }
 
-    /// The number of share roots at or below a record that lies under `parent`.
+    /// The number of share roots at or below a record with this parent.
     package func shareCount(of name: RecordName, under parent: RecordName?) throws -> UInt64 {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.shareCount(parent: parent, name: name, into: &keyBuffer)
         return try store.withValue(forKey: keyBuffer) { try ShareCountEntry(decoding: $0).count } ?? 0
     }
 
-    /// Whether this reader sees the hierarchy as it has been published: nothing of it is in flight.
+    /// Whether this reader sees the published hierarchy: no write to it is in flight.
     var isHierarchyPublished: Bool {
         guard let transaction else { return true }
         return !transaction.hasUnpublishedWrite(in: parentsRange)
@@ -200,18 +195,91 @@ package final class ZoneReader {
         return transaction.hasUnpublishedWrite(forKey: key)
     }
 
-    /// Chunks beyond the number the first one names are left for the verifier to find.
+    /// Chunks beyond the number in the first one are skipped here. The verifier reports them.
     private func wholeValue(of name: RecordName, chunkCount: Int) throws -> [UInt8] {
-        var chunks: [[UInt8]] = []
-        try store.scan(keys.recordWithChunks(name).keyRange, .forward, limit: chunkCount) { _, value in
-            chunks.append([UInt8](copying: value))
-            return .next
-        }
-        return try RecordChunks.join(chunks)
+        try RecordChunks.join(
+            store.collect(keys.recordWithChunks(name), limit: chunkCount) { _, value in [UInt8](copying: value) })
     }
 }
 
 extension LayoutRange {
-    /// The same range in the words of the store.
+    /// The same range as the store's type.
     package var keyRange: KeyRange { KeyRange(from: lower, upTo: upper) }
+}
+
+extension StoreReader {
+    /// Whether the range holds any key. One seek.
+    func hasEntries(in range: LayoutRange) throws -> Bool {
+        var isThere = false
+        try scan(range.keyRange, .forward, limit: 1) { _, _ in
+            isThere = true
+            return .stop
+        }
+        return isThere
+    }
+
+    /// What `read` returns for the entries of a range, at most `limit` of them.
+    func collect<Value>(
+        _ range: LayoutRange, limit: Int = .max, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
+    ) throws -> [Value] {
+        var values: [Value] = []
+        try scan(range.keyRange, .forward, limit: limit) { key, value in
+            values.append(try read(key, value))
+            return .next
+        }
+        return values
+    }
+}
+
+/// One record's latest write.
+package struct LatestWrite: Hashable, Sendable {
+    package var sequence: UInt64
+    package var name: RecordName
+    package var kind: ChangeEntry.Kind
+}
+
+/// The place of a record in the hierarchy at some sequence.
+package struct PastNode: Hashable, Sendable {
+    package var parent: RecordName?
+    package var share: RecordName?
+}
+
+extension ZoneReader {
+    /// The latest write of every record written after `sequence`, oldest first, at most `limit` of them (T-06).
+    ///
+    /// Throws `expired` when the sequence is older than the purge horizon: then read the whole zone (T-09).
+    package func changes(after sequence: UInt64, limit: Int = .max) throws -> [LatestWrite] {
+        try checkHorizon(sequence)
+        return try changes(in: keys.changes(after: sequence), limit: limit)
+    }
+
+    /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. The
+    /// caller must check that the history goes back that far.
+    package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [LatestWrite] {
+        try changes(in: keys.changes(after: sequence, upTo: last), limit: limit)
+    }
+
+    private func changes(in range: LayoutRange, limit: Int) throws -> [LatestWrite] {
+        try store.collect(range, limit: limit) { key, value in
+            let entry = try ChangeEntry(decoding: value)
+            return LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind)
+        }
+    }
+
+    /// The place of a record right after the write with this sequence; nil if it did not exist then.
+    ///
+    /// Throws `expired` when the sequence is older than the purge horizon.
+    package func pastNode(_ name: RecordName, asOf sequence: UInt64) throws -> PastNode? {
+        try checkHorizon(sequence)
+        return try ZoneHistory(self, now: header().sequence).node(name, at: sequence)
+    }
+
+    private func checkHorizon(_ sequence: UInt64) throws {
+        let horizon = try header().horizon
+        guard sequence == 0 || sequence >= horizon else {
+            throw RecordsError(
+                .expired, "The changes since then are no longer known: read the whole zone again.",
+                ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
+        }
+    }
 }

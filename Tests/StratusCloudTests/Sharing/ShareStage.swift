@@ -122,7 +122,7 @@ struct ShareStage {
             }
             try QuotaLedger.charge(
                 byteCount: byteCount, to: alice.userName, zone: place.zoneIdentity, limit: nil, in: transaction)
-            try transaction.carryOut(plan, in: id)
+            try transaction.apply(plan, in: id)
             for entry in difference.set { try transaction.set(entry.key, to: entry.value) }
             for key in difference.deleted { try transaction.delete(key) }
             for ended in difference.ended {

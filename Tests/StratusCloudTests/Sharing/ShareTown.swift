@@ -127,7 +127,7 @@ final class ShareTown: Sendable {
             try QuotaLedger.charge(
                 byteCount: after - before, to: self.alice.userName, zone: plan.header.identity, limit: nil,
                 in: transaction)
-            try transaction.carryOut(plan, in: zone)
+            try transaction.apply(plan, in: zone)
             try writer.carryOut(settlement)
         }
         return TownShare(name: name, url: ShareLink.url(Self.base, content.token), zone: zone)
@@ -169,7 +169,7 @@ final class ShareTown: Sendable {
                 QuotaLedger.byteCount(of: stored.record) + (old.root == nil ? 0 : Int64(share.name.text.utf8.count))
             try QuotaLedger.charge(
                 byteCount: -freed, to: self.alice.userName, zone: plan.header.identity, limit: nil, in: transaction)
-            try transaction.carryOut(plan, in: share.zone)
+            try transaction.apply(plan, in: share.zone)
             try writer.carryOut(settlement)
         }
     }

@@ -203,7 +203,7 @@ extension RecordName {
     var debugText: String { text.debugDescription }
 }
 
-extension RecordChange {
+extension LatestWrite {
     var oracleChange: OracleChange {
         let oracleKind: OracleChange.Kind =
             switch kind {

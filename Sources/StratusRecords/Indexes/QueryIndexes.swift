@@ -1,23 +1,90 @@
-// The indexes for queries: the values of fields, and the words of texts. Which fields are in them is kept in the zone, by
-// record type (`QueryIndexesEntry`), and read in the transaction that writes a record, so that a save and a change of the
-// indexes cannot miss each other.
-//
-// Invariants: of a field that is not named there, there are no entries. Of a `ready` one every record has its entries. Of
-// a `filling` one every record up to the position has them, and every one that was written since. Of a `clearing` one no
-// record up to the position has any, nor one that was written since. So a writer sets the entries of ready and filling
-// fields, and removes those of all.
+// The indexes for queries: the values of fields, and the words of texts. Fields of the system can be indexed too
+//
 
 package import StratusLayout
 package import StratusModel
 
-/// What a live record contributes to the indexes for queries.
+/// A field of a record that a query tests or sorts by.
+package enum QueryField: Hashable, Sendable {
+    case field(FieldKey)
+    case recordName
+    case created
+    case modified
+    case creator
+    case modifier
+    case parent
+    case share
+
+    /// The field's name in the index of values; nil if it cannot have one.
+    package var indexKey: FieldKey? {
+        switch self {
+        case .field(let key): key
+        case .created: "___createTime"
+        case .modified: "___modTime"
+        case .creator: "___createdBy"
+        case .modifier: "___modifiedBy"
+        case .recordName, .parent, .share: nil
+        }
+    }
+}
+
+extension QueryField {
+    /// The field whose index has this name.
+    package init(indexKey: FieldKey) {
+        let system: [QueryField] = [.created, .modified, .creator, .modifier]
+        self = system.first { $0.indexKey == indexKey } ?? .field(indexKey)
+    }
+}
+
+extension QueryField {
+    /// The field's value in a record; nil if it has none or the value is encrypted (C-08).
+    package func value(in stored: StoredRecord) -> FieldValue? {
+        switch self {
+        case .field(let key): Self.value(of: key, in: stored)
+        case .recordName: Self.reference(stored.record.name)
+        case .created: .date(stored.system.created.date)
+        case .modified: .date(stored.system.modified.date)
+        case .creator: Self.reference(RecordName(stored.system.created.user.text))
+        case .modifier: Self.reference(RecordName(stored.system.modified.user.text))
+        case .parent: stored.record.parent.map(Self.reference)
+        case .share: stored.record.share.map(Self.reference)
+        }
+    }
+
+    /// The value of a field that is not the system's; nil if there is none or it is encrypted.
+    static func value(of key: FieldKey, in stored: StoredRecord) -> FieldValue? {
+        guard let field = stored.record.fields[key], !field.isEncrypted else { return nil }
+        return field.value
+    }
+
+    private static func reference(_ name: RecordName) -> FieldValue {
+        .reference(RecordReference(target: name, action: .none))
+    }
+}
+
+extension FieldValue {
+    /// The items of a list, or the value itself.
+    var items: [FieldValue] {
+        if case .list(let items) = self { items } else { [self] }
+    }
+}
+
+// The zone stores for each record type which fields are indexed (`QueryIndexesEntry`). The transaction that writes a
+// record reads it, so a save and a change of the indexes cannot miss each other.
+//
+// Invariants: a field that is not named there has no entries. If it is `ready`, every record has its entries. If it is
+// `filling`, every record up to the position has them, and every one written since. If it is `clearing`, no record up
+// to the position has any, and none written since. So a writer sets the entries of ready and filling fields, and
+// removes those of all.
+
+/// The values and words of a live record in the indexes for queries.
 package struct QueryFacts: Hashable, Sendable {
     package var name: RecordName
     package var type: RecordType
     package var values: [FieldKey: Set<TupleElement>] = [:]
     package var words: [FieldKey: Set<String>] = [:]
 
-    /// The contribution to the indexes that are in one of these phases.
+    /// Reads a record for the indexes that are in one of these phases.
     package init(
         of stored: StoredRecord, _ indexes: QueryIndexesEntry, in phases: Set<QueryIndexPhase>
     ) {
@@ -51,9 +118,9 @@ package struct QueryFacts: Hashable, Sendable {
 }
 
 extension QueryIndexPhase {
-    /// The indexes that a writer sets entries in.
+    /// The phases in which a writer sets entries.
     package static let written: Set<QueryIndexPhase> = [.ready, .filling]
-    /// The indexes in which there may be entries.
+    /// The phases in which there may be entries.
     package static let all: Set<QueryIndexPhase> = [.ready, .filling, .clearing]
 }
 
@@ -96,10 +163,10 @@ package enum TokenIndex: IndexRule {
 }
 
 extension QueryIndexesEntry {
-    /// Adds what is wanted and is not there. Indexes that change begin anew, and are filled unless the zone has no records
-    /// of the type; the others stay.
+    /// Adds the wanted indexes that are missing. Indexes that change start again, and are filled unless the zone has no
+    /// records of the type. The others stay as they are.
     ///
-    /// Returns whether something changed.
+    /// Returns whether anything changed.
     mutating func add(_ wanted: [FieldKey: QueryIndexKinds], isEmpty: () throws -> Bool) rethrows -> Bool {
         var changed: [FieldKey: QueryIndexKinds] = [:]
         for (key, kinds) in wanted where !kinds.isEmpty {
@@ -116,7 +183,7 @@ extension QueryIndexesEntry {
         return true
     }
 
-    /// Begins to clear what is not wanted any more. Returns whether something changed.
+    /// Starts to clear indexes that are no longer wanted. Returns whether anything changed.
     mutating func drop(allBut wanted: [FieldKey: QueryIndexKinds]) -> Bool {
         let dropped = fields.filter { $0.value.phase != .clearing && wanted[$0.key]?.isEmpty != false }
         for (key, state) in dropped { fields[key] = QueryIndexState(kinds: state.kinds, phase: .clearing) }

@@ -2,20 +2,20 @@
 
 /// Limits a host may set when it opens a record engine.
 package struct RecordLimits: Hashable, Sendable {
-    /// The deepest level at which a record may be saved; a record without a parent is at level 0. A walk that is longer
-    /// fails with `hierarchyTooDeep`.
+    /// The deepest level at which a record may be saved. A record without a parent is at level 0. A longer walk fails
+    /// with `hierarchyTooDeep`.
     package var hierarchyDepth = 10_000
-    /// Records saved and deleted in one request. More than fit into the largest transaction, so that a cascade is
-    /// bounded by what a store takes.
+    /// Records saved and deleted in one request. More than fit into the largest transaction, so that the store's limit
+    /// bounds a cascade.
     package var requestItemCount = 50_000
     /// Entries deleted in one commit by a background purge.
     package var purgeBatchCount = 1_000
-    /// How often in a row a background purge waits for a store that is behind with its own work, before it tries a batch
-    /// all the same.
+    /// How many times in a row a background purge waits for a store that is behind with its own work, before it tries a
+    /// batch anyway.
     package var purgePauseCount = 200
     /// Records whose entries are filled or cleared in one commit, in the background.
     package var indexBatchCount = 200
-    /// Entries of an index that are counted before a query chooses its way.
+    /// Entries of each index that are counted before a query chooses one.
     package var queryProbeCount = 128
 
     /// Fields of one record (L-06).
@@ -26,19 +26,19 @@ package struct RecordLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// How a record engine is set up.
+/// The options of a record engine.
 package struct RecordEngineOptions: Sendable {
     package var limits = RecordLimits()
-    /// The memory the ancestor cache may take. 0 switches it off: every answer is the same, hot walks are slower.
-    /// It must be off where other processes write to the same store.
+    /// The memory of the ancestor cache. 0 turns it off: answers are the same, hot walks are slower. Turn it off if
+    /// other processes write to the same store.
     package var ancestorCacheByteCount = 128 << 20
-    /// What becomes of a store of an older format.
+    /// What to do with a store of an older format.
     package var olderFormat = OlderFormat.refused
 
     package init() {}
 }
 
-/// What becomes of a store of an older format.
+/// What to do with a store of an older format.
 package enum OlderFormat: Sendable {
     /// Opening it fails with `olderFormat`.
     case refused

@@ -1,4 +1,4 @@
-// The few file operations that LevelDB's C API does not offer: diagnosis, markers and backups need them.
+// File operations by system calls, for markers, locks, backups and diagnosis. LevelDB's C API does not offer them.
 //
 // Unsafe: C functions get paths and buffers that live for the length of the call; descriptors and directory streams
 // are closed by the function that opened them.
@@ -15,11 +15,11 @@ struct SystemError: Error {
     /// Whether something has the name already.
     var isExistence: Bool { number == EEXIST }
 
-    /// The number of what is opened and is no regular file: a pipe has no place to read at.
+    /// The error number for an opened file that is not regular.
     static let irregularNumber = ESPIPE
 
-    /// The error as the store's callers see it. A file that is missing here is no corruption: only LevelDB's own errors
-    /// speak of files that its list names.
+    /// The error as the store's callers get it. A missing file is not corruption here: only LevelDB's own errors refer
+    /// to files in its list.
     var storeError: StoreError {
         let fields = ["path": path, "call": "\(call)"]
         let cause = EngineError.systemText(number)
@@ -42,20 +42,20 @@ struct SystemError: Error {
                 cause: cause)
         default:
             return StoreError(
-                .inputOutput, "The operating system failed a request: its cause says why.", fields, cause: cause)
+                .inputOutput, "A system call failed: the cause says why.", fields, cause: cause)
         }
     }
 
-    /// The error for what stands in place of a store's file.
+    /// The error for something else in place of a store's file.
     static func irregular(_ path: String) -> StoreError {
         StoreError(
             .corruption,
-            "A pipe, a device or a directory stands in place of a file of the store: move it away, and restore a backup.",
-            ["path": FileSystem.parent(of: path), "file": path])
+            "A pipe, a device or a directory is in place of a file of the store: move it away, and restore a backup.",
+            ["path": SystemFiles.parent(of: path), "file": path])
     }
 }
 
-/// What lies at a path.
+/// What is at a path.
 struct FileStatus: Equatable {
     enum Kind {
         case directory
@@ -68,14 +68,14 @@ struct FileStatus: Equatable {
     let byteCount: Int
 }
 
-/// Names a file whatever path leads to it.
+/// Identifies a file, whatever path leads to it.
 struct FileIdentity: Hashable, Sendable {
     let device: UInt
     let inode: UInt
 }
 
-enum FileSystem {
-    /// What lies at `path`, links followed; nil when nothing does.
+enum SystemFiles {
+    /// What is at `path`, links followed; nil if nothing is.
     static func status(_ path: String) throws(SystemError) -> FileStatus? {
         var buffer = stat()
         guard unsafe stat(path, &buffer) == 0 else {
@@ -85,7 +85,7 @@ enum FileSystem {
         return status(buffer)
     }
 
-    /// The same of a name in an open directory, a link itself where it is one. `path` is for errors.
+    /// The same for a name in an open directory, links not followed. `path` is for errors.
     static func status(_ name: String, in directory: Int32, path: String) throws(SystemError) -> FileStatus? {
         var buffer = stat()
         guard unsafe fstatat(directory, name, &buffer, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -116,7 +116,7 @@ enum FileSystem {
         try unsafe names(in: path) { unsafe readdir($0) }
     }
 
-    /// The same with what `next` reads, so that a test can let it fail.
+    /// The same with `next` to read an entry, so that a test can make it fail.
     static func names(
         in path: String, reading next: (OpaquePointer) -> UnsafeMutablePointer<dirent>?
     ) throws(SystemError) -> [String] {
@@ -124,7 +124,7 @@ enum FileSystem {
         defer { unsafe closedir(stream) }
         var names: [String] = []
         while true {
-            // An error ends the list just like its end, but for what it leaves here.
+            // At an error `readdir` returns nil as at the end, but sets this.
             errno = 0
             guard let entry = unsafe next(stream) else { break }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
@@ -136,7 +136,7 @@ enum FileSystem {
         return names.sorted()
     }
 
-    /// Throws when the process may not do with `path` what `mode` (`R_OK`, `W_OK`, `X_OK`) says.
+    /// Throws if the process has not the access to `path` that `mode` (`R_OK`, `W_OK`, `X_OK`) names.
     static func checkAccess(_ path: String, _ mode: Int32) throws(SystemError) {
         guard unsafe access(path, mode) == 0 else { throw SystemError(number: errno, call: "access", path: path) }
     }
@@ -145,8 +145,7 @@ enum FileSystem {
         guard unsafe mkdir(path, 0o700) == 0 else { throw SystemError(number: errno, call: "mkdir", path: path) }
     }
 
-    /// The contents of a file from `offset` on, at most `limit` bytes of them, as it was when it was opened: what is appended
-    /// meanwhile is left out.
+    /// The contents of a file from `offset` on, at most `limit` bytes, without what is appended after it was opened.
     static func read(_ path: String, from offset: Int = 0, atMost limit: Int = .max) throws(SystemError) -> [UInt8] {
         let file = try OpenFile(path, O_RDONLY)
         let count = min(limit, max(0, try file.byteCount() - offset))
@@ -166,7 +165,7 @@ enum FileSystem {
         return contents
     }
 
-    /// The first 4 KiB of a file that has no size, as those of the process file system.
+    /// The first 4 KiB of a file without a size, like those in /proc.
     static func readUnsized(_ path: String) throws(SystemError) -> [UInt8] {
         let file = try OpenFile(path, O_RDONLY)
         var contents = [UInt8](repeating: 0, count: 4_096)
@@ -177,12 +176,12 @@ enum FileSystem {
         return Array(contents.prefix(got))
     }
 
-    /// Writes a file that is not there yet. Call `sync` to make it durable.
+    /// Creates a file with these contents. Throws if it exists. Call `sync` to make it durable.
     static func create(_ path: String, _ contents: [UInt8]) throws(SystemError) {
         try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL).write(contents)
     }
 
-    /// Writes behind the end of a file.
+    /// Appends to a file.
     static func append(_ contents: [UInt8], to path: String) throws(SystemError) {
         try OpenFile(path, O_WRONLY | O_APPEND).write(contents)
     }
@@ -192,7 +191,7 @@ enum FileSystem {
         try OpenFile(path, O_RDONLY).sync()
     }
 
-    /// Cuts a file behind its first `byteCount` bytes, durably.
+    /// Truncates a file to its first `byteCount` bytes, durably.
     static func cut(_ path: String, to byteCount: Int) throws(SystemError) {
         let file = try OpenFile(path, O_RDWR)
         guard ftruncate(file.descriptor, byteCount) == 0 else {
@@ -206,7 +205,7 @@ enum FileSystem {
         try create(destination, read(source))
     }
 
-    /// Gives a file a second name. Throws with `EXDEV`, `EPERM` or `EMLINK` where only a copy will do.
+    /// Gives a file a second name. Throws with `EXDEV`, `EPERM` or `EMLINK` if only a copy is possible.
     static func link(_ source: String, to destination: String) throws(SystemError) {
         guard unsafe Glibc.link(source, destination) == 0 else {
             throw SystemError(number: errno, call: "link", path: source)
@@ -229,10 +228,10 @@ enum FileSystem {
         guard unsafe rmdir(path) == 0 else { throw SystemError(number: errno, call: "rmdir", path: path) }
     }
 
-    /// So deep are directories in which something is removed.
+    /// The deepest level of directories that are removed.
     private static let maximumDepth = 64
 
-    /// How many files and directories lie there, itself among them. Links are not followed.
+    /// The number of files and directories at a path, itself included. Links are not followed.
     static func countTree(_ path: String, depth: Int = 0) throws(SystemError) -> Int {
         guard depth < maximumDepth, try isDirectory(path) else { return 1 }
         var count = 1
@@ -240,7 +239,7 @@ enum FileSystem {
         return count
     }
 
-    /// Removes a file, or a directory with all that is in it. Links are not followed. `removed` hears of each.
+    /// Removes a file, or a directory with its contents. Links are not followed. `removed` is called for each.
     static func removeTree(_ path: String, depth: Int = 0, removed: () -> Void = {}) throws(SystemError) {
         if depth < maximumDepth, try isDirectory(path) {
             try removeDirectoryTree(path, depth: depth, removed: removed)
@@ -266,7 +265,7 @@ enum FileSystem {
         }
     }
 
-    /// Whether a directory lies there, and no link to one.
+    /// Whether a directory is at the path, not a link to one.
     private static func isDirectory(_ path: String) throws(SystemError) -> Bool {
         var buffer = stat()
         guard unsafe lstat(path, &buffer) == 0 else {
@@ -281,7 +280,7 @@ enum FileSystem {
         try OpenFile(path, O_RDONLY | O_DIRECTORY).sync()
     }
 
-    /// `path` from the root on, whatever the working directory becomes.
+    /// The absolute path of `path`.
     static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else { return path }
         defer { unsafe free(folder) }
@@ -303,8 +302,8 @@ enum FileSystem {
     }
 }
 
-/// A file descriptor that is closed with its owner: of a regular file, or of a directory, which can be synced and not read.
-/// Anything else is refused. Opening does not wait for the other end of a pipe.
+/// A file descriptor that is closed with its owner: of a regular file, or of a directory, to sync it. Anything else is
+/// refused. Opening does not wait for the other end of a pipe.
 private struct OpenFile: ~Copyable {
     let descriptor: Int32
     let path: String
@@ -313,7 +312,7 @@ private struct OpenFile: ~Copyable {
         descriptor = unsafe open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o600)
         self.path = path
         if descriptor < 0 { throw SystemError(number: errno, call: "open", path: path) }
-        guard try FileSystem.status(ofDescriptor: descriptor, path: path).kind != .other else {
+        guard try SystemFiles.status(ofDescriptor: descriptor, path: path).kind != .other else {
             throw SystemError(number: SystemError.irregularNumber, call: "open", path: path)
         }
     }
@@ -323,7 +322,7 @@ private struct OpenFile: ~Copyable {
     }
 
     func byteCount() throws(SystemError) -> Int {
-        try FileSystem.status(ofDescriptor: descriptor, path: path).byteCount
+        try SystemFiles.status(ofDescriptor: descriptor, path: path).byteCount
     }
 
     func write(_ contents: [UInt8]) throws(SystemError) {
