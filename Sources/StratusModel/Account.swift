@@ -73,3 +73,104 @@ package struct Account: Hashable, Sendable {
         self.created = created
     }
 }
+
+// How people are reached: e-mail addresses and telephone numbers, and the one form in which each is stored and compared.
+//
+// A normalised handle is ASCII, so that equal handles are equal bytes. The e-mail addresses of one person are written in
+// many cases and mean one mailbox, so the whole address is put in lower case; domains with other letters are written in
+// their ASCII form (`xn--…`). A telephone number keeps its digits and whether it is international.
+
+/// An address that leads to a person.
+package enum Handle: Hashable, Codable, Sendable {
+    case email(String)
+    case phone(String)
+}
+
+extension Handle: CustomStringConvertible {
+    /// The longest e-mail address there is, in bytes.
+    package static let maximumEmailByteCount = 254
+    /// How many digits a telephone number has: the shortest ones in use, and the international limit with room for a
+    /// national prefix.
+    package static let phoneDigitCounts = 3...17
+
+    /// The address itself.
+    package var text: String {
+        switch self {
+        case .email(let address): address
+        case .phone(let number): number
+        }
+    }
+
+    package var description: String { text }
+
+    /// The form in which the handle is stored and compared; nil when it is malformed.
+    package var normalized: Handle? {
+        switch self {
+        case .email(let address): Self.normalizedEmail(address).map { .email($0) }
+        case .phone(let number): Self.normalizedPhone(number).map { .phone($0) }
+        }
+    }
+
+    /// One "@" with something in front of it and a domain behind, all of printable ASCII, in lower case.
+    private static func normalizedEmail(_ address: String) -> String? {
+        let trimmed = trimmed(address)
+        guard trimmed.utf8.count <= maximumEmailByteCount else { return nil }
+        let parts = trimmed.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, isDomain(parts[1]) else { return nil }
+        guard trimmed.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return trimmed.lowercased()
+    }
+
+    /// Labels of letters, digits and inner hyphens, with a dot between each two.
+    private static func isDomain(_ text: Substring) -> Bool {
+        text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            guard !label.isEmpty, label.first != "-", label.last != "-" else { return false }
+            return label.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+                default: false
+                }
+            }
+        }
+    }
+
+    /// The digits, after a "+" when the number is international ("+" or "00" in front). What people put between digits
+    /// is dropped; anything else makes the number malformed.
+    private static func normalizedPhone(_ number: String) -> String? {
+        var digits = ""
+        var isInternational = false
+        for scalar in trimmed(number).unicodeScalars {
+            if scalar.properties.numericType == .decimal, let value = scalar.properties.numericValue {
+                digits += "\(Int(value))"
+            } else if scalar == "+" || scalar == "\u{FF0B}" {
+                guard digits.isEmpty, !isInternational else { return nil }
+                isInternational = true
+            } else if !isBetweenDigits(scalar) {
+                return nil
+            }
+        }
+        if !isInternational, digits.hasPrefix("00") {
+            digits.removeFirst(2)
+            isInternational = true
+        }
+        guard phoneDigitCounts.contains(digits.count) else { return nil }
+        return isInternational ? "+" + digits : digits
+    }
+
+    /// Spaces, brackets, dots, slashes and dashes, and the invisible marks that copying brings along.
+    private static func isBetweenDigits(_ scalar: Unicode.Scalar) -> Bool {
+        if "()[]./-".unicodeScalars.contains(scalar) { return true }
+        switch scalar.properties.generalCategory {
+        case .spaceSeparator, .dashPunctuation, .format: return true
+        default: return false
+        }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        guard let first = text.firstIndex(where: { !$0.isWhitespace }),
+            let last = text.lastIndex(where: { !$0.isWhitespace })
+        else { return "" }
+        return String(text[first...last])
+    }
+}

@@ -3,6 +3,8 @@
 //
 // Invariant: keys ascend strictly, compared by their bytes.
 
+package import FoundationEssentials
+
 /// The fields of a record by key: a dictionary that is iterated in the order of its keys.
 package struct RecordFields: Sendable {
     package typealias Element = (key: FieldKey, value: Field)
@@ -119,5 +121,64 @@ extension RecordFields: ExpressibleByDictionaryLiteral {
     /// Throws nothing, and of a key that is written twice the last field counts.
     package init(dictionaryLiteral fields: (FieldKey, Field)...) {
         self.init(Dictionary(fields) { _, last in last })
+    }
+}
+
+// What a field of a record can hold: CloudKit's server types (C-21), as plain values.
+
+/// What happens to the record that holds a reference when its target is deleted. The raw values are stored.
+package enum ReferenceAction: UInt8, Hashable, Codable, Sendable, CaseIterable {
+    /// The reference is left dangling.
+    case none = 0
+    /// The holder is deleted too.
+    case deleteSelf = 1
+}
+
+/// A pointer to a record of the same zone.
+package struct RecordReference: Hashable, Sendable {
+    package var target: RecordName
+    package var action: ReferenceAction
+
+    package init(target: RecordName, action: ReferenceAction) {
+        self.target = target
+        self.action = action
+    }
+}
+
+/// What a record keeps of a file: its content's digest and its size. The bytes are stored elsewhere, once per owner.
+package struct AssetDescriptor: Hashable, Codable, Sendable {
+    /// The SHA-256 of the content, 32 bytes.
+    package var digest: [UInt8]
+    package var byteCount: Int64
+
+    package init(digest: [UInt8], byteCount: Int64) {
+        self.digest = digest
+        self.byteCount = byteCount
+    }
+}
+
+/// The value of one field.
+package enum FieldValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case date(Date)
+    case bytes([UInt8])
+    /// Kept apart, because it is larger than all other values and rare.
+    indirect case location(Location)
+    case reference(RecordReference)
+    case asset(AssetDescriptor)
+    /// Values of one kind; never a list of lists.
+    case list([FieldValue])
+}
+
+/// A value together with whether its owner marked it as encrypted (C-08).
+package struct Field: Hashable, Sendable {
+    package var value: FieldValue
+    package var isEncrypted: Bool
+
+    package init(_ value: FieldValue, isEncrypted: Bool = false) {
+        self.value = value
+        self.isEncrypted = isEncrypted
     }
 }

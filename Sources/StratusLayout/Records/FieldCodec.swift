@@ -12,7 +12,7 @@ import FoundationEssentials
 import StratusModel
 
 /// The type byte of a field's value. The raw values are stored: they never change.
-enum FieldType: UInt8, CaseIterable {
+enum FieldTypeByte: UInt8, CaseIterable {
     case string = 1
     case int64 = 2
     case double = 3
@@ -87,7 +87,7 @@ enum FieldCodec {
             bytes.append(contentsOf: asset.digest)
             ValueWriter.append(fixed: UInt64(bitPattern: asset.byteCount), to: &bytes)
         case .list(let items):
-            bytes.append(items.first.map { FieldType(of: $0).rawValue } ?? 0)
+            bytes.append(items.first.map { FieldTypeByte(of: $0).rawValue } ?? 0)
             for item in items {
                 ValueWriter.append(number: UInt64(try itemByteCount(item, in: items)), to: &bytes)
                 try append(item, to: &bytes)
@@ -97,7 +97,7 @@ enum FieldCodec {
 
     /// The value in `byteCount` bytes from where `reader` stands.
     static func read(
-        _ type: FieldType, byteCount: Int, _ reader: inout ValueReader
+        _ type: FieldTypeByte, byteCount: Int, _ reader: inout ValueReader
     ) throws(LayoutError) -> FieldValue {
         switch type {
         case .string: return .string(try reader.readText(byteCount: byteCount))
@@ -135,12 +135,12 @@ enum FieldCodec {
     }
 
     /// The type of a list's items, nil when it is empty; `reader` then stands at the first item's length.
-    static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> FieldType? {
+    static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> FieldTypeByte? {
         guard byteCount >= 1 else { throw reader.corrupt("A list is empty of bytes.") }
         let number = try reader.readByte()
         guard number != 0 || byteCount == 1 else { throw reader.corrupt("An empty list has items.") }
         guard number != 0 else { return nil }
-        guard let type = FieldType(rawValue: number), type != .list else {
+        guard let type = FieldTypeByte(rawValue: number), type != .list else {
             throw reader.corrupt("No item of a list has this type.")
         }
         guard byteCount > 1 else { throw reader.corrupt("A list without items has a type.") }
@@ -167,8 +167,8 @@ enum FieldCodec {
 
     /// The length of an item, which has the type of the list's first item and is no list.
     private static func itemByteCount(_ item: FieldValue, in items: [FieldValue]) throws(LayoutError) -> Int {
-        let type = FieldType(of: item)
-        guard type != .list, let first = items.first, FieldType(of: first) == type else {
+        let type = FieldTypeByte(of: item)
+        guard type != .list, let first = items.first, FieldTypeByte(of: first) == type else {
             throw LayoutError(.invalidValue, "A list holds values of one kind, and no lists: split or convert it.")
         }
         return try byteCount(item)
@@ -200,5 +200,68 @@ enum FieldCodec {
             courseDegrees: Double(bitPattern: try reader.readFixed64()),
             speedMetresPerSecond: Double(bitPattern: try reader.readFixed64()),
             timestamp: try reader.readDate())
+    }
+}
+
+// Walks over the fields of an encoded record: keys and lengths are checked, values are left to the caller.
+
+/// Where a field lies and what it is. The caller reads or skips `byteCount` bytes before it asks for the next one.
+struct FieldEntry {
+    let keyRange: Range<Int>
+    let type: FieldTypeByte
+    let isEncrypted: Bool
+    let byteCount: Int
+
+    func key(_ reader: borrowing ValueReader) throws(LayoutError) -> String {
+        guard let text = try? UTF8Span(validating: reader.bytes.extracting(keyRange)) else {
+            throw reader.corrupt("The key of a field is not UTF-8.")
+        }
+        return String(copying: text)
+    }
+
+    func isKey(_ key: FieldKey, _ reader: borrowing ValueReader) -> Bool {
+        let utf8 = key.text.utf8
+        guard utf8.count == keyRange.count else { return false }
+        var position = keyRange.lowerBound
+        for byte in utf8 {
+            guard reader.bytes[position] == byte else { return false }
+            position += 1
+        }
+        return true
+    }
+}
+
+/// Steps from field to field; keys must ascend strictly.
+struct FieldCursor {
+    private(set) var remainingCount: Int
+    private var previousKey: Range<Int>?
+
+    init(count: Int) { remainingCount = count }
+
+    mutating func next(_ reader: inout ValueReader) throws(LayoutError) -> FieldEntry? {
+        guard remainingCount > 0 else { return nil }
+        remainingCount -= 1
+        let keyByteCount = try reader.readCount()
+        let keyRange = reader.position..<reader.position + keyByteCount
+        try reader.skip(byteCount: keyByteCount)
+        if let previousKey, !Self.precedes(previousKey, keyRange, reader.bytes) {
+            throw reader.corrupt("The fields are not in the order of their keys.")
+        }
+        previousKey = keyRange
+        let typeByte = try reader.readByte()
+        guard let type = FieldTypeByte(rawValue: typeByte & ~FieldTypeByte.encryptedBit) else {
+            throw reader.corrupt("No field has this type: it is damaged, or written by newer software.")
+        }
+        return FieldEntry(
+            keyRange: keyRange, type: type, isEncrypted: typeByte & FieldTypeByte.encryptedBit != 0,
+            byteCount: try reader.readCount())
+    }
+
+    private static func precedes(_ left: Range<Int>, _ right: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+        for offset in 0..<min(left.count, right.count) {
+            let (l, r) = (bytes[left.lowerBound + offset], bytes[right.lowerBound + offset])
+            if l != r { return l < r }
+        }
+        return left.count < right.count
     }
 }

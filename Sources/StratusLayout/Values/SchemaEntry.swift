@@ -88,7 +88,7 @@ package enum SchemaEntry: LayoutValue {
             let indexes = FieldIndexes(rawValue: try reader.readByte())
             guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
             fields[key] = FieldSchema(
-                StratusModel.FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
+                FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
                 indexes: indexes)
         }
         return fields

@@ -3,6 +3,40 @@
 // Results of queries, their order and the cells of indexes depend on these numbers, so they are made of additions,
 // multiplications and divisions alone: the same bits on every machine, whatever its library of mathematics.
 
+package import FoundationEssentials
+
+/// A place on Earth with the accuracy a device reports for it.
+package struct Location: Hashable, Codable, Sendable {
+    package var latitudeDegrees: Double
+    package var longitudeDegrees: Double
+    package var altitudeMetres: Double
+    package var horizontalAccuracyMetres: Double
+    package var verticalAccuracyMetres: Double
+    package var courseDegrees: Double
+    package var speedMetresPerSecond: Double
+    package var timestamp: Date
+
+    package init(
+        latitudeDegrees: Double, longitudeDegrees: Double, altitudeMetres: Double = 0,
+        horizontalAccuracyMetres: Double = 0, verticalAccuracyMetres: Double = -1, courseDegrees: Double = -1,
+        speedMetresPerSecond: Double = -1, timestamp: Date
+    ) {
+        self.latitudeDegrees = latitudeDegrees
+        self.longitudeDegrees = longitudeDegrees
+        self.altitudeMetres = altitudeMetres
+        self.horizontalAccuracyMetres = horizontalAccuracyMetres
+        self.verticalAccuracyMetres = verticalAccuracyMetres
+        self.courseDegrees = courseDegrees
+        self.speedMetresPerSecond = speedMetresPerSecond
+        self.timestamp = timestamp
+    }
+}
+
+extension Location {
+    /// Whether latitude and longitude are those of a place.
+    package var isOnEarth: Bool { abs(latitudeDegrees) <= 90 && abs(longitudeDegrees) <= 180 }
+}
+
 /// Angles and distances between places.
 package enum GreatCircle {
     package static let earthRadiusMetres = 6_371_008.8
@@ -85,9 +119,4 @@ package enum GreatCircle {
         }
         return sum
     }
-}
-
-extension Location {
-    /// Whether latitude and longitude are those of a place.
-    package var isOnEarth: Bool { abs(latitudeDegrees) <= 90 && abs(longitudeDegrees) <= 180 }
 }

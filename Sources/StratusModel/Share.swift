@@ -127,3 +127,131 @@ package struct ShareContent: Hashable, Sendable {
         self.blocked = blocked
     }
 }
+
+// What happened to a share, for its owner to look up: who did what to whom, and when.
+
+/// What happened to a share. The raw values are stored; they never change.
+package enum ShareEventKind: UInt8, Hashable, Sendable, CaseIterable {
+    /// The share was made.
+    case shared = 1
+    /// The share was deleted: nobody but the owner sees anything by it any more.
+    case stopped = 2
+    case invited = 3
+    /// Somebody accepted, or came by the link of a public share.
+    case joined = 4
+    /// Somebody left of their own accord, or deleted their account.
+    case left = 5
+    case removed = 6
+    case permissionChanged = 7
+    case roleChanged = 8
+    case publicPermissionChanged = 9
+    case accessRequested = 10
+    case requestDenied = 11
+    case blocked = 12
+    case unblocked = 13
+}
+
+/// One thing that happened to a share.
+package struct ShareEvent: Hashable, Sendable {
+    package var date: Date
+    /// Who did it.
+    package var actor: UserName
+    package var kind: ShareEventKind
+    package var share: RecordName
+    /// Nil for a share of a whole zone.
+    package var root: RecordName?
+    /// Whom it was done to, where it concerns one person: their entry in the share, who they are, or how they were
+    /// invited, as far as it was known then.
+    package var participant: ParticipantID?
+    package var user: UserName?
+    package var handle: Handle?
+    /// What changed, where it was a permission (the share's own where the public permission changed) or a role.
+    package var oldPermission: ParticipantPermission?
+    package var newPermission: ParticipantPermission?
+    package var oldRole: ParticipantRole?
+    package var newRole: ParticipantRole?
+
+    package init(
+        date: Date, actor: UserName, kind: ShareEventKind, share: RecordName, root: RecordName?,
+        participant: ParticipantID? = nil, user: UserName? = nil, handle: Handle? = nil,
+        oldPermission: ParticipantPermission? = nil, newPermission: ParticipantPermission? = nil,
+        oldRole: ParticipantRole? = nil, newRole: ParticipantRole? = nil
+    ) {
+        self.date = date
+        self.actor = actor
+        self.kind = kind
+        self.share = share
+        self.root = root
+        self.participant = participant
+        self.user = user
+        self.handle = handle
+        self.oldPermission = oldPermission
+        self.newPermission = newPermission
+        self.oldRole = oldRole
+        self.newRole = newRole
+    }
+}
+
+// The secret part of a share's URL: 128 bits that nobody can guess.
+//
+// Invariant: its text is 22 characters of the URL-safe base 64 alphabet, and no other text is the same token.
+
+/// The secret of a share's URL or of a participant's one-time URL. Its description does not show it.
+package struct ShareToken: Hashable, Sendable, CustomStringConvertible {
+    package static let byteCount = 16
+    package let bytes: [UInt8]
+
+    /// A token of 16 bytes from the system's generator; nil for another number of them.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The token that a URL shows; nil for a text that is none.
+    package init?(text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 22 else { return nil }
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for digit in digits {
+            guard let value = Self.alphabet.firstIndex(of: digit) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+            }
+        }
+        // 22 digits hold four bits more than 16 bytes: they are zero in the only text that is written.
+        guard bits & 0b1111 == 0 else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    /// The token as a URL shows it.
+    package var text: String {
+        var text = ""
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for byte in bytes + [0, 0] {
+            bits = bits << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6, text.utf8.count < 22 {
+                bitCount -= 6
+                text.unicodeScalars.append(Unicode.Scalar(Self.alphabet[Int(bits >> UInt32(bitCount) & 0x3F)]))
+            }
+        }
+        return text
+    }
+
+    /// Whether two tokens are the same, in a time that says nothing of where they differ.
+    package func isSame(as other: ShareToken) -> Bool {
+        var difference: UInt8 = 0
+        for (own, others) in zip(bytes, other.bytes) { difference |= own ^ others }
+        return difference == 0
+    }
+
+    package var description: String { "secret" }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+}
