@@ -1,8 +1,24 @@
-// What every small value has in common: one byte of version, its parts, and not a byte more.
+// The primitives of all values, and what small values have in common: a version byte, their parts, nothing after them.
+// Values need no order, so lengths come first and nothing is escaped: a reader skips a part in one step.
+//
+// Byte layout (explicit, never changes):
+//   number    unsigned, 7 bits a byte, lowest first, the top bit set on all but the last byte; fewest bytes only
+//   fixed     unsigned, 4 or 8 bytes, big-endian
+//   text      number (how many bytes), UTF-8
+//   bytes     number (how many bytes), those
+//   text?     byte 0, or byte 1 and a text
+//   texts     number (how many), a text for each
+//   date      8 bytes: the bits of the seconds since 2001-01-01 00:00 UTC, an IEEE 754 double, big-endian
+//   UUID      its 16 bytes
+//
+// Invariants of `ValueReader`: nothing is read outside the bytes and nothing traps, whatever they are. It reads only what
+// `ValueWriter` writes: a number in more bytes than it needs, text that is not UTF-8 and bytes after the end are
+// `.corruptValue`.
 
 import FoundationEssentials
+import StratusModel
 
-/// A value that lies under a key. Encoding and decoding are exact inverses; a value has one encoding.
+/// A value that is stored under a key. Encoding and decoding are exact inverses; a value has one encoding.
 package protocol LayoutValue: Hashable, Sendable {
     /// Appends the value's bytes.
     func append(to bytes: inout [UInt8])
@@ -12,12 +28,6 @@ package protocol LayoutValue: Hashable, Sendable {
 }
 
 extension LayoutValue {
-    /// Empties `bytes`, keeping its capacity, and writes the value into it.
-    package func encode(into bytes: inout [UInt8]) {
-        bytes.removeAll(keepingCapacity: true)
-        append(to: &bytes)
-    }
-
     package func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         // Enough for every small value, so that the bytes are not moved while they grow.
@@ -27,15 +37,33 @@ extension LayoutValue {
     }
 }
 
-// The primitives of which every value is made. Values need no order, so lengths stand in front and nothing is escaped:
-// a reader passes over what it does not want in one step.
-//
-// Byte layout (explicit, never changes):
-//   number    unsigned, 7 bits a byte, lowest first, the top bit set on all but the last byte; fewest bytes only
-//   fixed     unsigned, 4 or 8 bytes, big-endian
-//   text      number (how many bytes), UTF-8
-//   date      8 bytes: the bits of the seconds since 2001-01-01 00:00 UTC, an IEEE 754 double, big-endian
-//   UUID      its 16 bytes
+/// A value whose bytes are the version 1 and its parts.
+package protocol VersionedValue: LayoutValue {
+    /// Whether the bytes hold a secret, so that no error may show them.
+    static var holdsSecret: Bool { get }
+
+    /// Appends all parts after the version.
+    func appendParts(to bytes: inout [UInt8])
+
+    /// Reads all parts after the version.
+    init(parts reader: inout ValueReader) throws(LayoutError)
+}
+
+extension VersionedValue {
+    package static var holdsSecret: Bool { false }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(1)
+        appendParts(to: &bytes)
+    }
+
+    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+        var reader = ValueReader(bytes, Self.self, isSecret: Self.holdsSecret)
+        try reader.expectVersion(1)
+        try self.init(parts: &reader)
+        try reader.expectEnd()
+    }
+}
 
 /// Appends the primitives of values to a buffer.
 enum ValueWriter {
@@ -67,6 +95,24 @@ enum ValueWriter {
         bytes.append(contentsOf: text.utf8)
     }
 
+    /// Byte 0, or byte 1 and a text.
+    static func append(optional text: String?, to bytes: inout [UInt8]) {
+        bytes.append(text == nil ? 0 : 1)
+        if let text { append(text, to: &bytes) }
+    }
+
+    /// Number (how many), a text for each.
+    static func append(texts: [String], to bytes: inout [UInt8]) {
+        append(number: UInt64(texts.count), to: &bytes)
+        for text in texts { append(text, to: &bytes) }
+    }
+
+    /// Number (how many bytes), those.
+    static func append(_ content: [UInt8], to bytes: inout [UInt8]) {
+        append(number: UInt64(content.count), to: &bytes)
+        bytes.append(contentsOf: content)
+    }
+
     static func append(_ date: Date, to bytes: inout [UInt8]) {
         append(fixed: date.timeIntervalSinceReferenceDate.bitPattern, to: &bytes)
     }
@@ -80,22 +126,17 @@ enum ValueWriter {
     }
 }
 
-// Reads the primitives of values in place; `ValueWriter` has the byte layout.
-//
-// Invariants: nothing is read outside the bytes and nothing traps, whatever they are. Only what `ValueWriter` writes is
-// read: a number in more bytes than it needs, text that is not UTF-8 and bytes after the end are `.corruptValue`.
-
 /// Reads the parts of one value, one after the other.
-struct ValueReader: ~Escapable {
+package struct ValueReader: ~Escapable {
     let bytes: Span<UInt8>
-    /// What is read, for errors: the type that is decoded.
-    let item: StaticString
-    /// Whether the bytes hold a secret, so that no error may show them.
-    let isSecret: Bool
+    /// The type that is decoded, for errors.
+    private let item: any Any.Type
+    private let isSecret: Bool
     private(set) var position = 0
 
+    /// `isSecret`: whether the bytes hold a secret, so that no error may show them.
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, _ item: StaticString, isSecret: Bool = false) {
+    init(_ bytes: Span<UInt8>, _ item: any Any.Type, isSecret: Bool = false) {
         self.bytes = bytes
         self.item = item
         self.isSecret = isSecret
@@ -110,6 +151,24 @@ struct ValueReader: ~Escapable {
         position += 1
         return byte
     }
+
+    /// Reads a byte that is the raw value of a case.
+    mutating func readCase<Value: RawRepresentable<UInt8>>(
+        _ message: StaticString = "No case has this number."
+    ) throws(LayoutError) -> Value {
+        guard let value = Value(rawValue: try readByte()) else { throw corrupt(message) }
+        return value
+    }
+
+    /// Reads a byte of flags, all of them below `limit`.
+    mutating func readFlags(below limit: UInt8) throws(LayoutError) -> UInt8 {
+        let flags = try readByte()
+        guard flags < limit else { throw corrupt("A flag of the value is unknown.") }
+        return flags
+    }
+
+    /// Reads byte 0 or 1.
+    mutating func readFlag() throws(LayoutError) -> Bool { try readFlags(below: 2) == 1 }
 
     mutating func readNumber() throws(LayoutError) -> UInt64 {
         let first = try readByte()
@@ -129,7 +188,14 @@ struct ValueReader: ~Escapable {
         }
     }
 
-    /// Reads a number that counts bytes or items that are still to come, each of at least one byte.
+    /// Reads a number that is never 0.
+    mutating func readPositive() throws(LayoutError) -> UInt64 {
+        let number = try readNumber()
+        guard number >= 1 else { throw corrupt("A number that must be 1 or more is 0.") }
+        return number
+    }
+
+    /// Reads the number of bytes or items that follow, each of at least one byte.
     mutating func readCount() throws(LayoutError) -> Int {
         let number = try readNumber()
         guard number <= UInt64(remainingByteCount) else { throw cutOff() }
@@ -167,17 +233,41 @@ struct ValueReader: ~Escapable {
         return String(copying: text)
     }
 
+    mutating func readOptionalText() throws(LayoutError) -> String? { try readFlag() ? try readText() : nil }
+
+    mutating func readTexts() throws(LayoutError) -> [String] {
+        var texts: [String] = []
+        for _ in 0..<(try readCount()) { texts.append(try readText()) }
+        return texts
+    }
+
+    /// Reads a name that must come after the previous one, and remembers it.
+    mutating func readName<Name: ByteComparedName>(after last: inout Name?) throws(LayoutError) -> Name {
+        let name = Name(try readText())
+        if let last, !(last < name) { throw corrupt("The names of the value are not in ascending order.") }
+        last = name
+        return name
+    }
+
+    mutating func readBytes() throws(LayoutError) -> [UInt8] {
+        [UInt8](copying: try readSpan(byteCount: try readCount()))
+    }
+
     /// The bytes of a text in place, not checked to be UTF-8.
     @_lifetime(copy self)
     mutating func readTextSpan() throws(LayoutError) -> Span<UInt8> {
         try readSpan(byteCount: try readCount())
     }
 
+    /// Skips a text without checking it.
+    mutating func skipText() throws(LayoutError) {
+        try skip(byteCount: try readCount())
+    }
+
     @_lifetime(copy self)
     mutating func readSpan(byteCount: Int) throws(LayoutError) -> Span<UInt8> {
-        guard byteCount >= 0, byteCount <= remainingByteCount else { throw cutOff() }
         let start = position
-        position += byteCount
+        try skip(byteCount: byteCount)
         return bytes.extracting(start..<position)
     }
 
@@ -187,16 +277,13 @@ struct ValueReader: ~Escapable {
     }
 
     mutating func readUUID() throws(LayoutError) -> UUID {
-        guard remainingByteCount >= 16 else { throw cutOff() }
-        let s = bytes.extracting(position..<position + 16)
-        position += 16
+        let s = try readSpan(byteCount: 16)
         return UUID(
             uuid: (
                 s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15]
             ))
     }
 
-    /// Reads the byte that says how the rest is laid out.
     mutating func expectVersion(_ version: UInt8) throws(LayoutError) {
         let found = try readByte()
         guard found == version else {
@@ -205,7 +292,7 @@ struct ValueReader: ~Escapable {
         }
     }
 
-    /// Refuses a value that goes on.
+    /// Throws if bytes are left.
     func expectEnd() throws(LayoutError) {
         guard isAtEnd else { throw corrupt("There are bytes after the value's end.") }
     }

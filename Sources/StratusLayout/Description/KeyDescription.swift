@@ -1,12 +1,14 @@
-// Any key as one readable line, for the tool, errors and golden files:
+// Any key, or the bound of a range, as one readable line for the tool, errors and golden files:
 //   db 3 / zone 7 / children / "folder" / "file.txt"
 //   global / purges / db 3 / zone 7
+//   after db 3 / zone 7 / records / "file.txt"
 // A key this software does not write is shown as hexadecimal with the reason. A line never holds a control character.
+// `KeyLine.swift` reads lines back.
 
 import FoundationEssentials
 import StratusModel
 
-/// A key as text. The static functions also read text back.
+/// A key as text.
 package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     private let key: [UInt8]
 
@@ -14,7 +16,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { Self.text(of: key) }
 
-    /// The line for a key, whatever its bytes are.
+    /// The line for a key with any bytes.
     package static func text(of key: Span<UInt8>) -> String {
         var pieces: [String] = []
         do throws(LayoutError) {
@@ -50,68 +52,27 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     private static func text(_ part: KeyPart, _ reader: inout KeyReader) throws(LayoutError) -> String {
         switch part {
         case .text: return ReadableText.quoted(try reader.readText())
-        case .optionalText: return try reader.readOptionalName().map { ReadableText.quoted($0.text) } ?? "null"
+        case .optionalText: return try reader.takeNull() ? "null" : ReadableText.quoted(try reader.readText())
         case .number: return "\(try reader.readNumber())"
-        case .element: return text(of: try reader.readElement())
-        case .uuid:
-            guard case .uuid(let uuid) = try reader.readElement() else { throw reader.corrupt("A UUID is missing.") }
-            return uuid.uuidString
-        case .bytes:
-            guard case .bytes(let bytes) = try reader.readElement() else { throw reader.corrupt("Bytes are missing.") }
-            return "x'\(Hex.text(bytes))'"
+        case .element: return "\(try reader.readElement())"
+        case .uuid: return try UUID.read(&reader).uuidString
+        case .bytes: return "x'\(Hex.text(try [UInt8].read(&reader)))'"
         case .database: return "\(DatabaseNumber(try reader.readNumber()))"
         case .zone: return "\(ZoneNumber(try reader.readNumber()))"
         case .chunk:
             let index = try reader.readNumber()
             guard index >= 1 else { throw reader.corrupt("The index of a later chunk is 1 or more.") }
             return "chunk \(index)"
-        case .action: return "action \(try named(ReferenceAction.self, &reader))"
-        case .scope: return "scope \(try named(DatabaseScope.self, &reader))"
-        case .identityKind: return "kind \(try named(IdentityKind.self, &reader))"
+        case .action: return "action \(try ReferenceAction.read(&reader))"
+        case .scope: return "scope \(try DatabaseScope.read(&reader))"
+        case .identityKind: return "kind \(try IdentityKind.read(&reader))"
         }
     }
 
-    private static func named<Value: RawRepresentable<UInt8>>(
-        _ type: Value.Type, _ reader: inout KeyReader
-    ) throws(LayoutError) -> Value {
-        guard let number = UInt8(exactly: try reader.readNumber()), let value = Value(rawValue: number) else {
-            throw reader.corrupt("No case has this number.")
-        }
-        return value
-    }
-
-    /// An element so that it can be read back bit by bit.
-    static func text(of element: TupleElement) -> String {
-        switch element {
-        case .null: "null"
-        case .bytes(let bytes): "x'\(Hex.text(bytes))'"
-        case .string(let text): ReadableText.quoted(text)
-        case .nested(let elements): "(" + elements.map { text(of: $0) }.joined(separator: ", ") + ")"
-        case .integer(let number): "\(number)"
-        case .unsigned(let number): "\(number)"
-        case .double(let number): "double(\(bits(of: number)))"
-        case .boolean(let value): "\(value)"
-        case .uuid(let uuid): uuid.uuidString
-        case .date(let date): "date(\(bits(of: date.timeIntervalSinceReferenceDate)))"
-        }
-    }
-
-    /// The shortest decimal that is this number, or the bits of one that no decimal is.
-    private static func bits(of number: Double) -> String {
-        number.isFinite ? "\(number)" : "bits \(String(number.bitPattern, radix: 16))"
-    }
-}
-
-// The ends of a range as lines. A bound need not be a key, so it is described as far as its parts go:
-//   db 3 / zone 7 / records / …
-//   after db 3 / zone 7 / records / "file.txt"
-//   end of the store
-
-extension KeyDescription {
-    /// The line for a bound of a range, whatever its bytes are.
+    /// The line for a bound of a range with any bytes. A bound that is no key is described up to its last readable part.
     package static func text(ofBound bound: [UInt8]) -> String {
         guard let first = bound.first else { return "start of the store" }
-        // No element begins so.
+        // No element begins with this byte.
         if first == 0xFF { return "end of the store" }
         if let line = line(of: bound) { return line }
         if bound.last == 0, let line = line(of: Array(bound.dropLast())) { return "after \(line)" }
@@ -124,7 +85,7 @@ extension KeyDescription {
         return pieces.isEmpty ? "x'\(Hex.text(bound, limit: 64))'" : (pieces + ["…"]).joined(separator: " / ")
     }
 
-    /// The line of a whole key, or nil when it is none.
+    /// The line of a whole key; nil if the bytes are none.
     private static func line(of key: [UInt8]) -> String? {
         var pieces: [String] = []
         do throws(LayoutError) {
@@ -135,7 +96,7 @@ extension KeyDescription {
         }
     }
 
-    /// The database, and the zone if it is there.
+    /// The database, and the zone if there is one.
     private static func beginning(of bound: [UInt8]) -> [String] {
         var pieces: [String] = []
         do throws(LayoutError) {
@@ -151,7 +112,30 @@ extension KeyDescription {
     }
 }
 
-// Which parts the keys of each keyspace have behind their tag: one table for describing keys and for reading lines.
+extension TupleElement: CustomStringConvertible {
+    /// A form that can be read back bit by bit.
+    package var description: String {
+        switch self {
+        case .null: "null"
+        case .bytes(let bytes): "x'\(Hex.text(bytes))'"
+        case .string(let text): ReadableText.quoted(text)
+        case .nested(let elements): "(" + elements.map(\.description).joined(separator: ", ") + ")"
+        case .integer(let number): "\(number)"
+        case .unsigned(let number): "\(number)"
+        case .double(let number): "double(\(Self.bits(of: number)))"
+        case .boolean(let value): "\(value)"
+        case .uuid(let uuid): uuid.uuidString
+        case .date(let date): "date(\(Self.bits(of: date.timeIntervalSinceReferenceDate)))"
+        }
+    }
+
+    /// The shortest decimal that is this number, or the bits of a number that no decimal equals.
+    private static func bits(of number: Double) -> String {
+        number.isFinite ? "\(number)" : "bits \(String(number.bitPattern, radix: 16))"
+    }
+}
+
+// MARK: The parts of each keyspace
 
 /// One part of a key.
 enum KeyPart {
@@ -165,14 +149,14 @@ enum KeyPart {
     case element
     case database
     case zone
-    /// The index of a chunk, which a record's own key does not have.
+    /// The index of a chunk. A record's own key does not have it.
     case chunk
     case action
     case scope
     case identityKind
 }
 
-/// The parts of the keys of one keyspace, and its name.
+/// The name of a keyspace and the parts of its keys after the tag. Descriptions and `KeyLine.swift` use the same table.
 struct KeyShape {
     let name: String
     let parts: [KeyPart]
@@ -233,7 +217,7 @@ struct KeyShape {
     }
 }
 
-/// Where a key belongs, by its first three elements.
+/// The keyspace of a key, from the key's first three elements.
 enum KeyPlace {
     case global(GlobalKeyspace)
     case database(DatabaseNumber, DatabaseKeyspace)
@@ -255,7 +239,7 @@ enum KeyPlace {
         }
     }
 
-    /// The place of a key, or nil when it is none that this software writes.
+    /// The place of a key; nil if this software writes no such key.
     init?(of key: Span<UInt8>) {
         guard var reader = try? KeyReader(key, after: 0, in: .unknown), let place = try? KeyPlace(&reader) else {
             return nil
@@ -263,7 +247,7 @@ enum KeyPlace {
         self = place
     }
 
-    /// Whether what lies there is a secret, or may be part of one, whatever its bytes look like.
+    /// Whether the value is a secret, or may be part of one, whatever its bytes look like.
     var holdsSecrets: Bool {
         switch self {
         case .zone(_, _, .shareTokens), .global(.tokenSecret): true

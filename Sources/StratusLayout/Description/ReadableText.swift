@@ -1,5 +1,5 @@
-// Text as one safe, exact line: what is quoted here can be read back as the same bytes, and nothing in it can break a
-// line, move a cursor or hide.
+// Text and dates as one safe, exact line: quoted text can be read back as the same bytes, and nothing in it can break a line,
+// move a cursor or hide.
 //
 // Escaped as \u{…}: control, format, private and unassigned characters, line and paragraph separators, every space but
 // U+0020, ignorable and blank characters, a mark that would join the quote, and the marks of U+0300…U+036F, so that
@@ -8,9 +8,9 @@
 import FoundationEssentials
 import StratusModel
 
-/// Quotes text and reads quoted text.
+/// Quotes text.
 package enum ReadableText {
-    /// The text in double quotes, escaped; of more than `limit` scalars the first ones and the number of bytes.
+    /// The text in double quotes, escaped. Of more than `limit` scalars it shows the first ones and the number of bytes.
     package static func quoted(_ text: String, limit: Int = .max) -> String {
         var line = "\""
         var count = 0
@@ -35,7 +35,7 @@ package enum ReadableText {
         }
     }
 
-    /// Whether a scalar shows itself, and only itself, wherever a line is shown.
+    /// Whether a scalar shows itself, and only itself, on any display.
     static func isSafe(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
         if scalar.isASCII { return scalar.value >= 0x20 && scalar.value < 0x7F }
         if (0x300...0x36F).contains(scalar.value) || scalar.value == 0x2800 { return false }
@@ -50,9 +50,7 @@ package enum ReadableText {
     }
 }
 
-// Dates as text, whatever their bits are: a calendar's own formatter may trap on a date outside its calendar.
-
-/// Shows dates in UTC.
+/// Shows dates in UTC, whatever their bits are. A calendar's own formatter may trap on a date outside its calendar.
 enum ReadableDate {
     /// 2001-01-01 counted in days from 1970-01-01.
     private static let referenceDay = 11_323

@@ -1,4 +1,4 @@
-// Accounts as one readable line.
+// Accounts, shares and subscriptions as one readable line. Invariant: no line holds a secret. The word `secret` replaces it.
 
 package import StratusModel
 
@@ -19,7 +19,7 @@ extension ValueDescription {
     }
 }
 
-// Shares as one readable line. Invariant: no line holds a secret; where one is, stands the word `secret`.
+// MARK: Shares
 
 extension ValueDescription {
     static func text(_ entry: ShareURLEntry) -> String {
@@ -52,13 +52,13 @@ extension ValueDescription {
         return ["\(label) \(old.map { "\($0)" } ?? "nothing") to \(new.map { "\($0)" } ?? "nothing")"]
     }
 
-    /// A field of a share's record. No bytes are shown: a damaged key may stand before what the share holds.
+    /// A field of a share's record. It shows no bytes: under a damaged key they may be the share's content.
     static func shareText(_ value: FieldValue) -> String {
         if case .bytes(let bytes) = value { return "bytes (\(bytes.count))" }
         return text(value)
     }
 
-    /// What the field of a share's record says that holds its content, without its secrets; of a damaged one the reason.
+    /// The content of a share from the field of its record, without secrets; of a damaged field the reason.
     package static func contentText(_ value: FieldValue) -> String {
         guard case .bytes(let bytes) = value else { return "damaged secret" }
         do throws(LayoutError) {
@@ -106,7 +106,7 @@ extension ValueDescription {
     }
 }
 
-// Subscriptions, what waits for devices and what commits have left behind as one readable line.
+// MARK: Subscriptions, notifications and the outbox
 
 extension ValueDescription {
     static func text(_ entry: SubscriptionEntry) -> String {

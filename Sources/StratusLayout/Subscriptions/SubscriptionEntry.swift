@@ -1,18 +1,18 @@
-// What somebody has subscribed to. Who, where and the identifier are in the key.
-//
-// Bytes: version 1 · byte: 1 a query, 2 a zone, 3 a database ·
-//   (1) text: record type · bytes: query (number, then as many, in the form in which cursors hold it) · byte: 1 matches
-//       nothing, else 0 · text?: zone · byte: triggers (1 creation, 2 update, 4 deletion, 8 once) · bytes: the client's
-//       archive of its predicate
-//   (2) text: zone · text?: record type
-//   (3) text?: record type
-// then template?
+// Subscriptions, and the outbox: the news of commits for subscribers. `NotificationEntry.swift` has the parts (text?, texts?,
+// fields, template?).
 
 package import FoundationEssentials
 package import StratusModel
 
-/// A subscription.
-package struct SubscriptionEntry: LayoutValue {
+/// A subscription. Its user, database and identifier are in the key.
+///
+/// Bytes: version 1 · byte: 1 a query, 2 a zone, 3 a database ·
+///   (1) text: record type · bytes: query, in the form of cursors · byte: 1 matches nothing, else 0 · text?: zone · byte:
+///       triggers (1 creation, 2 update, 4 deletion, 8 once) · bytes: the client's archive of its predicate
+///   (2) text: zone · text?: record type
+///   (3) text?: record type
+/// then template?
+package struct SubscriptionEntry: VersionedValue {
     package enum Subject: Hashable, Sendable {
         case query(SubscribedQuery)
         case zone(ZoneName, recordType: RecordType?)
@@ -20,7 +20,7 @@ package struct SubscriptionEntry: LayoutValue {
     }
 
     package var subject: Subject
-    /// Nil is a silent one.
+    /// Nil for a silent subscription.
     package var template: NotificationTemplate?
 
     package init(subject: Subject, template: NotificationTemplate?) {
@@ -28,8 +28,7 @@ package struct SubscriptionEntry: LayoutValue {
         self.template = template
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         switch subject {
         case .query(let query):
             bytes.append(1)
@@ -45,9 +44,7 @@ package struct SubscriptionEntry: LayoutValue {
         ValueWriter.append(optional: template, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "SubscriptionEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         switch try reader.readByte() {
         case 1: subject = .query(try SubscribedQuery(&reader))
         case 2:
@@ -57,7 +54,6 @@ package struct SubscriptionEntry: LayoutValue {
         default: throw reader.corrupt("No kind of subscription has this number.")
         }
         template = try reader.readOptionalTemplate()
-        try reader.expectEnd()
     }
 }
 
@@ -66,13 +62,13 @@ package struct SubscribedQuery: Hashable, Sendable {
     package static let allTriggers: UInt8 = 15
 
     package var recordType: RecordType
-    /// As cursors hold it.
+    /// In the form of cursors.
     package var query: [UInt8]
     package var matchesNothing: Bool
     /// Nil for all zones of the database.
     package var zone: ZoneName?
     package var triggers: UInt8
-    /// Never read.
+    /// Only the client reads it.
     package var predicateArchive: [UInt8]
 
     package init(
@@ -107,29 +103,28 @@ package struct SubscribedQuery: Hashable, Sendable {
     }
 }
 
-// What a commit has left behind to be told: where it was made, by which device, and what it did. The names of people and
-// records in it are those of the moment of the commit, so that it can be told of whatever has happened since.
-//
-// Bytes: version 1 · text: container · text?: owner (none in the public database) · text: zone · number: the zone's number ·
-// UUID: its identity · number: its last change · text?: the account that did it · text?: its device · text?: the last user
-// who has been told · byte: news, then
-//   1 records of a zone, for its owner:  texts?: the types of the records; none where any may have changed
-//   2 records in shares, for others:     number · for each: text: share · texts?: types · texts?: users, none for whoever
-//                                        sees the share
-//   3 the zone was deleted
-//   4 queries matched:                   number · for each: text: user · text: subscription · byte: reason · text: record ·
-//                                        fields
-//   5 a subscription ended with the zone: text: subscription · template?
-
-/// What one commit, or a part of it, left behind.
-package struct OutboxEntry: LayoutValue {
+/// The news of one commit, or of a part of it: where it was made, by which device, and what it did.
+///
+/// The names of people and records are those at the commit, so that later changes do not matter to its delivery.
+///
+/// Bytes: version 1 · text: container · text?: owner (none in the public database) · text: zone · number: the zone's number ·
+/// UUID: its identity · number: its last change · text?: the account that made the commit · text?: its device · text?: the
+/// last user who got the news · byte: news, then
+///   1 records of a zone, for its owner:  texts?: the types of the records; none if any may have changed
+///   2 records in shares, for others:     number · for each: text: share · texts?: types · texts?: users, none for everyone
+///                                        who sees the share
+///   3 the zone was deleted
+///   4 queries matched:                   number · for each: text: user · text: subscription · byte: reason · text: record ·
+///                                        fields
+///   5 a subscription ended with the zone: text: subscription · template?
+package struct OutboxEntry: VersionedValue {
     package enum News: Hashable, Sendable {
-        /// For the zone's owner. Nil where records of any type may have changed.
+        /// For the zone's owner. Nil if records of any type may have changed.
         case records([RecordType]?)
         case shares([SharedNews])
         case zoneDeleted
         case matches([QueryMatch])
-        /// The owner's subscription to the zone, which is not there any more: what it said is needed to tell of its end.
+        /// The owner's subscription to the deleted zone. Its template is needed to report the end.
         case subscriptionEnded(String, NotificationTemplate?)
     }
 
@@ -139,11 +134,11 @@ package struct OutboxEntry: LayoutValue {
     package var zone: ZoneName
     package var zoneNumber: ZoneNumber
     package var identity: UUID
-    /// The zone's last change with the commit.
+    /// The zone's last change of the commit.
     package var sequence: UInt64
     package var originAccount: AccountID?
     package var originDevice: String?
-    /// In the order of their names, everybody up to this user has been told.
+    /// All users up to this one, in the order of names, have got the news.
     package var last: UserName?
     package var news: News
 
@@ -164,8 +159,7 @@ package struct OutboxEntry: LayoutValue {
         self.news = news
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(container.text, to: &bytes)
         ValueWriter.append(optional: owner?.text, to: &bytes)
         ValueWriter.append(zone.text, to: &bytes)
@@ -195,9 +189,7 @@ package struct OutboxEntry: LayoutValue {
         }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "OutboxEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         container = ContainerName(try reader.readText())
         owner = try reader.readOptionalText().map { UserName($0) }
         zone = ZoneName(try reader.readText())
@@ -222,16 +214,15 @@ package struct OutboxEntry: LayoutValue {
         case 5: news = .subscriptionEnded(try reader.readText(), try reader.readOptionalTemplate())
         default: throw reader.corrupt("No news of a commit has this number.")
         }
-        try reader.expectEnd()
     }
 }
 
-/// What changed in one share.
+/// The changes in one share.
 package struct SharedNews: Hashable, Sendable {
     package var share: RecordName
-    /// Nil where records of any type may be seen that were not, or no more.
+    /// Nil if records of any type may have become visible or hidden.
     package var types: [RecordType]?
-    /// Who saw the share before or after the commit; nil where that did not change with it: whoever sees it.
+    /// The users who saw the share before or after the commit. Nil for everyone who sees it, if that did not change.
     package var users: [UserName]?
 
     package init(share: RecordName, types: [RecordType]?, users: [UserName]?) {
@@ -260,7 +251,7 @@ package struct QueryMatch: Hashable, Sendable {
     /// 1 created, 2 updated, 3 deleted.
     package var reason: UInt8
     package var record: RecordName
-    /// The fields that the subscription's template names, as the record has or had them.
+    /// The fields that the subscription's template names, with the values of the record.
     package var fields: [FieldKey: FieldValue]
 
     package init(
