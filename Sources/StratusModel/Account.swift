@@ -1,19 +1,23 @@
-// The people of a store: accounts, and how they stand with the host.
+// The people of a store: accounts, and the handles that find them.
+//
+// A normalised handle is ASCII, so that equal handles are equal bytes. People write their e-mail address in different cases
+// and mean one mailbox, so the whole address becomes lower case; domains with other letters are written in their ASCII form
+// (`xn--…`). A telephone number keeps its digits and whether it is international.
 
 package import FoundationEssentials
 
-/// The store's own name of an account: opaque, drawn once, never shown to clients.
+/// The store's own name of an account: opaque, random, never shown to clients.
 package struct AccountID: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
 }
 
-/// How an account stands with the host. The raw values are stored; they never change.
+/// The standing of an account with the host. The raw values are stored; they never change.
 package enum AccountStanding: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case good = 1
-    /// Parental or managed restrictions: the account exists but may not be used.
+    /// Parental or managed restrictions: the account exists but cannot be used.
     case restricted = 2
-    /// The account must be verified again before it may be used (S-17).
+    /// The account must be verified again before it can be used (S-17).
     case needsVerification = 3
     /// The host has closed the account without deleting its data.
     case suspended = 4
@@ -44,15 +48,15 @@ package struct PersonName: Hashable, Codable, Sendable {
 /// An account of the store: one person, in every container.
 package struct Account: Hashable, Sendable {
     package let id: AccountID
-    /// The host's own identifier of the person, unique in the store; nil when the host knows them by handle alone.
+    /// The host's own identifier of the person, unique in the store; nil if the host knows them only by handle.
     package var externalID: String?
     /// The record name of the person's user record, in every container.
     package let userName: UserName
-    /// Addresses that the host has verified to be the person's, in their normalised form.
+    /// The person's addresses that the host has verified, in their normalised form.
     package var handles: Set<Handle>
     package var name: PersonName
     package var standing: AccountStanding
-    /// Whether others may find the person by a handle.
+    /// Whether others can find the person by a handle.
     package var isDiscoverable: Bool
     /// The most bytes the person's private databases may hold, assets included; nil for the store's default.
     package var quotaByteCount: Int64?
@@ -74,24 +78,16 @@ package struct Account: Hashable, Sendable {
     }
 }
 
-// How people are reached: e-mail addresses and telephone numbers, and the one form in which each is stored and compared.
-//
-// A normalised handle is ASCII, so that equal handles are equal bytes. The e-mail addresses of one person are written in
-// many cases and mean one mailbox, so the whole address is put in lower case; domains with other letters are written in
-// their ASCII form (`xn--…`). A telephone number keeps its digits and whether it is international.
-
-/// An address that leads to a person.
-package enum Handle: Hashable, Codable, Sendable {
+/// An e-mail address or a telephone number of a person.
+package enum Handle: Hashable, Codable, Sendable, CustomStringConvertible {
     case email(String)
     case phone(String)
-}
 
-extension Handle: CustomStringConvertible {
-    /// The longest e-mail address there is, in bytes.
-    package static let maximumEmailByteCount = 254
+    /// The longest e-mail address, in bytes.
+    private static let maximumEmailByteCount = 254
     /// How many digits a telephone number has: the shortest ones in use, and the international limit with room for a
     /// national prefix.
-    package static let phoneDigitCounts = 3...17
+    private static let phoneDigitCounts = 3...17
 
     /// The address itself.
     package var text: String {
@@ -103,7 +99,7 @@ extension Handle: CustomStringConvertible {
 
     package var description: String { text }
 
-    /// The form in which the handle is stored and compared; nil when it is malformed.
+    /// The form in which the handle is stored and compared; nil if it is malformed.
     package var normalized: Handle? {
         switch self {
         case .email(let address): Self.normalizedEmail(address).map { .email($0) }
@@ -111,7 +107,7 @@ extension Handle: CustomStringConvertible {
         }
     }
 
-    /// One "@" with something in front of it and a domain behind, all of printable ASCII, in lower case.
+    /// Printable ASCII in lower case: a local part, one "@", a domain.
     private static func normalizedEmail(_ address: String) -> String? {
         let trimmed = trimmed(address)
         guard trimmed.utf8.count <= maximumEmailByteCount else { return nil }
@@ -121,7 +117,7 @@ extension Handle: CustomStringConvertible {
         return trimmed.lowercased()
     }
 
-    /// Labels of letters, digits and inner hyphens, with a dot between each two.
+    /// Labels of letters, digits and inner hyphens, with dots between them.
     private static func isDomain(_ text: Substring) -> Bool {
         text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
             guard !label.isEmpty, label.first != "-", label.last != "-" else { return false }
@@ -135,8 +131,8 @@ extension Handle: CustomStringConvertible {
         }
     }
 
-    /// The digits, after a "+" when the number is international ("+" or "00" in front). What people put between digits
-    /// is dropped; anything else makes the number malformed.
+    /// The digits, after a "+" if the number is international (begins with "+" or "00"). Separators between digits are
+    /// dropped; anything else makes the number malformed.
     private static func normalizedPhone(_ number: String) -> String? {
         var digits = ""
         var isInternational = false
@@ -158,7 +154,7 @@ extension Handle: CustomStringConvertible {
         return isInternational ? "+" + digits : digits
     }
 
-    /// Spaces, brackets, dots, slashes and dashes, and the invisible marks that copying brings along.
+    /// Spaces, brackets, dots, slashes and dashes, and the invisible marks that copied text contains.
     private static func isBetweenDigits(_ scalar: Unicode.Scalar) -> Bool {
         if "()[]./-".unicodeScalars.contains(scalar) { return true }
         switch scalar.properties.generalCategory {

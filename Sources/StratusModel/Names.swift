@@ -1,9 +1,9 @@
-// The names records, zones and people go by. A name is compared by its bytes: Swift's `String` calls composed and
-// decomposed "é" equal, but they are two keys in the store and two records to CloudKit.
+// Names of records, zones and people, places of records, and random identities. Names are compared by their bytes: Swift's
+// `String` calls composed and decomposed "é" equal, but they are two keys in the store and two records to CloudKit.
 
 package import FoundationEssentials
 
-/// A piece of text that is equal to another only when every UTF-8 byte is the same.
+/// A text that is equal to another only if every UTF-8 byte is the same.
 package protocol ByteComparedName:
     Hashable, Comparable, Codable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral
 {
@@ -24,7 +24,7 @@ extension ByteComparedName {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-    // As text alone: a name has nothing else.
+    // A name is coded as its text.
     package init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode(String.self))
     }
@@ -36,15 +36,15 @@ extension ByteComparedName {
 }
 
 extension String {
-    /// Equal bytes imply equal strings. A string in ASCII and another of as many bytes are equal only with equal bytes: whatever
-    /// else is canonically equivalent to ASCII is longer. So the slow comparison is for the canonically equivalent alone.
+    /// Equal bytes imply equal strings. If one of two equal strings with the same number of bytes is ASCII, their bytes are
+    /// equal: any other text that is canonically equivalent to ASCII is longer. Only other strings need the slow comparison.
     fileprivate func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count, self == other else { return false }
         return utf8Span.isKnownASCII || utf8.elementsEqual(other.utf8)
     }
 }
 
-// Each has an equality of its own, because that of the protocol is called through tables from other modules.
+// Each type has its own equality, because other modules would call that of the protocol through witness tables.
 
 /// The name of a record, unique within its zone: 1 to 255 characters of any valid Unicode. Source: L-07.
 package struct RecordName: ByteComparedName {
@@ -95,18 +95,15 @@ package struct ContainerName: ByteComparedName {
 }
 
 extension BinaryInteger {
-    /// The number with what it counts: "1 record", "2 records". `many` is the noun's plural, where that does not end with s
-    /// alone.
+    /// The number with the noun that it counts: "1 record", "2 records". Pass `many` for a plural that is not `one` + s.
     package func counting(_ one: String, _ many: String? = nil) -> String {
         "\(self) \(self == 1 ? one : many ?? one + "s")"
     }
 }
 
-// Where a record lives: a database of a container, and a zone in it.
-
-/// Which of a container's databases. The raw values are stored; they never change.
+/// The kind of a container's database. The raw values are stored; they never change.
 ///
-/// The shared database has no scope here: it stores nothing and is a window on other people's private databases (D-01).
+/// The shared database has no scope here: it stores nothing and shows other people's private databases (D-01).
 package enum DatabaseScope: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case `public` = 1
     case `private` = 2
@@ -136,11 +133,11 @@ package struct ZoneID: Hashable, Codable, Sendable {
     }
 }
 
-// Identities: 122 random bits from a generator that the caller passes in.
+// Identities have 122 random bits from a generator that the caller passes in.
 //
-// Foundation's `UUID()` is used nowhere. On Linux it opens /dev/urandom on every call, and where that fails (no free
-// descriptor, no /dev) it returns one constant without an error. Two things that were created then have one identity,
-// and any account that may see the one sees the other.
+// Nothing calls Foundation's `UUID()`. On Linux it opens /dev/urandom on every call. If that fails (no free descriptor, no
+// /dev), it returns one constant without an error. Two things created then would have one identity, and an account that may
+// see one would see the other.
 
 extension UUID {
     /// A random UUID (version 4) from two numbers of the generator. Equal numbers give equal UUIDs, on every machine.
@@ -159,12 +156,12 @@ extension UUID {
             ))
     }
 
-    /// What Foundation's `UUID()` returns where it cannot open its source: 00000000-0000-4000-8000-000000000000. Stores
-    /// of earlier versions may hold it.
+    /// The constant that Foundation's `UUID()` returns if it cannot open its source: 00000000-0000-4000-8000-000000000000.
+    /// Stores of earlier versions may hold it.
     package static let withoutRandomness = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0))
 
-    /// Whether a name is that constant, however it is written: upper or lower case, with or without hyphens, and behind
-    /// a prefix as the names of shares and users have.
+    /// Whether a name is that constant in any spelling: in upper or lower case, with or without hyphens, and after a prefix
+    /// such as those of names of shares and users.
     package static func isWithoutRandomness(_ name: String) -> Bool {
         let digits = name.utf8.filter { $0 != UInt8(ascii: "-") }
         return digits.count >= 32 && digits.suffix(32).elementsEqual("00000000000040008000000000000000".utf8)

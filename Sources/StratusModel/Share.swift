@@ -1,36 +1,37 @@
-// What a share holds beside the fields that anybody may give it: who takes part, and how. Only the server writes it.
+// The content of a share that only the server writes: who takes part, and how. And the events of a share, and the secret of
+// its URL.
 //
-// Invariants: exactly one participant is the owner, and stands first; no two participants are the same person; nobody is
+// Invariants: exactly one participant is the owner, and is the first; no two participants are the same person; no person is
 // both a participant and a requester or blocked; a requester is not blocked.
 
 package import FoundationEssentials
 
-/// The name of a participant within its share: opaque, drawn once.
+/// The name of a participant within its share: opaque and random.
 package struct ParticipantID: ByteComparedName {
     package let text: String
     package init(_ text: String) { self.text = text }
 }
 
-/// What a participant is to a share. The raw values are stored; they are the client's own and never change (P-04).
+/// The role of a participant. The raw values are stored; they equal the client's and never change (P-04).
 package enum ParticipantRole: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case owner = 1
     case administrator = 2
-    /// Somebody who was invited.
+    /// A person who was invited.
     case privateUser = 3
-    /// Somebody who came by the link of a public share.
+    /// A person who came by the link of a public share.
     case publicUser = 4
 }
 
-/// What a participant may do with shared records. The raw values are stored; they are the client's own and never change.
+/// The permission of a participant for shared records. The raw values are stored; they equal the client's and never change.
 package enum ParticipantPermission: UInt8, Hashable, Codable, Sendable, CaseIterable {
-    /// Nothing: the person is listed and sees nothing (P-09).
+    /// The participant is listed and sees nothing (P-09).
     case none = 1
     case readOnly = 2
     case readWrite = 3
 }
 
-/// Whether a participant has accepted. The raw values are stored; they are the client's own and never change (P-02). Those
-/// who were removed are not kept.
+/// Whether a participant has accepted. The raw values are stored; they equal the client's and never change (P-02). Removed
+/// participants are not stored.
 package enum AcceptanceStatus: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case pending = 1
     case accepted = 2
@@ -42,20 +43,20 @@ package enum Invitation: Hashable, Sendable {
     case handle(Handle)
     /// By their user record, which `ShareParticipant.user` names.
     case userRecord
-    /// By a link that whoever comes first may use (P-16).
+    /// By a link that the first person to open it can use (P-16).
     case oneTime(ShareToken)
 }
 
-/// Somebody who takes part in a share, or is invited to.
+/// A person who takes part in a share, or is invited to.
 package struct ShareParticipant: Hashable, Sendable {
     package var id: ParticipantID
     package var role: ParticipantRole
-    /// Of public users the share's public permission.
+    /// For public users this is the share's public permission.
     package var permission: ParticipantPermission
     package var status: AcceptanceStatus
     /// Nil for the owner and for public users.
     package var invitation: Invitation?
-    /// The person, once they are known: the owner, everybody who has accepted, those who were invited by user record.
+    /// The person, once known: the owner, everyone who has accepted, everyone who was invited by user record.
     package var user: UserName?
     package var added: Date
     /// Whether the person had asked for access (P-20).
@@ -76,11 +77,11 @@ package struct ShareParticipant: Hashable, Sendable {
     }
 }
 
-/// Somebody who asks for access, or may not ask any more (P-20).
+/// A person who asks for access, or can no longer ask (P-20).
 package struct SharePetitioner: Hashable, Sendable {
     package var id: ParticipantID
     package var user: UserName
-    /// By what the owner may invite the person.
+    /// The address by which the owner can invite the person.
     package var handle: Handle?
     /// When the person asked, or was blocked.
     package var date: Date
@@ -93,22 +94,22 @@ package struct SharePetitioner: Hashable, Sendable {
     }
 }
 
-/// What the server keeps of a share.
+/// The content of a share that only the server writes.
 package struct ShareContent: Hashable, Sendable {
     /// The type of every share's record (SH-02).
     package static let recordType: RecordType = "cloudkit.share"
     /// The only name of the share of a whole zone (C-13).
     package static let zoneWideName: RecordName = "cloudkit.zoneshare"
-    /// The field of the share's record under which it is stored. No client can name it (L-09).
+    /// The field of the share's record that stores the content. No client can name it (L-09).
     package static let fieldKey: FieldKey = "___sharing"
 
     /// The root of a hierarchical share; nil for one of a whole zone.
     package var root: RecordName?
-    /// The secret of the share's URL, the same for the same root for ever.
+    /// The secret of the share's URL. It never changes for a root.
     package var token: ShareToken
     package var publicPermission: ParticipantPermission
     package var allowsAccessRequests: Bool
-    /// The owner first, then in the order in which they came.
+    /// The owner first, then in the order of their addition.
     package var participants: [ShareParticipant]
     package var requesters: [SharePetitioner]
     package var blocked: [SharePetitioner]
@@ -128,18 +129,16 @@ package struct ShareContent: Hashable, Sendable {
     }
 }
 
-// What happened to a share, for its owner to look up: who did what to whom, and when.
-
-/// What happened to a share. The raw values are stored; they never change.
+/// The kind of an event. The raw values are stored; they never change.
 package enum ShareEventKind: UInt8, Hashable, Sendable, CaseIterable {
-    /// The share was made.
+    /// The share was created.
     case shared = 1
-    /// The share was deleted: nobody but the owner sees anything by it any more.
+    /// The share was deleted: only the owner still sees its records.
     case stopped = 2
     case invited = 3
-    /// Somebody accepted, or came by the link of a public share.
+    /// A person accepted, or came by the link of a public share.
     case joined = 4
-    /// Somebody left of their own accord, or deleted their account.
+    /// A participant left, or deleted their account.
     case left = 5
     case removed = 6
     case permissionChanged = 7
@@ -151,21 +150,21 @@ package enum ShareEventKind: UInt8, Hashable, Sendable, CaseIterable {
     case unblocked = 13
 }
 
-/// One thing that happened to a share.
+/// An event of a share, for its owner to look up: who did what to whom, and when.
 package struct ShareEvent: Hashable, Sendable {
     package var date: Date
-    /// Who did it.
+    /// The user who did it.
     package var actor: UserName
     package var kind: ShareEventKind
     package var share: RecordName
     /// Nil for a share of a whole zone.
     package var root: RecordName?
-    /// Whom it was done to, where it concerns one person: their entry in the share, who they are, or how they were
-    /// invited, as far as it was known then.
+    /// The person it was done to, if it concerns one person: their entry in the share, their user name, or the address of
+    /// their invitation, as far as known then.
     package var participant: ParticipantID?
     package var user: UserName?
     package var handle: Handle?
-    /// What changed, where it was a permission (the share's own where the public permission changed) or a role.
+    /// The change of a permission (the share's own if the public permission changed) or of a role.
     package var oldPermission: ParticipantPermission?
     package var newPermission: ParticipantPermission?
     package var oldRole: ParticipantRole?
@@ -192,22 +191,20 @@ package struct ShareEvent: Hashable, Sendable {
     }
 }
 
-// The secret part of a share's URL: 128 bits that nobody can guess.
-//
-// Invariant: its text is 22 characters of the URL-safe base 64 alphabet, and no other text is the same token.
-
-/// The secret of a share's URL or of a participant's one-time URL. Its description does not show it.
+/// The secret of a share's URL or of a participant's one-time URL: 128 random bits. Its description does not show it.
+///
+/// Invariant: its text is 22 characters of the URL-safe base 64 alphabet, and no other text is the same token.
 package struct ShareToken: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 16
     package let bytes: [UInt8]
 
-    /// A token of 16 bytes from the system's generator; nil for another number of them.
+    /// A token of 16 bytes from the system's generator; nil for another number of bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// The token that a URL shows; nil for a text that is none.
+    /// The token in a URL; nil for any other text.
     package init?(text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 22 else { return nil }
@@ -223,12 +220,12 @@ package struct ShareToken: Hashable, Sendable, CustomStringConvertible {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
             }
         }
-        // 22 digits hold four bits more than 16 bytes: they are zero in the only text that is written.
+        // 22 digits hold four bits more than 16 bytes. They are zero in the canonical text.
         guard bits & 0b1111 == 0 else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// The token as a URL shows it.
+    /// The text of the token in a URL.
     package var text: String {
         var text = ""
         var bits: UInt32 = 0
@@ -244,7 +241,7 @@ package struct ShareToken: Hashable, Sendable, CustomStringConvertible {
         return text
     }
 
-    /// Whether two tokens are the same, in a time that says nothing of where they differ.
+    /// Whether two tokens are the same, in a time that does not depend on where they differ.
     package func isSame(as other: ShareToken) -> Bool {
         var difference: UInt8 = 0
         for (own, others) in zip(bytes, other.bytes) { difference |= own ^ others }

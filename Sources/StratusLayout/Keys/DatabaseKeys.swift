@@ -43,12 +43,17 @@ package struct DatabaseKeys: Hashable, Sendable {
     /// The counter in a key of the changes keyspace. Throws `.corruptKey`.
     package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 { try read(key, .changes) }
 
+    package func subscription(user: UserName, id: String) -> [UInt8] { key(.subscriptions, user, id) }
+    package func subscriptions(of user: UserName) -> LayoutRange { KeyBuilder.range(of: key(.subscriptions, user)) }
+
     package func zoneSettings(_ name: ZoneName) -> [UInt8] { key(.zoneSettings, name) }
     package func zoneMarker(_ name: ZoneName) -> [UInt8] { key(.zoneMarkers, name) }
     package func zoneAssets(_ name: ZoneName) -> [UInt8] { key(.zoneAssets, name) }
 
-    private func key(_ keyspace: DatabaseKeyspace, _ part: some KeyElement = NoElement()) -> [UInt8] {
-        KeyBuilder.key(prefix, tag: keyspace.rawValue, part)
+    private func key(
+        _ keyspace: DatabaseKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement()
+    ) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second)
     }
 
     /// The only part of a key.

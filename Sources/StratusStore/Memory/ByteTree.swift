@@ -1,21 +1,26 @@
 // The map under the in-memory store: a copy-on-write B+ tree from byte strings to byte strings, as a value.
 //
+// Why no library: no maintained Swift library on Linux offers a copy-on-write ordered map of byte strings with cheap
+// snapshots. The sorted collections of swift-collections never left its experimental branch.
+//
 // Invariants:
 //   1. Copying the tree is O(1) and gives an independent value: a node that two trees share is copied before it changes.
-//      A node that only one tree can reach is changed in place.
+//      A node that only one tree reaches is changed in place.
 //   2. All leaves are at the same depth, keys ascend in unsigned byte order, and only leaves hold entries.
 //   3. An inner node has one separator fewer than children; everything below `children[i]` is less than
 //      `keys[i]`, which is not greater than anything below `children[i + 1]`.
 //   4. No node holds more than `Node.capacity` keys (a leaf) or children (an inner node), none but the root fewer than
 //      half of that, and an inner root has two children at least.
 // The depth is logarithmic, so recursion over it is bounded: with 10⁹ entries it is below ten.
+//
+// A scan keeps the tree it began on, so its visitor can change the variable that holds the tree.
 
-/// An ordered map of bytes whose copies cost nothing.
+/// An ordered map of bytes with O(1) copies.
 struct ByteTree: Sendable {
     private(set) var root = Node.leaf()
     private(set) var count = 0
 
-    /// The value of `key`, or nil when it is absent.
+    /// The value of `key`; nil if it is absent.
     func value(forKey key: [UInt8]) -> [UInt8]? {
         var node = root
         while !node.isLeaf { node = node.children[node.childIndex(forKey: key)] }
@@ -23,7 +28,7 @@ struct ByteTree: Sendable {
         return position.isMatch ? node.values[position.index] : nil
     }
 
-    /// Sets the value of `key` and says whether the key is new.
+    /// Sets the value of `key`. Returns whether the key is new.
     @discardableResult
     mutating func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
         makeRootUnique()
@@ -36,7 +41,7 @@ struct ByteTree: Sendable {
         return isNew
     }
 
-    /// Removes `key` and says whether it was there. An absent key copies nothing.
+    /// Removes `key`. Returns whether it was there. For an absent key nothing is copied.
     @discardableResult
     mutating func remove(_ key: [UInt8]) -> Bool {
         guard value(forKey: key) != nil else { return false }
@@ -52,11 +57,8 @@ struct ByteTree: Sendable {
     }
 }
 
-// Walking a range of a `ByteTree` in either direction. The walk keeps the tree it began on, so it is not disturbed when
-// its visitor changes the variable the tree came from.
-
 extension ByteTree {
-    /// Visits the entries from `lower` up to but not including `upper` in order, until `visit` says stop.
+    /// Visits the entries from `lower` up to but not including `upper` in order, until `visit` returns `.stop`.
     func scan(
         from lower: [UInt8], upTo upper: [UInt8], _ direction: ScanDirection,
         _ visit: (_ key: [UInt8], _ value: [UInt8]) throws -> ScanStep
@@ -97,44 +99,40 @@ extension ByteTree {
         }
     }
 
-    /// The way from the root to a place between two entries of a leaf.
+    /// The path from the root to a position between two entries of a leaf.
     private struct Path {
-        /// The inner nodes above the leaf, the root first, and the child taken in each.
+        /// The inner nodes above the leaf, the root first, with the child taken in each.
         private var ancestors: [(node: Node, childIndex: Int)] = []
         private(set) var leaf: Node
-        /// The entry after the place.
+        /// The entry after the position.
         var index = 0
 
         init(_ root: Node, to key: [UInt8]) {
-            var node = root
-            while !node.isLeaf {
-                let childIndex = node.childIndex(forKey: key)
-                ancestors.append((node, childIndex))
-                node = node.children[childIndex]
-            }
-            leaf = node
-            index = node.firstIndex(notBefore: key).index
+            leaf = root
+            descend(from: root) { $0.childIndex(forKey: key) }
+            index = leaf.firstIndex(notBefore: key).index
         }
 
-        /// Moves before the first entry of the next leaf; false when there is none.
+        /// Moves before the first entry of the next leaf. Returns false if there is none.
         mutating func moveToNextLeaf() -> Bool {
-            while let (node, childIndex) = ancestors.popLast() {
-                guard childIndex + 1 < node.children.count else { continue }
-                ancestors.append((node, childIndex + 1))
-                descend(from: node.children[childIndex + 1]) { _ in 0 }
-                index = 0
-                return true
-            }
-            return false
+            guard moveToSibling(1, { _ in 0 }) else { return false }
+            index = 0
+            return true
         }
 
-        /// Moves behind the last entry of the previous leaf; false when there is none.
+        /// Moves after the last entry of the previous leaf. Returns false if there is none.
         mutating func moveToPreviousLeaf() -> Bool {
+            guard moveToSibling(-1, { $0.children.count - 1 }) else { return false }
+            index = leaf.keys.count
+            return true
+        }
+
+        /// Moves to the leaf that `choose` leads to below the next sibling in a direction.
+        private mutating func moveToSibling(_ step: Int, _ choose: (Node) -> Int) -> Bool {
             while let (node, childIndex) = ancestors.popLast() {
-                guard childIndex > 0 else { continue }
-                ancestors.append((node, childIndex - 1))
-                descend(from: node.children[childIndex - 1]) { $0.children.count - 1 }
-                index = leaf.keys.count
+                guard node.children.indices.contains(childIndex + step) else { continue }
+                ancestors.append((node, childIndex + step))
+                descend(from: node.children[childIndex + step], choose)
                 return true
             }
             return false
@@ -152,13 +150,13 @@ extension ByteTree {
     }
 }
 
-// The nodes of a `ByteTree`, and how they split and merge. The tree's invariants are in `ByteTree.swift`.
+// MARK: Nodes, and how they split and merge
 
 extension ByteTree {
     /// A leaf (keys and values) or an inner node (separators and children).
     ///
-    /// `@unchecked Sendable` because a node is changed only while one tree alone can reach it, and a tree that other
-    /// threads can see keeps all its nodes shared for as long as somebody works on a copy of it.
+    /// `@unchecked Sendable` because a node changes only while a single tree reaches it, and a tree that other threads see
+    /// keeps all its nodes shared while a thread works on a copy of it.
     final class Node: @unchecked Sendable {
         /// Keys of a leaf, children of an inner node.
         static let capacity = 32
@@ -185,7 +183,7 @@ extension ByteTree {
 }
 
 extension ByteTree.Node {
-    /// Which child may hold `key`.
+    /// The index of the child that may hold `key`.
     func childIndex(forKey key: [UInt8]) -> Int {
         let position = firstIndex(notBefore: key)
         return position.isMatch ? position.index + 1 : position.index
@@ -193,8 +191,8 @@ extension ByteTree.Node {
 
     /// The index of the first key that is not less than `key`, and whether it equals it.
     ///
-    /// A key between two others that begin alike begins like them, so the bytes both bounds share with `key` are not
-    /// compared again.
+    /// A key between two others with a common beginning has the same beginning, so the bytes that both bounds share with
+    /// `key` are not compared again.
     func firstIndex(notBefore key: [UInt8]) -> (index: Int, isMatch: Bool) {
         var low = 0
         var high = keys.count
@@ -216,7 +214,8 @@ extension ByteTree.Node {
         return (low, false)
     }
 
-    /// Sets a value below this node, which the caller made unique. The node may be overfull afterwards.
+    /// Sets a value below this node, which the caller has made unique. The node may be overfull afterwards. Returns whether the
+    /// key is new.
     func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
         if isLeaf {
             let position = firstIndex(notBefore: key)
@@ -239,7 +238,7 @@ extension ByteTree.Node {
         return isNew
     }
 
-    /// Removes an entry that is there from below this node, which the caller made unique.
+    /// Removes an existing entry below this node, which the caller has made unique.
     func remove(_ key: [UInt8]) {
         if isLeaf {
             let position = firstIndex(notBefore: key)
@@ -253,7 +252,7 @@ extension ByteTree.Node {
         mergeIfSmall(index)
     }
 
-    /// Moves the upper half into a new node and returns it with the separator that goes before it.
+    /// Moves the upper half into a new node. Returns it with the separator before it.
     func split() -> (separator: [UInt8], right: ByteTree.Node) {
         let middle = slotCount / 2
         if isLeaf {
@@ -273,7 +272,7 @@ extension ByteTree.Node {
         if !isKnownUniquelyReferenced(&children[index]) { children[index] = children[index].copy() }
     }
 
-    /// Gives a child that is less than half full the entries of a neighbour, and halves them again if they are too many.
+    /// Merges a child that is less than half full with a neighbour, and splits the result if it is overfull.
     private func mergeIfSmall(_ index: Int) {
         guard children.count > 1, children[index].slotCount < ByteTree.Node.capacity / 2 else { return }
         let left = max(index - 1, 0)
@@ -295,7 +294,7 @@ extension ByteTree.Node {
     }
 }
 
-/// Compares two byte strings that agree in their first `skipping` bytes, and counts the bytes they begin with alike.
+/// Compares two byte strings that agree in their first `skipping` bytes, and counts the bytes of their common beginning.
 /// `order` is negative, zero or positive as `left` is less than, equal to or greater than `right`.
 func compareBytes(
     _ left: [UInt8], _ right: [UInt8], skipping: Int = 0
