@@ -51,7 +51,8 @@ enum LayoutSamples {
 
     static let databaseKeys: [[UInt8]] = [
         database.header(), database.zone("_defaultZone"), database.change(300),
-        database.subscription(user: "_alice", id: "sub-1"), database.schema("File"),
+        database.subscription(user: "_alice", id: "sub-1"),
+        (try? KeyDescription.bytes(of: "db 3 / schema / \"File\"")) ?? [],
         database.zoneSettings("Notes"), database.zoneMarker("Notes"), database.zoneAssets("Notes"),
     ]
 
@@ -246,5 +247,12 @@ enum LayoutSamples {
     static func values() throws -> [(key: [UInt8], value: [UInt8])] {
         try typedValues.map { ($0.key, $0.value.encoded()) }
             + [fullRecord, smallRecord, shareRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
+    }
+}
+
+extension LayoutRange {
+    /// Whether `key` is in the range.
+    func contains(_ key: [UInt8]) -> Bool {
+        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
     }
 }

@@ -299,10 +299,6 @@ extension ZoneKeys {
     package var references: LayoutRange { range(.references) }
     /// Every reference to a record.
     package func references(to target: RecordName) -> LayoutRange { range(.references, target) }
-    /// The references to a record after those of `source`.
-    package func references(to target: RecordName, after source: RecordName) -> LayoutRange {
-        references(to: target).after(prefix: key(.references, target, source))
-    }
     package func readReferenceKey(_ key: Span<UInt8>) throws(LayoutError) -> ReferenceKeyParts {
         var reader = try reader(key, .references)
         return try reader.finish(ReferenceKeyParts.init)
