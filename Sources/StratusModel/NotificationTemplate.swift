@@ -31,7 +31,7 @@ package struct NotificationAlert: Hashable, Sendable {
 
 /// The texts and effects that a subscription wants.
 package struct NotificationTemplate: Hashable, Sendable {
-    /// Names of fields stand for their values in the record.
+    /// Arguments are names of fields; a notification replaces them with the values of the record.
     package var alert = NotificationAlert()
     /// The fields whose values a notification includes (L-13).
     package var desiredKeys: [String]?

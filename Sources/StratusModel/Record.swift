@@ -6,7 +6,7 @@ package import FoundationEssentials
 package struct Record: Hashable, Sendable {
     package var name: RecordName
     package var type: RecordType
-    /// The record above this one in its hierarchy (X-07: only `parent` makes hierarchy).
+    /// The record above this one in its hierarchy (X-07: only `parent` forms hierarchies).
     package var parent: RecordName?
     /// The share whose hierarchical root this record is; nil for every other record.
     package var share: RecordName?
@@ -67,7 +67,7 @@ package struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// Makes change tags, which are opaque to clients and new at every write. A record stores the sequence of its write and a
+/// Builds change tags, which are opaque to clients and new at every write. A record stores the sequence of its write and a
 /// salt; the text is made of both.
 ///
 /// The text is the sequence in base 36 without leading zeros, then the salt in base 36 in exactly seven digits. So different
@@ -93,7 +93,7 @@ package enum ChangeTag {
             digits[start] = digit(rest % radix)
             rest /= radix
         } while rest > 0
-        // Digits are ASCII, so the check never fails. It makes a string without a loop of appends.
+        // Digits are ASCII, so the check never fails. It builds the string without a loop of appends.
         guard let text = try? UTF8Span(validating: digits.span.extracting(start..<digits.count)) else { return "" }
         return String(copying: text)
     }

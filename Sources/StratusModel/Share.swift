@@ -59,7 +59,7 @@ package struct ShareParticipant: Hashable, Sendable {
     /// The person, once known: the owner, everyone who has accepted, everyone who was invited by user record.
     package var user: UserName?
     package var added: Date
-    /// Whether the person had asked for access (P-20).
+    /// Whether the person had requested access (P-20).
     package var isApprovedRequester: Bool
 
     package init(
@@ -77,13 +77,13 @@ package struct ShareParticipant: Hashable, Sendable {
     }
 }
 
-/// A person who asks for access, or can no longer ask (P-20).
+/// A person who requests access, or can no longer request it (P-20).
 package struct SharePetitioner: Hashable, Sendable {
     package var id: ParticipantID
     package var user: UserName
     /// The address by which the owner can invite the person.
     package var handle: Handle?
-    /// When the person asked, or was blocked.
+    /// The time of the request or the block.
     package var date: Date
 
     package init(id: ParticipantID, user: UserName, handle: Handle?, date: Date) {

@@ -2,7 +2,7 @@
 // it today; the shape is FoundationDB's, so that a remote engine would fit without a change above.
 //
 // Invariants of every store, checked by one conformance suite:
-//   1. A reader sees exactly the commits up to its version, whatever is written meanwhile.
+//   1. A reader sees exactly the commits up to its version, and no later ones.
 //   2. Transactions are serialisable. A body sees its own writes and is pure: a store may run it again.
 //   3. When `transact` returns or throws a body's error, everything the body read and wrote is durable.
 //   4. Nothing suspends inside a body. Calls block their thread, so callers never make them on the cooperative pool.
@@ -107,7 +107,7 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// The costs of all finished readers and transactions, and the number of commits.
     var statistics: StoreStatistics { get }
 
-    /// Whether background work such as purges should pause because the engine is behind with its own.
+    /// Whether background work such as purges should pause because the engine has not caught up with its own.
     var isUnderWritePressure: Bool { get }
 
     /// Finishes accepted requests and refuses later ones.

@@ -11,7 +11,7 @@
 //   date      8 bytes: the bits of the seconds since 2001-01-01 00:00 UTC, an IEEE 754 double, big-endian
 //   UUID      its 16 bytes
 //
-// Invariants of `ValueReader`: nothing is read outside the bytes and nothing traps, whatever they are. It reads only what
+// Invariants of `ValueReader`: for any bytes, nothing is read outside them and nothing traps. It reads only what
 // `ValueWriter` writes: a number in more bytes than it needs, text that is not UTF-8 and bytes after the end are
 // `.corruptValue`.
 

@@ -29,7 +29,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     package static func text(of key: [UInt8]) -> String { text(of: key.span) }
 
-    /// Appends the pieces of a line as far as the key can be read, and throws where it cannot.
+    /// Appends the pieces of a line. Throws at the first part of the key that cannot be read; earlier pieces stay.
     static func read(_ key: Span<UInt8>, into pieces: inout [String]) throws(LayoutError) {
         var reader = try KeyReader(key, after: 0, in: .unknown)
         let place = try KeyPlace(&reader)
@@ -247,7 +247,7 @@ enum KeyPlace {
         self = place
     }
 
-    /// Whether the value is a secret, or may be part of one, whatever its bytes look like.
+    /// Whether the value is a secret, or may be part of one, even if its bytes do not look like one.
     var holdsSecrets: Bool {
         switch self {
         case .zone(_, _, .shareTokens), .global(.tokenSecret): true

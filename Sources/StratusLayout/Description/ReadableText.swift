@@ -3,7 +3,7 @@
 //
 // Escaped as \u{…}: control, format, private and unassigned characters, line and paragraph separators, every space but
 // U+0020, ignorable and blank characters, a mark that would join the quote, and the marks of U+0300…U+036F, so that
-// composed and decomposed letters can be told apart.
+// composed and decomposed letters look different.
 
 import FoundationEssentials
 import StratusModel
@@ -50,7 +50,7 @@ package enum ReadableText {
     }
 }
 
-/// Shows dates in UTC, whatever their bits are. A calendar's own formatter may trap on a date outside its calendar.
+/// Shows dates with any bits, in UTC. A calendar's own formatter may trap on a date outside its calendar.
 enum ReadableDate {
     /// 2001-01-01 counted in days from 1970-01-01.
     private static let referenceDay = 11_323

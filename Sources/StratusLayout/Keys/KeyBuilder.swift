@@ -285,7 +285,7 @@ struct KeyReader: ~Escapable {
         do throws(TupleError) { return try reader.readElement() } catch { throw corrupt(error) }
     }
 
-    /// Reads the last parts of the key and makes a value of them.
+    /// Reads the last parts of the key and builds a value from them.
     mutating func finish<A: KeyElement, Parts>(_ make: (A) -> Parts) throws(LayoutError) -> Parts {
         let parts = make(try A.read(&self))
         try expectEnd()

@@ -7,7 +7,7 @@
 //   list         one entry for each different item; of more than `maximumItemCount` one entry `true` instead
 //
 // Names and texts are cut after `maximumTextByteCount` bytes, see `cut`. Integers beyond 2^53 share the double next to them.
-// Such an entry stands for several values (`isExact` is false), so its reader compares the record too. Bytes, assets and
+// Such an entry represents several values (`isExact` is false), so its reader compares the record too. Bytes, assets and
 // encrypted values have no entries. Words of searchable texts are in the tokens keyspace; a field with more than
 // `maximumItemCount` of them has the empty word instead. These rules are on disk; they never change.
 
@@ -22,9 +22,9 @@ package enum IndexedValue {
     package static let maximumItemCount = 256
 
     package static let missing = TupleElement.null
-    /// Stands for all items of a list that has too many.
+    /// Represents all items of a list that has too many.
     package static let tooMany = TupleElement.boolean(true)
-    /// Stands for all words of a field that has too many.
+    /// Represents all words of a field that has too many.
     package static let tooManyWords = ""
 
     /// The element of one value's entry; nil if it has none.

@@ -132,7 +132,7 @@ package struct ZoneKeys: Hashable, Sendable {
         KeyBuilder.range(of: key(keyspace, first, second))
     }
 
-    /// A reader after the zone's prefix and the tag. It compares both, so that an error tells a caller that mixes up zones.
+    /// A reader after the zone's prefix and the tag. It compares both, so that a caller that mixes up zones gets an error.
     @_lifetime(copy key)
     func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
         guard self.keyspace(of: key) == keyspace else {
@@ -376,7 +376,7 @@ extension ZoneKeys {
     }
 }
 
-// MARK: What a zone stores about shares beside their records
+// MARK: What a zone stores about shares, besides their records
 
 extension ZoneKeys {
     /// The key of the secret of a root's URL; nil for that of the whole zone.

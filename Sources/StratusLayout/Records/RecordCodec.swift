@@ -228,7 +228,7 @@ extension RecordHeader {
     }
 }
 
-/// A deleted record, under the record's own key, so that one read tells live, deleted and never seen apart.
+/// A deleted record, under the record's own key, so that one read distinguishes live, deleted and never seen.
 ///
 /// Bytes: kind 2 · version 1 · flags (1 had a parent) · text: type · number: sequence ·
 /// date: deleted · text: deleter · (1) text: parent.

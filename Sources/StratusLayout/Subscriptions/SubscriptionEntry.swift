@@ -103,7 +103,7 @@ package struct SubscribedQuery: Hashable, Sendable {
     }
 }
 
-/// The news of one commit, or of a part of it: where it was made, by which device, and what it did.
+/// The news of one commit, or of a part of it: its place, its device and its changes.
 ///
 /// The names of people and records are those at the commit, so that later changes do not matter to its delivery.
 ///

@@ -1,6 +1,6 @@
 // Reads elements in place. `TupleWriter` describes the byte layout.
 //
-// Invariants: whatever the bytes are, nothing traps and nothing is read outside them. A reader that threw has not moved.
+// Invariants: for any bytes, nothing traps and nothing is read outside them. A reader that threw has not moved.
 // Only the canonical encoding of a value is read, so writing what was read gives the same bytes.
 
 package import FoundationEssentials

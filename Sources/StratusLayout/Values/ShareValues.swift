@@ -1,4 +1,4 @@
-// The values that find shares from outside their zones, and what a zone stores about shares beside their records.
+// The values that find shares from outside their zones, and what a zone stores about shares, besides their records.
 
 package import FoundationEssentials
 package import StratusModel

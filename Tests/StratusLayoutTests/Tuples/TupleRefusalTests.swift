@@ -113,9 +113,9 @@ struct TupleRefusalTests {
         #expect(reader.isNextNull == true)
         try reader.readNull()
         #expect(throws: TupleError(.unexpectedType, position: 1, typeCode: 0x11)) { try reader.readNull() }
-        #expect(!reader.isAtEnd)
+        #expect(reader.isAtEnd == false)
         #expect(try reader.readInteger() == 1)
-        #expect(reader.isAtEnd)
+        #expect(reader.isAtEnd == true)
     }
 
     @Test("tuples nested deeper than the limit are refused, written or read, and the limit itself is not")
