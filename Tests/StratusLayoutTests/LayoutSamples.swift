@@ -249,10 +249,3 @@ enum LayoutSamples {
             + [fullRecord, smallRecord, shareRecord].map { (zone.record($0.record.name), try RecordCodec.encoded($0)) }
     }
 }
-
-extension LayoutRange {
-    /// Whether `key` is in the range.
-    func contains(_ key: [UInt8]) -> Bool {
-        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
-    }
-}

@@ -165,3 +165,10 @@ package enum LayoutChecks {
         return nil
     }
 }
+
+extension LayoutRange {
+    /// Whether `key` is in the range.
+    package func contains(_ key: [UInt8]) -> Bool {
+        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
+    }
+}
