@@ -1,10 +1,10 @@
-// What notifications say and do where they arrive: asked for by a subscription, and filled with what has happened.
+// The texts and effects of notifications. A subscription has a template; a notification has its filled form.
 
-/// A text, or a key and what fills the gaps of the text that an app finds by it.
+/// A text, or the key of an app's localized text with the arguments for its placeholders.
 package struct NotificationPhrase: Hashable, Codable, Sendable {
     package var text: String?
     package var localizationKey: String?
-    /// Names of fields in what is asked for, their values in what is told.
+    /// Names of fields in a template, their values in a notification.
     package var arguments: [String]?
 
     package init(text: String? = nil, localizationKey: String? = nil, arguments: [String]? = nil) {
@@ -14,7 +14,7 @@ package struct NotificationPhrase: Hashable, Codable, Sendable {
     }
 }
 
-/// What a notification says and does.
+/// The texts and effects of a notification.
 package struct NotificationAlert: Hashable, Codable, Sendable {
     package var body = NotificationPhrase()
     package var title = NotificationPhrase()
@@ -29,15 +29,15 @@ package struct NotificationAlert: Hashable, Codable, Sendable {
     package init() {}
 }
 
-/// What a subscription's notifications are to say and to do.
+/// The texts and effects that a subscription wants.
 package struct NotificationTemplate: Hashable, Codable, Sendable {
-    /// Names of fields stand for their values in the record.
+    /// Arguments are names of fields; a notification replaces them with the values of the record.
     package var alert = NotificationAlert()
-    /// Fields whose values come along (L-13).
+    /// The fields whose values a notification includes (L-13).
     package var desiredKeys: [String]?
-    /// A later notification of the same key takes an earlier one's place.
+    /// A later notification with the same key replaces an earlier one.
     package var collapseKey: String?
-    /// Whether the number on the app's icon grows.
+    /// Whether notifications increase the number on the app's icon.
     package var badges = false
 
     package init() {}

@@ -1,13 +1,72 @@
-// The fields of a record, in the byte order of their keys, which is the order in which they are stored. A record has few
-// of them: an ordered array is decoded without hashing a key and encoded without sorting.
+// The fields of a record and their values: CloudKit's server types (C-21), as plain values.
 //
-// Invariant: keys ascend strictly, compared by their bytes.
+// `RecordFields` is an array in the byte order of the keys, the order of storage. A record has few fields, and an ordered
+// array is decoded without hashing a key and encoded without sorting. Invariant: keys ascend strictly by their bytes.
 
-/// The fields of a record by key: a dictionary that is iterated in the order of its keys.
+package import FoundationEssentials
+
+/// What happens to the record that holds a reference when its target is deleted. The raw values are stored.
+package enum ReferenceAction: UInt8, Hashable, Codable, Sendable, CaseIterable {
+    /// The reference stays and dangles.
+    case none = 0
+    /// The holder is deleted too.
+    case deleteSelf = 1
+}
+
+/// A pointer to a record of the same zone.
+package struct RecordReference: Hashable, Sendable {
+    package var target: RecordName
+    package var action: ReferenceAction
+
+    package init(target: RecordName, action: ReferenceAction) {
+        self.target = target
+        self.action = action
+    }
+}
+
+/// The digest and the size of a file's content. The content itself is stored elsewhere, once per owner.
+package struct AssetDescriptor: Hashable, Codable, Sendable {
+    /// The SHA-256 of the content, 32 bytes.
+    package var digest: [UInt8]
+    package var byteCount: Int64
+
+    package init(digest: [UInt8], byteCount: Int64) {
+        self.digest = digest
+        self.byteCount = byteCount
+    }
+}
+
+/// The value of one field.
+package enum FieldValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case date(Date)
+    case bytes([UInt8])
+    /// Indirect, because it is rare and larger than all other values.
+    indirect case location(Location)
+    case reference(RecordReference)
+    case asset(AssetDescriptor)
+    /// Values of one kind; never a list of lists.
+    case list([FieldValue])
+}
+
+/// A value, and whether its owner marked it as encrypted (C-08).
+package struct Field: Hashable, Sendable {
+    package var value: FieldValue
+    package var isEncrypted: Bool
+
+    package init(_ value: FieldValue, isEncrypted: Bool = false) {
+        self.value = value
+        self.isEncrypted = isEncrypted
+    }
+}
+
+/// The fields of a record by key: a dictionary that iterates in the order of its keys.
 package struct RecordFields: Sendable {
     package typealias Element = (key: FieldKey, value: Field)
 
-    /// With no more fields than these a key is compared with one after the other.
+    /// Up to this number of fields a look-up compares one key after the other.
     private static let searchedCount = 8
 
     private var elements: [Entry]
@@ -18,7 +77,7 @@ package struct RecordFields: Sendable {
         package fileprivate(set) var value: Field
     }
 
-    /// The fields in their order, to be looked at in place: iterating copies each, and counts its references.
+    /// The fields in their order, for reading in place. Iterating the collection copies each field and counts its references.
     package var entries: [Entry] { elements }
 
     package init() { elements = [] }
@@ -28,8 +87,8 @@ package struct RecordFields: Sendable {
         elements = fields.map { Entry(key: $0.key, value: $0.value) }.sorted { $0.key < $1.key }
     }
 
-    /// The field under `key`. Setting nil removes it; both take time that grows with the number of fields, unless the
-    /// key comes behind all others.
+    /// The field under `key`. Setting nil removes it. Setting takes time that grows with the number of fields, unless the key
+    /// comes after all others.
     package subscript(key: FieldKey) -> Field? {
         get {
             // Equality of short keys takes a few instructions, their order many more.
@@ -58,13 +117,13 @@ package struct RecordFields: Sendable {
 
     package mutating func reserveCapacity(_ count: Int) { elements.reserveCapacity(count) }
 
-    /// Appends a field whose key the caller knows to come behind all others: a decoder that has compared them.
+    /// Appends a field whose key comes after all others, which the caller has checked.
     package mutating func append(ascending key: FieldKey, _ field: Field) {
         assert(elements.last.map { $0.key < key } ?? true, "The keys of fields ascend.")
         elements.append(Entry(key: key, value: field))
     }
 
-    /// The same fields, but for one.
+    /// The fields without one of them.
     package func without(_ key: FieldKey) -> RecordFields {
         guard elements.contains(where: { $0.key == key }) else { return self }
         var fields = self
@@ -91,8 +150,7 @@ package struct RecordFields: Sendable {
 }
 
 extension RecordFields: RandomAccessCollection {
-    /// Gives the fields in their order. A type of its own, because the general one calls the collection through its
-    /// witnesses from other modules.
+    /// A type of its own, because other modules would call the default iterator through the collection's witness tables.
     package struct Iterator: IteratorProtocol {
         fileprivate let elements: [Entry]
         private var position = 0
@@ -116,7 +174,7 @@ extension RecordFields: RandomAccessCollection {
 extension RecordFields: Hashable {}
 
 extension RecordFields: ExpressibleByDictionaryLiteral {
-    /// Throws nothing, and of a key that is written twice the last field counts.
+    /// If a key occurs twice, its last field counts.
     package init(dictionaryLiteral fields: (FieldKey, Field)...) {
         self.init(Dictionary(fields) { _, last in last })
     }

@@ -1,6 +1,6 @@
-// What a container knows of its record types: the fields with their types and indexes, and who may do what.
+// The schema of a container: its record types with their fields, indexes and grants, and its roles.
 
-/// The kinds of values the server keeps (C-21). The raw values are stored; they never change.
+/// The kinds of values that the server stores (C-21). The raw values are stored; they never change.
 package enum ScalarType: UInt8, Hashable, Sendable, CaseIterable {
     case string = 1
     case int64 = 2
@@ -10,7 +10,7 @@ package enum ScalarType: UInt8, Hashable, Sendable, CaseIterable {
     case location = 6
     case reference = 7
     case asset = 8
-    /// A number of either kind, which a schema may name for fields whose kind is not decided yet.
+    /// A number of either kind, for fields whose kind a schema leaves open.
     case number = 9
 
     /// The type's name in the schema language.
@@ -37,11 +37,11 @@ package enum ScalarType: UInt8, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The type of a field: it never changes once records hold values of it.
+/// The type of a field. It never changes once records have values of it.
 package struct FieldType: Hashable, Sendable, CustomStringConvertible {
     package var scalar: ScalarType
     package var isList: Bool
-    /// Whether the values come through `encryptedValues`: a key is either plain or encrypted (C-08).
+    /// Whether clients set the values through `encryptedValues`. A key is either plain or encrypted (C-08).
     package var isEncrypted: Bool
 
     package init(_ scalar: ScalarType, isList: Bool = false, isEncrypted: Bool = false) {
@@ -50,13 +50,13 @@ package struct FieldType: Hashable, Sendable, CustomStringConvertible {
         self.isEncrypted = isEncrypted
     }
 
-    /// The type as the server's errors name it: `STRING`, `STRING_LIST`, `ENCRYPTED_STRING`.
+    /// The type's name in the server's errors: `STRING`, `STRING_LIST`, `ENCRYPTED_STRING`.
     package var description: String {
         (isEncrypted ? "ENCRYPTED_" : "") + scalar.name + (isList ? "_LIST" : "")
     }
 }
 
-/// What a field can be asked for in queries. The bits are stored; they never change.
+/// The indexes of a field, for queries. The bits are stored; they never change.
 package struct FieldIndexes: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -78,7 +78,8 @@ package struct FieldSchema: Hashable, Sendable {
     }
 }
 
-/// What a role may do with the records of a type in the public database (S-18). The bits are stored; they never change.
+/// The permissions of a role for the records of a type in the public database (S-18). The bits are stored; they never
+/// change.
 package struct RecordPermissions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -86,12 +87,12 @@ package struct RecordPermissions: OptionSet, Hashable, Sendable {
     package static let read = RecordPermissions(rawValue: 1 << 0)
     package static let create = RecordPermissions(rawValue: 1 << 1)
     package static let write = RecordPermissions(rawValue: 1 << 2)
-    /// What whoever may change a share's records has. Made once: a literal is made anew wherever it stands.
+    /// The permissions of users who can change a share's records. A constant, because a literal is built at every use.
     package static let readWrite: RecordPermissions = [.read, .write]
     package static let all: RecordPermissions = [.read, .create, .write]
 }
 
-/// A group of people to whom permissions are granted: one the server knows, or one a schema creates.
+/// A group of people with permissions: one of the server's own, or one that a schema creates.
 package struct RoleName: ByteComparedName {
     package static let creator: RoleName = "_creator"
     package static let anyUser: RoleName = "_icloud"
@@ -102,13 +103,13 @@ package struct RoleName: ByteComparedName {
     package init(_ text: String) { self.text = text }
 }
 
-/// A record type as its container knows it.
+/// A record type of a container.
 package struct RecordTypeSchema: Hashable, Sendable {
     package var name: RecordType
-    /// System fields (`___createTime` and the like) are here only where they have indexes.
+    /// System fields (such as `___createTime`) are here only if they have indexes.
     package var fields: [FieldKey: FieldSchema]
     package var grants: [RoleName: RecordPermissions]
-    /// Whether the type came with a schema that was imported, and was not only learnt from records.
+    /// Whether the type was imported with a schema, and not only learnt from records.
     package var isImported: Bool
 
     package init(
@@ -121,20 +122,29 @@ package struct RecordTypeSchema: Hashable, Sendable {
         self.isImported = isImported
     }
 
-    /// The world reads, every user creates, the creator writes (S-18).
+    /// Everyone reads, every user creates, the creator writes (S-18).
     package static let defaultGrants: [RoleName: RecordPermissions] = [
         .creator: .write, .anyUser: .create, .world: .read,
     ]
 }
 
-/// All that a container knows of its record types.
+/// The record types and roles of a container.
 package struct ContainerSchema: Hashable, Sendable {
     package var types: [RecordType: RecordTypeSchema]
-    /// Roles beyond those the server knows.
+    /// Roles in addition to the server's own.
     package var roles: Set<RoleName>
 
     package init(types: [RecordType: RecordTypeSchema] = [:], roles: Set<RoleName> = []) {
         self.types = types
         self.roles = roles
     }
+}
+
+/// The names of system fields in schemas, with their types. Every record has them; a schema names them to give them
+/// indexes.
+package enum SystemFieldName {
+    package static let types: [FieldKey: ScalarType] = [
+        "___createTime": .timestamp, "___createdBy": .reference, "___etag": .string, "___modTime": .timestamp,
+        "___modifiedBy": .reference, "___recordID": .reference,
+    ]
 }

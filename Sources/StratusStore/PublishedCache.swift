@@ -1,13 +1,16 @@
-// Values in memory that are exact for every reader's snapshot, beside a store that others write to.
+// A cache that is exact for every reader's snapshot, in front of a store with concurrent writers, and what it is made of: a
+// bounded dictionary and a lock.
 //
-// The rule: an entry carries the version since which it holds; a reader uses it only if its snapshot is not older, and
-// fills only where nothing newer has been published. A change enters when it is published, before any reader can see its
-// version, so an entry that is there is always the newest published value.
+// The rule: an entry has the version since which it is valid. A reader uses it only if its snapshot is not older, and fills
+// the cache only if nothing newer was published. A change enters when it is published, before any reader can see its
+// version, so an entry is always the newest published value.
 //
-// Inside a transaction the version does not cover commits in flight: the cache is asked only for keys of which
+// Inside a transaction the version does not cover commits in flight: ask the cache only for keys whose
 // `hasUnpublishedWrite` is false.
 
-/// Remembers what was read from a store.
+import Synchronization
+
+/// Remembers values that were read from a store.
 package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         let value: Value
@@ -21,10 +24,10 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
 
     private let state: Locked<State>
 
-    /// Remembers at most so many values; what nobody asks for goes first.
+    /// Remembers at most `maximumCount` values, and drops the least recently used ones.
     package init(maximumCount: Int) { state = Locked(State(entries: RecentEntries(room: maximumCount))) }
 
-    /// The value as a snapshot of this version sees it, when it is known.
+    /// The value that a snapshot of this version sees; nil if it is not known.
     package func value(for key: Key, at version: StoreVersion) -> Value? {
         state.withLock { state in
             guard let found = state.entries.find(key), found.validSince <= version else { return nil }
@@ -32,10 +35,10 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
         }
     }
 
-    /// The value as it has been published last, when it is known.
+    /// The value that was published last; nil if it is not known.
     package func newest(for key: Key) -> Value? { state.withLock { $0.entries.find(key)?.value } }
 
-    /// Remembers what a snapshot of this version has read.
+    /// Remembers a value that a snapshot of this version has read.
     package func fill(_ key: Key, _ value: Value, at version: StoreVersion) {
         state.withLock { state in
             guard state.lastPublished <= version, state.entries.find(key) == nil else { return }
@@ -43,7 +46,7 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
         }
     }
 
-    /// Takes over a change that becomes visible with `version`; nil forgets the key.
+    /// Applies a change that becomes visible with `version`. Nil removes the key.
     package func publish(_ key: Key, _ value: Value?, version: StoreVersion) {
         state.withLock { state in
             state.lastPublished = max(state.lastPublished, version)
@@ -54,4 +57,80 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
             }
         }
     }
+}
+
+/// A dictionary of bounded size that drops entries nothing looks up. The unit of `room` is the owner's: entries, or bytes.
+///
+/// Entries are in two generations. When the young one fills half of the room, it becomes the old one, and the entries of the
+/// previous old one that were not looked up are dropped. So no list of ages is needed, and an entry that is looked up often
+/// stays.
+package struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Entry: Sendable {
+        let value: Value
+        let size: Int
+    }
+
+    private let generationSize: Int
+    private var young: [Key: Entry] = [:]
+    private var old: [Key: Entry] = [:]
+    private var youngSize = 0
+
+    package init(room: Int) { generationSize = room / 2 }
+
+    package var count: Int { young.count + old.count }
+
+    package mutating func find(_ key: Key) -> Value? {
+        if let entry = young[key] { return entry.value }
+        guard let entry = old.removeValue(forKey: key) else { return nil }
+        insert(key, entry)
+        return entry.value
+    }
+
+    /// Sets the value of a key. A value larger than half of the room is not kept.
+    package mutating func insert(_ key: Key, _ value: Value, size: Int = 1) {
+        remove(key)
+        guard size <= generationSize else { return }
+        insert(key, Entry(value: value, size: size))
+    }
+
+    package mutating func remove(_ key: Key) {
+        old[key] = nil
+        if let entry = young.removeValue(forKey: key) { youngSize -= entry.size }
+    }
+
+    private mutating func insert(_ key: Key, _ entry: Entry) {
+        if youngSize + entry.size > generationSize {
+            old = young
+            young = [:]
+            youngSize = 0
+        }
+        young[key] = entry
+        youngSize += entry.size
+    }
+}
+
+/// A value that threads share under a mutex.
+package final class Locked<Value>: Sendable {
+    private let mutex: Mutex<Value>
+    /// Repeats the mutex's ordering of memory in code that the thread sanitizer sees. On Linux it does not see into `Mutex`,
+    /// and would report every use as a race.
+    private let handover = Atomic<UInt8>(0)
+
+    package init(_ value: sending Value) {
+        mutex = Mutex(value)
+    }
+
+    package func withLock<Result>(
+        _ body: (inout sending Value) throws -> sending Result
+    ) rethrows -> sending Result {
+        try mutex.withLock { value in
+            _ = handover.load(ordering: .acquiring)
+            defer { handover.store(0, ordering: .releasing) }
+            return try body(&value)
+        }
+    }
+}
+
+extension Locked where Value: Sendable {
+    package var value: Value { withLock { $0 } }
 }

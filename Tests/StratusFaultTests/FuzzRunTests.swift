@@ -43,8 +43,7 @@ struct FuzzRunTests {
             name: "planted", dictionary: FuzzTarget.tuple.dictionary, validInput: FuzzTarget.tuple.validInput,
             check: { input in
                 let seen = reader(input)
-                var tuple = TupleReader(seen.span)
-                guard let elements = try? tuple.readAllElements() else { return .refused }
+                guard let elements = try? TupleReader.elements(of: seen) else { return .refused }
                 return (try? TupleWriter.encoding(of: elements)) == input ? .accepted : .violation("not rewritten")
             })
     }

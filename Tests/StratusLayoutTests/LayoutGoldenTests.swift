@@ -60,7 +60,8 @@ struct LayoutGoldenTests {
         var declared: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
-            declared.formUnion(text.matches(of: /(?:struct|enum) (\w+): LayoutValue\b/).map { String($0.1) })
+            let types = text.matches(of: /(?:struct|enum) (\w+): (?:Layout|Versioned)Value\b/)
+            declared.formUnion(types.map { String($0.1) })
         }
         #expect(declared.count >= 35)
         #expect(Set(LayoutChecks.valueTypes.map { "\($0)" }) == declared)

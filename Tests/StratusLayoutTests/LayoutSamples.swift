@@ -51,7 +51,8 @@ enum LayoutSamples {
 
     static let databaseKeys: [[UInt8]] = [
         database.header(), database.zone("_defaultZone"), database.change(300),
-        database.subscription(user: "_alice", id: "sub-1"), database.schema("File"),
+        database.subscription(user: "_alice", id: "sub-1"),
+        (try? KeyDescription.bytes(of: "db 3 / schema / \"File\"")) ?? [],
         database.zoneSettings("Notes"), database.zoneMarker("Notes"), database.zoneAssets("Notes"),
     ]
 

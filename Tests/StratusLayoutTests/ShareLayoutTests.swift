@@ -104,7 +104,6 @@ struct ShareLayoutTests {
     @Test("the keys of shares read back as their parts")
     func keys() throws {
         let zone = LayoutSamples.zone
-        #expect(try GlobalKeys.readShareURLKey(GlobalKeys.shareURL([0, 1, 255]).span) == [0, 1, 255])
         let acceptance = AcceptanceKeyParts(user: "u\0", zone: LayoutSamples.second, share: "S")
         #expect(try GlobalKeys.readAcceptanceKey(GlobalKeys.acceptance(acceptance).span) == acceptance)
         for root: RecordName? in [nil, "", "r"] {

@@ -1,12 +1,14 @@
-// Any key as one readable line, for the tool, errors and golden files:
+// Any key, or the bound of a range, as one readable line for the tool, errors and golden files:
 //   db 3 / zone 7 / children / "folder" / "file.txt"
 //   global / purges / db 3 / zone 7
+//   after db 3 / zone 7 / records / "file.txt"
 // A key this software does not write is shown as hexadecimal with the reason. A line never holds a control character.
+// `KeyLine.swift` reads lines back.
 
 import FoundationEssentials
 import StratusModel
 
-/// A key as text. The static functions also read text back.
+/// A key as text.
 package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     private let key: [UInt8]
 
@@ -14,7 +16,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { Self.text(of: key) }
 
-    /// The line for a key, whatever its bytes are.
+    /// The line for a key with any bytes.
     package static func text(of key: Span<UInt8>) -> String {
         var pieces: [String] = []
         do throws(LayoutError) {
@@ -27,7 +29,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     package static func text(of key: [UInt8]) -> String { text(of: key.span) }
 
-    /// Appends the pieces of a line as far as the key can be read, and throws where it cannot.
+    /// Appends the pieces of a line. Throws at the first part of the key that cannot be read; earlier pieces stay.
     static func read(_ key: Span<UInt8>, into pieces: inout [String]) throws(LayoutError) {
         var reader = try KeyReader(key, after: 0, in: .unknown)
         let place = try KeyPlace(&reader)
@@ -50,54 +52,214 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     private static func text(_ part: KeyPart, _ reader: inout KeyReader) throws(LayoutError) -> String {
         switch part {
         case .text: return ReadableText.quoted(try reader.readText())
-        case .optionalText: return try reader.readOptionalName().map { ReadableText.quoted($0.text) } ?? "null"
+        case .optionalText: return try reader.takeNull() ? "null" : ReadableText.quoted(try reader.readText())
         case .number: return "\(try reader.readNumber())"
-        case .element: return text(of: try reader.readElement())
-        case .uuid:
-            guard case .uuid(let uuid) = try reader.readElement() else { throw reader.corrupt("A UUID is missing.") }
-            return uuid.uuidString
-        case .bytes:
-            guard case .bytes(let bytes) = try reader.readElement() else { throw reader.corrupt("Bytes are missing.") }
-            return "x'\(Hex.text(bytes))'"
+        case .element: return "\(try reader.readElement())"
+        case .uuid: return try UUID.read(&reader).uuidString
+        case .bytes: return "x'\(Hex.text(try [UInt8].read(&reader)))'"
         case .database: return "\(DatabaseNumber(try reader.readNumber()))"
         case .zone: return "\(ZoneNumber(try reader.readNumber()))"
         case .chunk:
             let index = try reader.readNumber()
             guard index >= 1 else { throw reader.corrupt("The index of a later chunk is 1 or more.") }
             return "chunk \(index)"
-        case .action: return "action \(try named(ReferenceAction.self, &reader))"
-        case .scope: return "scope \(try named(DatabaseScope.self, &reader))"
-        case .identityKind: return "kind \(try named(IdentityKind.self, &reader))"
+        case .action: return "action \(try ReferenceAction.read(&reader))"
+        case .scope: return "scope \(try DatabaseScope.read(&reader))"
+        case .identityKind: return "kind \(try IdentityKind.read(&reader))"
         }
     }
 
-    private static func named<Value: RawRepresentable<UInt8>>(
-        _ type: Value.Type, _ reader: inout KeyReader
-    ) throws(LayoutError) -> Value {
-        guard let number = UInt8(exactly: try reader.readNumber()), let value = Value(rawValue: number) else {
-            throw reader.corrupt("No case has this number.")
+    /// The line for a bound of a range with any bytes. A bound that is no key is described up to its last readable part.
+    package static func text(ofBound bound: [UInt8]) -> String {
+        guard let first = bound.first else { return "start of the store" }
+        // No element begins with this byte.
+        if first == 0xFF { return "end of the store" }
+        if let line = line(of: bound) { return line }
+        if bound.last == 0, let line = line(of: Array(bound.dropLast())) { return "after \(line)" }
+        var pieces: [String] = []
+        do throws(LayoutError) {
+            try read(bound.span, into: &pieces)
+        } catch {
+            if pieces.isEmpty { pieces = beginning(of: bound) }
         }
-        return value
+        return pieces.isEmpty ? "x'\(Hex.text(bound, limit: 64))'" : (pieces + ["…"]).joined(separator: " / ")
     }
 
-    /// An element so that it can be read back bit by bit.
-    static func text(of element: TupleElement) -> String {
-        switch element {
+    /// The line of a whole key; nil if the bytes are none.
+    private static func line(of key: [UInt8]) -> String? {
+        var pieces: [String] = []
+        do throws(LayoutError) {
+            try read(key.span, into: &pieces)
+            return pieces.joined(separator: " / ")
+        } catch {
+            return nil
+        }
+    }
+
+    /// The database, and the zone if there is one.
+    private static func beginning(of bound: [UInt8]) -> [String] {
+        var pieces: [String] = []
+        do throws(LayoutError) {
+            var reader = try KeyReader(bound.span, after: 0, in: .unknown)
+            let database = DatabaseNumber(try reader.readNumber())
+            pieces.append(database == .outside ? "global" : "\(database)")
+            let zone = ZoneNumber(try reader.readNumber())
+            if zone != .outside { pieces.append("\(zone)") }
+        } catch {
+            return pieces
+        }
+        return pieces
+    }
+}
+
+extension TupleElement: CustomStringConvertible {
+    /// A form that can be read back bit by bit.
+    package var description: String {
+        switch self {
         case .null: "null"
         case .bytes(let bytes): "x'\(Hex.text(bytes))'"
         case .string(let text): ReadableText.quoted(text)
-        case .nested(let elements): "(" + elements.map { text(of: $0) }.joined(separator: ", ") + ")"
+        case .nested(let elements): "(" + elements.map(\.description).joined(separator: ", ") + ")"
         case .integer(let number): "\(number)"
         case .unsigned(let number): "\(number)"
-        case .double(let number): "double(\(bits(of: number)))"
+        case .double(let number): "double(\(Self.bits(of: number)))"
         case .boolean(let value): "\(value)"
         case .uuid(let uuid): uuid.uuidString
-        case .date(let date): "date(\(bits(of: date.timeIntervalSinceReferenceDate)))"
+        case .date(let date): "date(\(Self.bits(of: date.timeIntervalSinceReferenceDate)))"
         }
     }
 
-    /// The shortest decimal that is this number, or the bits of one that no decimal is.
+    /// The shortest decimal that is this number, or the bits of a number that no decimal equals.
     private static func bits(of number: Double) -> String {
         number.isFinite ? "\(number)" : "bits \(String(number.bitPattern, radix: 16))"
+    }
+}
+
+// MARK: The parts of each keyspace
+
+/// One part of a key.
+enum KeyPart {
+    case text
+    /// A text or null.
+    case optionalText
+    case number
+    case uuid
+    case bytes
+    /// Any element.
+    case element
+    case database
+    case zone
+    /// The index of a chunk. A record's own key does not have it.
+    case chunk
+    case action
+    case scope
+    case identityKind
+}
+
+/// The name of a keyspace and the parts of its keys after the tag. Descriptions and `KeyLine.swift` use the same table.
+struct KeyShape {
+    let name: String
+    let parts: [KeyPart]
+
+    init(_ keyspace: ZoneKeyspace) {
+        name = keyspace.name
+        parts =
+            switch keyspace {
+            case .header: []
+            case .records: [.text, .chunk]
+            case .parents, .shareRoots: [.text]
+            case .children, .types: [.text, .text]
+            case .shareCounts: [.optionalText, .text]
+            case .references: [.text, .text, .text, .action]
+            case .fields: [.text, .text, .element, .text]
+            case .tokens: [.text, .text, .text]
+            case .changes: [.number]
+            case .endedParents, .endedShares: [.text, .number]
+            case .endedChildren, .endedAcceptances: [.text, .number, .text]
+            case .shareTokens: [.optionalText]
+            case .shareEvents: [.number, .number]
+            case .clientTokens: [.text]
+            case .queryIndexes: [.text]
+            }
+    }
+
+    init(_ keyspace: DatabaseKeyspace) {
+        name = keyspace.name
+        parts =
+            switch keyspace {
+            case .header: []
+            case .zones, .schema, .zoneSettings, .zoneMarkers, .zoneAssets: [.text]
+            case .changes: [.number]
+            case .subscriptions: [.text, .text]
+            }
+    }
+
+    init(_ keyspace: GlobalKeyspace) {
+        name = keyspace.name
+        parts =
+            switch keyspace {
+            case .format, .header, .tokenSecret, .indexing: []
+            case .databases: [.text, .optionalText, .scope]
+            case .purges, .releases, .rebuilds, .indexBuilds: [.database, .zone]
+            case .receipts, .shareURLs: [.bytes]
+            case .accounts: [.text]
+            case .identities: [.identityKind, .text]
+            case .acceptances: [.text, .uuid, .text]
+            case .assets: [.text, .bytes]
+            case .schema, .indexReviews: [.text, .text]
+            case .usage, .departures: [.text]
+            case .zoneUsage: [.text, .uuid]
+            case .subscriptions: [.text, .text, .number, .text]
+            case .devices: [.text, .text]
+            case .notifications: [.text, .text, .number]
+            case .outbox: [.database, .number, .number]
+            }
+    }
+}
+
+/// The keyspace of a key, from the key's first three elements.
+enum KeyPlace {
+    case global(GlobalKeyspace)
+    case database(DatabaseNumber, DatabaseKeyspace)
+    case zone(DatabaseNumber, ZoneNumber, ZoneKeyspace)
+
+    /// Reads the first three elements of a key. Throws `.corruptKey`.
+    init(_ reader: inout KeyReader) throws(LayoutError) {
+        let database = DatabaseNumber(try reader.readNumber())
+        let zone = ZoneNumber(try reader.readNumber())
+        let tag = UInt8(exactly: try reader.readNumber()) ?? 0
+        if database != .outside, zone != .outside, let keyspace = ZoneKeyspace(rawValue: tag) {
+            self = .zone(database, zone, keyspace)
+        } else if database != .outside, zone == .outside, let keyspace = DatabaseKeyspace(rawValue: tag) {
+            self = .database(database, keyspace)
+        } else if database == .outside, zone == .outside, let keyspace = GlobalKeyspace(rawValue: tag) {
+            self = .global(keyspace)
+        } else {
+            throw reader.corrupt("No keyspace has this tag.")
+        }
+    }
+
+    /// The place of a key; nil if this software writes no such key.
+    init?(of key: Span<UInt8>) {
+        guard var reader = try? KeyReader(key, after: 0, in: .unknown), let place = try? KeyPlace(&reader) else {
+            return nil
+        }
+        self = place
+    }
+
+    /// Whether the value is a secret, or may be part of one, even if its bytes do not look like one.
+    var holdsSecrets: Bool {
+        switch self {
+        case .zone(_, _, .shareTokens), .global(.tokenSecret): true
+        default: false
+        }
+    }
+
+    var shape: KeyShape {
+        switch self {
+        case .global(let keyspace): KeyShape(keyspace)
+        case .database(_, let keyspace): KeyShape(keyspace)
+        case .zone(_, _, let keyspace): KeyShape(keyspace)
+        }
     }
 }

@@ -1,10 +1,10 @@
-// Any value as one readable line; what it is follows from its key. Bytes that cannot be read are shown as hexadecimal
-// with the reason. A line never holds a control character.
+// Any value as one readable line. Its key says which value it is. Bytes that cannot be read are shown as hexadecimal with the
+// reason. A line never holds a control character.
 
 import FoundationEssentials
 import StratusModel
 
-/// A value, and the key that says what it is, as text.
+/// A value, with the key that identifies it, as text.
 package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
     private let key: [UInt8]
     private let value: [UInt8]
@@ -16,10 +16,10 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { Self.text(of: value, forKey: key) }
 
-    /// Text and bytes in a field are cut after so many characters or bytes.
+    /// The number of characters or bytes of a field that a line shows.
     private static let contentLimit = 120
 
-    /// The line for the value under a key, whatever the bytes of both are.
+    /// The line for the value under a key. Both may be any bytes.
     package static func text(of value: Span<UInt8>, forKey key: Span<UInt8>) -> String {
         guard let place = KeyPlace(of: key) else { return "unknown value \(hex(value))" }
         do throws(LayoutError) {
@@ -192,7 +192,7 @@ extension ValueDescription {
         case .firstChunk:
             let count = try RecordCodec.chunkCount(in: value)
             return "live in \(count.counting("chunk")), \(text(try RecordHeader(decoding: value)))"
-        // What it is of is not known here: it may be a share, with its secrets.
+        // A chunk does not name its record: it may be part of a share, with secrets.
         case .laterChunk: return "chunk, \(value.count.counting("byte"))"
         }
     }
@@ -240,9 +240,40 @@ extension ValueDescription {
 
     static func quoted(_ text: String) -> String { ReadableText.quoted(text, limit: contentLimit) }
 
-    /// The bytes as hexadecimal digits or, where they may hold a secret, how many they are.
+    /// The bytes as hexadecimal digits or, if they may hold a secret, their number.
     private static func hex(_ bytes: Span<UInt8>, isSecret: Bool = false) -> String {
         if isSecret || SecretBytes.mayBe(in: bytes) { return "secret (\(bytes.count.counting("byte")))" }
         return "x'\(Hex.text(bytes, limit: 64))'"
+    }
+}
+
+// MARK: Schemas, in the words of the schema language
+
+extension ValueDescription {
+    private static func text(_ entry: SchemaEntry) -> String {
+        switch entry {
+        case .type(let fields, let grants, let isImported):
+            let fieldTexts = fields.sorted { $0.key < $1.key }.map { key, field in
+                ([ReadableText.quoted(key.text), "\(field.type)"] + names(field.indexes)).joined(separator: " ")
+            }
+            let grantTexts = grants.sorted { $0.key < $1.key }.map { role, permissions in
+                "grant \(names(permissions).joined(separator: " ")) to \(ReadableText.quoted(role.text))"
+            }
+            return ([isImported ? "imported type" : "type"] + fieldTexts + grantTexts).joined(separator: ", ")
+        case .roles(let roles):
+            return (["roles"] + roles.sorted().map { ReadableText.quoted($0.text) }).joined(separator: ", ")
+        }
+    }
+
+    private static func names(_ indexes: FieldIndexes) -> [String] {
+        let all: [(FieldIndexes, String)] = [
+            (.queryable, "queryable"), (.sortable, "sortable"), (.searchable, "searchable"),
+        ]
+        return all.filter { indexes.contains($0.0) }.map(\.1)
+    }
+
+    private static func names(_ permissions: RecordPermissions) -> [String] {
+        let all: [(RecordPermissions, String)] = [(.read, "read"), (.create, "create"), (.write, "write")]
+        return all.filter { permissions.contains($0.0) }.map(\.1)
     }
 }

@@ -8,20 +8,17 @@ package struct DatabaseKeys: Hashable, Sendable {
     /// The encoded (database, 0): how every key here begins.
     package let prefix: [UInt8]
 
-    /// The number is at least 1: zero stands outside every database.
+    /// The number is at least 1: zero is outside every database.
     package init(_ number: DatabaseNumber) {
         precondition(number != .outside, "Database keys need the number of a database.")
         self.number = number
         self.prefix = KeyBuilder.prefix(number, .outside)
     }
 
-    /// The keys of one of the database's zones.
-    package func zoneKeys(_ zone: ZoneNumber) -> ZoneKeys { ZoneKeys(database: number, zone: zone) }
-
     /// Every key of the database, its zones included.
     package var all: LayoutRange {
         var prefix: [UInt8] = []
-        TupleWriter.appendInteger(number.rawValue, to: &prefix)
+        number.append(to: &prefix)
         return KeyBuilder.range(of: prefix)
     }
 
@@ -34,62 +31,36 @@ package struct DatabaseKeys: Hashable, Sendable {
 
     package func header() -> [UInt8] { key(.header) }
 
-    package func zone(_ name: ZoneName) -> [UInt8] {
-        key(.zones) { TupleWriter.appendString(name.text, to: &$0) }
-    }
+    package func zone(_ name: ZoneName) -> [UInt8] { key(.zones, name) }
     package var zones: LayoutRange { keyspace(.zones) }
-    package func zones(after name: ZoneName) -> LayoutRange {
-        LayoutRange(lower: KeyBuilder.successor(of: zone(name)), upper: zones.upper)
-    }
-    /// The name of a key of the zones keyspace. Throws `.corruptKey`.
-    package func readZoneKey(_ key: Span<UInt8>) throws(LayoutError) -> ZoneName {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .database(.zones))
-        let name = ZoneName(try reader.readText())
-        try reader.expectEnd()
-        return name
-    }
+    package func zones(after name: ZoneName) -> LayoutRange { zones.after(zone(name)) }
+    /// The name in a key of the zones keyspace. Throws `.corruptKey`.
+    package func readZoneKey(_ key: Span<UInt8>) throws(LayoutError) -> ZoneName { try read(key, .zones) }
 
-    package func change(_ counter: UInt64) -> [UInt8] {
-        key(.changes) { TupleWriter.appendInteger(counter, to: &$0) }
-    }
+    package func change(_ counter: UInt64) -> [UInt8] { key(.changes, counter) }
     package var changes: LayoutRange { keyspace(.changes) }
-    package func changes(after counter: UInt64) -> LayoutRange {
-        LayoutRange(lower: KeyBuilder.successor(of: change(counter)), upper: changes.upper)
-    }
-    /// The counter of a key of the changes keyspace. Throws `.corruptKey`.
-    package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .database(.changes))
-        let counter = try reader.readNumber()
-        try reader.expectEnd()
-        return counter
+    package func changes(after counter: UInt64) -> LayoutRange { changes.after(change(counter)) }
+    /// The counter in a key of the changes keyspace. Throws `.corruptKey`.
+    package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 { try read(key, .changes) }
+
+    package func subscription(user: UserName, id: String) -> [UInt8] { key(.subscriptions, user, id) }
+    package func subscriptions(of user: UserName) -> LayoutRange { KeyBuilder.range(of: key(.subscriptions, user)) }
+
+    package func zoneSettings(_ name: ZoneName) -> [UInt8] { key(.zoneSettings, name) }
+    package func zoneMarker(_ name: ZoneName) -> [UInt8] { key(.zoneMarkers, name) }
+    package func zoneAssets(_ name: ZoneName) -> [UInt8] { key(.zoneAssets, name) }
+
+    private func key(
+        _ keyspace: DatabaseKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement()
+    ) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second)
     }
 
-    package func subscription(user: UserName, id: String) -> [UInt8] {
-        key(.subscriptions) {
-            TupleWriter.appendString(user.text, to: &$0)
-            TupleWriter.appendString(id, to: &$0)
-        }
-    }
-    package func subscriptions(of user: UserName) -> LayoutRange {
-        KeyBuilder.range(of: key(.subscriptions) { TupleWriter.appendString(user.text, to: &$0) })
-    }
-
-    package func schema(_ type: RecordType) -> [UInt8] {
-        key(.schema) { TupleWriter.appendString(type.text, to: &$0) }
-    }
-    package var schema: LayoutRange { keyspace(.schema) }
-
-    package func zoneSettings(_ name: ZoneName) -> [UInt8] {
-        key(.zoneSettings) { TupleWriter.appendString(name.text, to: &$0) }
-    }
-    package func zoneMarker(_ name: ZoneName) -> [UInt8] {
-        key(.zoneMarkers) { TupleWriter.appendString(name.text, to: &$0) }
-    }
-    package func zoneAssets(_ name: ZoneName) -> [UInt8] {
-        key(.zoneAssets) { TupleWriter.appendString(name.text, to: &$0) }
-    }
-
-    private func key(_ keyspace: DatabaseKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
-        KeyBuilder.key(prefix, tag: keyspace.rawValue, write)
+    /// The only part of a key.
+    private func read<Part: KeyElement>(
+        _ key: Span<UInt8>, _ keyspace: DatabaseKeyspace
+    ) throws(LayoutError) -> Part {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .database(keyspace))
+        return try reader.finish { (part: Part) in part }
     }
 }

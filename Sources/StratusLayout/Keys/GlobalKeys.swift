@@ -1,182 +1,330 @@
-// The keys outside every database: (0, 0, tag, …).
+// The keys outside every database: (0, 0, tag, …). They find databases, people, shares, devices and pending work.
+//
+// Every `read…Key` throws `.corruptKey` for a key that its sister does not build. No key holds a secret: the entry of a
+// share's URL is stored under the SHA-256 of the URL's secret.
 
+package import FoundationEssentials
 package import StratusModel
+
+/// The parts of a key of the zone usage keyspace.
+package struct ZoneUsageKeyParts: Hashable, Sendable {
+    package var owner: UserName
+    /// The zone's identity.
+    package var zone: UUID
+}
+
+/// The parts of a key of the acceptances keyspace.
+package struct AcceptanceKeyParts: Hashable, Sendable {
+    package var user: UserName
+    /// The zone's identity.
+    package var zone: UUID
+    package var share: RecordName
+
+    package init(user: UserName, zone: UUID, share: RecordName) {
+        self.user = user
+        self.zone = zone
+        self.share = share
+    }
+}
+
+/// The parts of a key of the subscriptions keyspace.
+package struct SubscriptionKeyParts: Hashable, Sendable {
+    package var container: ContainerName
+    package var user: UserName
+    /// Which of the user's databases: 1 public, 2 private, 3 shared.
+    package var database: UInt8
+    package var id: String
+
+    package init(container: ContainerName, user: UserName, database: UInt8, id: String) {
+        self.container = container
+        self.user = user
+        self.database = database
+        self.id = id
+    }
+
+    // By bytes, as all names are compared.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.container == right.container && left.user == right.user && left.database == right.database
+            && RecordName(left.id) == RecordName(right.id)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(container)
+        hasher.combine(user)
+        hasher.combine(database)
+        hasher.combine(RecordName(id))
+    }
+}
+
+/// The parts of a key of the notifications keyspace.
+package struct NotificationKeyParts: Hashable, Sendable {
+    package var account: AccountID
+    package var device: String
+    package var order: UInt64
+}
+
+/// The parts of a key of the outbox.
+package struct OutboxKeyParts: Hashable, Sendable {
+    package var database: DatabaseNumber
+    /// The database's change counter after the commit.
+    package var counter: UInt64
+    /// Entries of one commit are numbered from 0.
+    package var index: UInt64
+}
 
 /// Builds and reads the keys outside every database.
 package enum GlobalKeys {
-    static let prefix = KeyBuilder.prefix(.outside, .outside)
+    private static let prefix = KeyBuilder.prefix(.outside, .outside)
 
     /// Every key outside every database.
     package static var all: LayoutRange { KeyBuilder.range(of: prefix) }
 
-    package static func keyspace(_ keyspace: GlobalKeyspace) -> LayoutRange { KeyBuilder.range(of: key(keyspace)) }
+    package static func keyspace(_ keyspace: GlobalKeyspace) -> LayoutRange { range(keyspace) }
 
+    private static func key(
+        _ keyspace: GlobalKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
+        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
+    ) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second, third, fourth)
+    }
+
+    /// All keys of a keyspace that begin with these parts.
+    private static func range(
+        _ keyspace: GlobalKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
+        _ third: some KeyElement = NoElement()
+    ) -> LayoutRange {
+        KeyBuilder.range(of: key(keyspace, first, second, third))
+    }
+
+    @_lifetime(copy key)
+    private static func reader(_ key: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(LayoutError) -> KeyReader {
+        try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
+    }
+
+    /// The only part of a key.
+    private static func read<Part: KeyElement>(
+        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
+    ) throws(LayoutError) -> Part {
+        var reader = try reader(key, keyspace)
+        return try reader.finish { (part: Part) in part }
+    }
+
+    /// Both parts of a key.
+    private static func readPair<First: KeyElement, Second: KeyElement>(
+        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
+    ) throws(LayoutError) -> (First, Second) {
+        var reader = try reader(key, keyspace)
+        return try reader.finish { (first: First, second: Second) in (first, second) }
+    }
+}
+
+// MARK: The store and its databases
+
+extension GlobalKeys {
     /// The first key of a store. These bytes never change, in any format.
     package static func format() -> [UInt8] { key(.format) }
     package static func header() -> [UInt8] { key(.header) }
     package static func tokenSecret() -> [UInt8] { key(.tokenSecret) }
+    package static func indexing() -> [UInt8] { key(.indexing) }
+    package static func receipt(_ id: [UInt8]) -> [UInt8] { key(.receipts, id) }
+    package static var receipts: LayoutRange { range(.receipts) }
 
-    package static func database(_ id: DatabaseID) -> [UInt8] {
-        key(.databases) {
-            TupleWriter.appendString(id.container.text, to: &$0)
-            KeyBuilder.append(id.owner.map { RecordName($0.text) }, to: &$0)
-            TupleWriter.appendInteger(UInt64(id.scope.rawValue), to: &$0)
-        }
-    }
-    package static var databases: LayoutRange { keyspace(.databases) }
-    package static func databases(of container: ContainerName) -> LayoutRange {
-        KeyBuilder.range(of: key(.databases) { TupleWriter.appendString(container.text, to: &$0) })
-    }
-    /// The database of a key of the databases keyspace. Throws `.corruptKey`.
+    package static func database(_ id: DatabaseID) -> [UInt8] { key(.databases, id.container, id.owner, id.scope) }
+    package static var databases: LayoutRange { range(.databases) }
+    package static func databases(of container: ContainerName) -> LayoutRange { range(.databases, container) }
     package static func readDatabaseKey(_ key: Span<UInt8>) throws(LayoutError) -> DatabaseID {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.databases))
-        let container = ContainerName(try reader.readText())
-        let owner = try reader.readOptionalName()
-        guard let number = UInt8(exactly: try reader.readNumber()), let scope = DatabaseScope(rawValue: number)
-        else { throw reader.corrupt("No database scope has this number: check or restore the store.") }
-        try reader.expectEnd()
-        return DatabaseID(container: container, owner: owner.map { UserName($0.text) }, scope: scope)
+        var reader = try reader(key, .databases)
+        return try reader.finish { DatabaseID(container: $0, owner: $1, scope: $2) }
     }
 
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.purges, database, zone)
     }
-    package static var purges: LayoutRange { keyspace(.purges) }
-    package static func purges(in database: DatabaseNumber) -> LayoutRange {
-        KeyBuilder.range(of: key(.purges) { TupleWriter.appendInteger(database.rawValue, to: &$0) })
-    }
-    /// The zone of a key of the purges keyspace. Throws `.corruptKey`.
+    package static var purges: LayoutRange { range(.purges) }
+    package static func purges(in database: DatabaseNumber) -> LayoutRange { range(.purges, database) }
     package static func readPurgeKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        try readZone(key, .purges)
+        try readPair(key, .purges)
     }
 
     package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.releases, database, zone)
     }
-    package static var releases: LayoutRange { keyspace(.releases) }
-    package static func releases(in database: DatabaseNumber) -> LayoutRange {
-        KeyBuilder.range(of: key(.releases) { TupleWriter.appendInteger(database.rawValue, to: &$0) })
-    }
+    package static var releases: LayoutRange { range(.releases) }
+    package static func releases(in database: DatabaseNumber) -> LayoutRange { range(.releases, database) }
     package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> LayoutRange {
-        LayoutRange(lower: KeyBuilder.successor(of: release(database, zone)), upper: releases.upper)
+        releases.after(release(database, zone))
     }
-    /// The zone of a key of the releases keyspace. Throws `.corruptKey`.
     package static func readReleaseKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        try readZone(key, .releases)
+        try readPair(key, .releases)
     }
 
     package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.rebuilds, database, zone)
     }
-    package static var rebuilds: LayoutRange { keyspace(.rebuilds) }
-    /// The zone of a key of the rebuilds keyspace. Throws `.corruptKey`.
+    package static var rebuilds: LayoutRange { range(.rebuilds) }
     package static func readRebuildKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        try readZone(key, .rebuilds)
+        try readPair(key, .rebuilds)
     }
 
     package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.indexBuilds, database, zone)
     }
-    package static var indexBuilds: LayoutRange { keyspace(.indexBuilds) }
-    /// The zone of a key of the index builds keyspace. Throws `.corruptKey`.
+    package static var indexBuilds: LayoutRange { range(.indexBuilds) }
     package static func readIndexBuildKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        try readZone(key, .indexBuilds)
+        try readPair(key, .indexBuilds)
     }
 
     package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
-        key(.indexReviews) {
-            TupleWriter.appendString(container.text, to: &$0)
-            TupleWriter.appendString(type.text, to: &$0)
-        }
+        key(.indexReviews, container, type)
     }
-    package static func indexing() -> [UInt8] { key(.indexing) }
-    package static var indexReviews: LayoutRange { keyspace(.indexReviews) }
-    /// The container and the record type of a key of the index reviews keyspace. Throws `.corruptKey`.
+    package static var indexReviews: LayoutRange { range(.indexReviews) }
     package static func readIndexReviewKey(
         _ key: Span<UInt8>
     ) throws(LayoutError) -> (container: ContainerName, type: RecordType) {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.indexReviews))
-        let parts = (ContainerName(try reader.readText()), RecordType(try reader.readText()))
-        try reader.expectEnd()
-        return parts
-    }
-
-    private static func key(
-        _ keyspace: GlobalKeyspace, _ database: DatabaseNumber, _ zone: ZoneNumber
-    ) -> [UInt8] {
-        key(keyspace) {
-            TupleWriter.appendInteger(database.rawValue, to: &$0)
-            TupleWriter.appendInteger(zone.rawValue, to: &$0)
-        }
-    }
-
-    private static func readZone(
-        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
-        let database = DatabaseNumber(try reader.readNumber())
-        let zone = ZoneNumber(try reader.readNumber())
-        guard database != .outside, zone != .outside else {
-            throw reader.corrupt("Neither a database nor a zone has the number 0: check or restore the store.")
-        }
-        try reader.expectEnd()
-        return (database, zone)
-    }
-
-    package static func receipt(_ id: [UInt8]) -> [UInt8] {
-        key(.receipts) { TupleWriter.appendBytes(id, to: &$0) }
-    }
-    package static var receipts: LayoutRange { keyspace(.receipts) }
-
-    package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] {
-        key(.assets) {
-            TupleWriter.appendString(owner.text, to: &$0)
-            TupleWriter.appendBytes(digest, to: &$0)
-        }
-    }
-    package static func assets(of owner: UserName) -> LayoutRange {
-        KeyBuilder.range(of: key(.assets) { TupleWriter.appendString(owner.text, to: &$0) })
-    }
-
-    package static var assets: LayoutRange { keyspace(.assets) }
-    /// The owner and the digest of a key of the assets keyspace. Throws `.corruptKey`.
-    package static func readAssetKey(_ key: Span<UInt8>) throws(LayoutError) -> (owner: UserName, digest: [UInt8]) {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.assets))
-        let owner = UserName(try reader.readText())
-        guard case .bytes(let digest) = try reader.readElement() else {
-            throw reader.corrupt("The digest of an asset is missing: check or restore the store.")
-        }
-        try reader.expectEnd()
-        return (owner, digest)
+        try readPair(key, .indexReviews)
     }
 
     package static func schema(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
-        key(.schema) {
-            TupleWriter.appendString(container.text, to: &$0)
-            TupleWriter.appendString(type.text, to: &$0)
-        }
+        key(.schema, container, type)
     }
-    package static func schema(of container: ContainerName) -> LayoutRange {
-        KeyBuilder.range(of: key(.schema) { TupleWriter.appendString(container.text, to: &$0) })
-    }
-
-    package static var schema: LayoutRange { keyspace(.schema) }
-    /// The container's roles lie under the record type without a name, which no record has.
+    package static var schema: LayoutRange { range(.schema) }
+    package static func schema(of container: ContainerName) -> LayoutRange { range(.schema, container) }
+    /// The container's roles are stored under the empty record type, which no record has.
     package static func schemaRoles(_ container: ContainerName) -> [UInt8] { schema(container, "") }
-    /// The container and the record type of a key of the schema keyspace; the type is nil for the container's roles.
-    ///
-    /// Throws `.corruptKey`.
+    /// The type is nil for the container's roles.
     package static func readSchemaKey(
         _ key: Span<UInt8>
     ) throws(LayoutError) -> (container: ContainerName, type: RecordType?) {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.schema))
-        let container = ContainerName(try reader.readText())
-        let type = try reader.readText()
-        try reader.expectEnd()
-        return (container, type.isEmpty ? nil : RecordType(type))
+        let (container, type): (ContainerName, RecordType) = try readPair(key, .schema)
+        return (container, type.text.isEmpty ? nil : type)
+    }
+}
+
+// MARK: People and what they use
+
+extension GlobalKeys {
+    package static func account(_ id: AccountID) -> [UInt8] { key(.accounts, id) }
+    package static var accounts: LayoutRange { range(.accounts) }
+    package static func accounts(after id: AccountID) -> LayoutRange { accounts.after(account(id)) }
+    package static func readAccountKey(_ key: Span<UInt8>) throws(LayoutError) -> AccountID { try read(key, .accounts) }
+
+    package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] { key(.identities, kind, value) }
+    /// The key of a handle in its normalised form.
+    package static func identity(_ handle: Handle) -> [UInt8] { identity(handle.kind, handle.text) }
+    package static var identities: LayoutRange { range(.identities) }
+
+    package static func usage(of owner: UserName) -> [UInt8] { key(.usage, owner) }
+    package static var usages: LayoutRange { range(.usage) }
+    package static func readUsageKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName { try read(key, .usage) }
+
+    package static func zoneUsage(of owner: UserName, zone: UUID) -> [UInt8] { key(.zoneUsage, owner, zone) }
+    package static var zoneUsages: LayoutRange { range(.zoneUsage) }
+    package static func zoneUsages(of owner: UserName) -> LayoutRange { range(.zoneUsage, owner) }
+    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(LayoutError) -> ZoneUsageKeyParts {
+        var reader = try reader(key, .zoneUsage)
+        return try reader.finish(ZoneUsageKeyParts.init)
     }
 
-    static func key(_ keyspace: GlobalKeyspace, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
-        KeyBuilder.key(prefix, tag: keyspace.rawValue, write)
+    package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] { key(.assets, owner, digest) }
+    package static var assets: LayoutRange { range(.assets) }
+    package static func assets(of owner: UserName) -> LayoutRange { range(.assets, owner) }
+    package static func readAssetKey(_ key: Span<UInt8>) throws(LayoutError) -> (owner: UserName, digest: [UInt8]) {
+        try readPair(key, .assets)
+    }
+
+    package static func departure(of owner: UserName) -> [UInt8] { key(.departures, owner) }
+    package static var departures: LayoutRange { range(.departures) }
+    package static func readDepartureKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName {
+        try read(key, .departures)
+    }
+}
+
+// MARK: Shares
+
+extension GlobalKeys {
+    /// The key of a URL by the SHA-256 of its secret's bytes.
+    package static func shareURL(_ digest: [UInt8]) -> [UInt8] { key(.shareURLs, digest) }
+    package static var shareURLs: LayoutRange { range(.shareURLs) }
+
+    package static func acceptance(user: UserName, zone: UUID, share: RecordName) -> [UInt8] {
+        key(.acceptances, user, zone, share)
+    }
+    package static func acceptance(_ parts: AcceptanceKeyParts) -> [UInt8] {
+        acceptance(user: parts.user, zone: parts.zone, share: parts.share)
+    }
+    package static var acceptances: LayoutRange { range(.acceptances) }
+    package static func acceptances(of user: UserName) -> LayoutRange { range(.acceptances, user) }
+    /// What a user has accepted in one zone.
+    package static func acceptances(of user: UserName, zone: UUID) -> LayoutRange { range(.acceptances, user, zone) }
+    package static func readAcceptanceKey(_ key: Span<UInt8>) throws(LayoutError) -> AcceptanceKeyParts {
+        var reader = try reader(key, .acceptances)
+        return try reader.finish(AcceptanceKeyParts.init)
+    }
+}
+
+// MARK: Subscriptions and notifications
+
+extension GlobalKeys {
+    package static func subscription(_ parts: SubscriptionKeyParts) -> [UInt8] {
+        key(.subscriptions, parts.container, parts.user, UInt64(parts.database), parts.id)
+    }
+    package static var subscriptions: LayoutRange { range(.subscriptions) }
+    package static func subscriptions(in container: ContainerName) -> LayoutRange { range(.subscriptions, container) }
+    package static func subscriptions(of user: UserName, in container: ContainerName) -> LayoutRange {
+        range(.subscriptions, container, user)
+    }
+    package static func subscriptions(
+        of user: UserName, in container: ContainerName, database: UInt8
+    ) -> LayoutRange {
+        range(.subscriptions, container, user, UInt64(database))
+    }
+    /// A user's subscriptions in several databases with consecutive numbers.
+    package static func subscriptions(
+        of user: UserName, in container: ContainerName, from first: UInt8, through last: UInt8
+    ) -> LayoutRange {
+        LayoutRange(
+            lower: subscriptions(of: user, in: container, database: first).lower,
+            upper: subscriptions(of: user, in: container, database: last).upper)
+    }
+    package static func readSubscriptionKey(_ key: Span<UInt8>) throws(LayoutError) -> SubscriptionKeyParts {
+        var reader = try reader(key, .subscriptions)
+        let container = try ContainerName.read(&reader)
+        let user = try UserName.read(&reader)
+        guard let database = UInt8(exactly: try reader.readNumber()), (1...3).contains(database) else {
+            throw reader.corrupt("No database of a user has this number: check or restore the store.")
+        }
+        return try reader.finish { SubscriptionKeyParts(container: container, user: user, database: database, id: $0) }
+    }
+
+    package static func device(of account: AccountID, _ name: String) -> [UInt8] { key(.devices, account, name) }
+    package static var devices: LayoutRange { range(.devices) }
+    package static func devices(of account: AccountID) -> LayoutRange { range(.devices, account) }
+    package static func readDeviceKey(
+        _ key: Span<UInt8>
+    ) throws(LayoutError) -> (account: AccountID, name: String) {
+        try readPair(key, .devices)
+    }
+
+    package static func notification(for account: AccountID, _ device: String, order: UInt64) -> [UInt8] {
+        key(.notifications, account, device, order)
+    }
+    package static var notifications: LayoutRange { range(.notifications) }
+    package static func notifications(for account: AccountID) -> LayoutRange { range(.notifications, account) }
+    package static func notifications(for account: AccountID, _ device: String) -> LayoutRange {
+        range(.notifications, account, device)
+    }
+    package static func readNotificationKey(_ key: Span<UInt8>) throws(LayoutError) -> NotificationKeyParts {
+        var reader = try reader(key, .notifications)
+        return try reader.finish(NotificationKeyParts.init)
+    }
+
+    package static func outbox(_ database: DatabaseNumber, counter: UInt64, index: UInt64) -> [UInt8] {
+        key(.outbox, database, counter, index)
+    }
+    package static var outbox: LayoutRange { range(.outbox) }
+    package static func outbox(after key: [UInt8]) -> LayoutRange { outbox.after(key) }
+    package static func readOutboxKey(_ key: Span<UInt8>) throws(LayoutError) -> OutboxKeyParts {
+        var reader = try reader(key, .outbox)
+        return try reader.finish(OutboxKeyParts.init)
     }
 }

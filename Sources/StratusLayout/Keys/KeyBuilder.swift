@@ -1,32 +1,204 @@
-// The one place where the common beginning of a key is put together: (database, zone, keyspace tag).
+// How keys are put together and read: (database, zone, keyspace tag), then the parts of the keyspace. No other file
+// writes the common beginning.
 //
-// Invariants: tuple encodings are prefix-free, so all keys that begin with given parts are one contiguous range, from
-// the parts' bytes up to `upperBound` of them. A key is a whole number of elements.
+// Invariants: tuple encodings are prefix-free, so all keys that begin with given parts are one range, from the parts'
+// bytes up to `upperBound` of them. A key is a whole number of elements. Reading copies only the names that a caller
+// wants, and never traps: a key that is too short or has other parts is `.corruptKey`.
 
+package import FoundationEssentials
 import StratusModel
 
-/// Builds keys and ranges from the parts in front.
+/// The number of a database in this store. Zero is outside every database.
+///
+/// Numbers of databases and zones keep keys short. They never appear in tokens: what outlives a zone names it by its UUID.
+package struct DatabaseNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The number written where no database is meant.
+    package static let outside = DatabaseNumber(0)
+
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    package var description: String { "db \(rawValue)" }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The number of a zone in its database. Zero is outside every zone. A number is never used twice.
+package struct ZoneNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The number written where no zone is meant.
+    package static let outside = ZoneNumber(0)
+
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    package var description: String { "zone \(rawValue)" }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Keys from `lower` up to but not including `upper`, in byte order. This target does not know the store's own type.
+package struct LayoutRange: Hashable, Sendable {
+    package var lower: [UInt8]
+    package var upper: [UInt8]
+
+    package init(lower: [UInt8], upper: [UInt8]) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    package var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
+
+    /// The rest of the range after one of its keys.
+    func after(_ key: [UInt8]) -> LayoutRange { LayoutRange(lower: KeyBuilder.successor(of: key), upper: upper) }
+
+    /// The rest of the range after all keys that begin with `prefix`.
+    func after(prefix: [UInt8]) -> LayoutRange { LayoutRange(lower: KeyBuilder.upperBound(of: prefix), upper: upper) }
+}
+
+// MARK: Parts of keys
+
+/// A value that is one element of a key.
+protocol KeyElement {
+    func append(to key: inout [UInt8])
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self
+}
+
+/// Fills the places of parts that a key does not have.
+struct NoElement: KeyElement {
+    func append(to key: inout [UInt8]) {}
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> NoElement { NoElement() }
+}
+
+extension String: KeyElement {
+    func append(to key: inout [UInt8]) { TupleWriter.appendString(self, to: &key) }
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> String { try reader.readText() }
+}
+
+extension KeyElement where Self: ByteComparedName {
+    func append(to key: inout [UInt8]) { TupleWriter.appendString(text, to: &key) }
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self { Self(try reader.readText()) }
+}
+
+extension RecordName: KeyElement {}
+extension ZoneName: KeyElement {}
+extension RecordType: KeyElement {}
+extension FieldKey: KeyElement {}
+extension UserName: KeyElement {}
+extension ContainerName: KeyElement {}
+extension AccountID: KeyElement {}
+
+/// A name, or null.
+extension Optional: KeyElement where Wrapped: KeyElement {
+    func append(to key: inout [UInt8]) {
+        if let self { self.append(to: &key) } else { TupleWriter.appendNull(to: &key) }
+    }
+
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Wrapped? {
+        try reader.takeNull() ? nil : try Wrapped.read(&reader)
+    }
+}
+
+extension UInt64: KeyElement {
+    func append(to key: inout [UInt8]) { TupleWriter.appendInteger(self, to: &key) }
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> UInt64 { try reader.readNumber() }
+}
+
+/// A number of a database or zone, which is never 0 after the prefix.
+extension KeyElement where Self: RawRepresentable<UInt64> {
+    func append(to key: inout [UInt8]) { TupleWriter.appendInteger(rawValue, to: &key) }
+
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self {
+        let number = try reader.readNumber()
+        guard number > 0, let value = Self(rawValue: number) else {
+            throw reader.corrupt("No database or zone has the number 0: check or restore the store.")
+        }
+        return value
+    }
+}
+
+extension DatabaseNumber: KeyElement {}
+extension ZoneNumber: KeyElement {}
+
+/// A case of an enumeration, as its raw value.
+extension KeyElement where Self: RawRepresentable<UInt8> {
+    func append(to key: inout [UInt8]) { TupleWriter.appendInteger(UInt64(rawValue), to: &key) }
+
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self {
+        guard let number = UInt8(exactly: try reader.readNumber()), let value = Self(rawValue: number) else {
+            throw reader.corrupt("No case has this number: check or restore the store.")
+        }
+        return value
+    }
+}
+
+extension ReferenceAction: KeyElement {}
+extension DatabaseScope: KeyElement {}
+extension IdentityKind: KeyElement {}
+
+extension UUID: KeyElement {
+    func append(to key: inout [UInt8]) { TupleWriter.appendUUID(self, to: &key) }
+
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> UUID {
+        guard case .uuid(let identifier) = try reader.readElement() else {
+            throw reader.corrupt("A UUID is missing: check or restore the store.")
+        }
+        return identifier
+    }
+}
+
+/// Bytes, such as a digest.
+extension [UInt8]: KeyElement {
+    func append(to key: inout [UInt8]) { TupleWriter.appendBytes(self, to: &key) }
+
+    static func read(_ reader: inout KeyReader) throws(LayoutError) -> [UInt8] {
+        guard case .bytes(let bytes) = try reader.readElement() else {
+            throw reader.corrupt("Bytes are missing: check or restore the store.")
+        }
+        return bytes
+    }
+}
+
+// MARK: Building
+
+/// Builds keys and ranges.
 enum KeyBuilder {
     static func prefix(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         var bytes: [UInt8] = []
-        TupleWriter.appendInteger(database.rawValue, to: &bytes)
-        TupleWriter.appendInteger(zone.rawValue, to: &bytes)
+        append(database, zone, to: &bytes)
         return bytes
     }
 
-    /// Appends a prefix and a keyspace tag.
-    static func begin(_ key: inout [UInt8], _ prefix: [UInt8], tag: UInt8) {
-        key.append(contentsOf: prefix)
-        TupleWriter.appendInteger(UInt64(tag), to: &key)
+    /// A key of its own: the prefix, the keyspace's tag and the parts.
+    static func key(
+        _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
+        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
+    ) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(prefix.count + 64)
+        append(prefix, tag: tag, first, second, third, fourth, to: &key)
+        return key
     }
 
-    /// A key of its own: `write` fills it.
-    static func key(_ prefix: [UInt8], tag: UInt8, _ write: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {
-        var key: [UInt8] = []
-        key.reserveCapacity(64)
-        begin(&key, prefix, tag: tag)
-        write(&key)
-        return key
+    /// Appends the same key to a buffer.
+    static func append(
+        _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
+        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
+    ) {
+        key.append(contentsOf: prefix)
+        TupleWriter.appendInteger(UInt64(tag), to: &key)
+        append(first, second, third, fourth, to: &key)
+    }
+
+    private static func append(
+        _ first: some KeyElement, _ second: some KeyElement, _ third: some KeyElement = NoElement(),
+        _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
+    ) {
+        first.append(to: &key)
+        second.append(to: &key)
+        third.append(to: &key)
+        fourth.append(to: &key)
     }
 
     /// The first bytes after all keys that begin with `prefix`. Every element's type code is below 0xFF.
@@ -44,12 +216,114 @@ enum KeyBuilder {
 
     /// The smallest key after `key`: no element is shorter than a byte.
     static func successor(of key: [UInt8]) -> [UInt8] { key + [0] }
+}
 
-    static func append(_ name: RecordName?, to key: inout [UInt8]) {
-        if let name {
-            TupleWriter.appendString(name.text, to: &key)
-        } else {
-            TupleWriter.appendNull(to: &key)
+// MARK: Reading
+
+/// The keyspace a key is read in.
+enum KeyspaceLabel {
+    case zone(ZoneKeyspace)
+    case database(DatabaseKeyspace)
+    case global(GlobalKeyspace)
+    case unknown
+
+    var name: String {
+        switch self {
+        case .zone(let keyspace): keyspace.name
+        case .database(let keyspace): keyspace.name
+        case .global(let keyspace): keyspace.name
+        case .unknown: "unknown"
         }
+    }
+}
+
+/// Reads the parts of one key, one after the other.
+struct KeyReader: ~Escapable {
+    private let key: Span<UInt8>
+    private let keyspace: KeyspaceLabel
+    private let prefixByteCount: Int
+    private var reader: TupleReader
+
+    /// Begins after the first `prefixByteCount` bytes.
+    @_lifetime(copy key)
+    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: KeyspaceLabel) throws(LayoutError) {
+        guard prefixByteCount >= 0, key.count >= prefixByteCount else {
+            throw .corruptKey(
+                "The key ends within its prefix: check or restore the store.", key, at: 0, in: keyspace.name)
+        }
+        self.key = key
+        self.keyspace = keyspace
+        self.prefixByteCount = prefixByteCount
+        self.reader = TupleReader(key.extracting(prefixByteCount..<key.count))
+    }
+
+    var isAtEnd: Bool { reader.isAtEnd }
+
+    mutating func readText() throws(LayoutError) -> String {
+        do throws(TupleError) { return try reader.readString() } catch { throw corrupt(error) }
+    }
+
+    /// Skips a name and returns the offset in the key at which it begins.
+    mutating func skipName() throws(LayoutError) -> Int {
+        let offset = prefixByteCount + reader.position
+        do throws(TupleError) { try reader.skipString() } catch { throw corrupt(error) }
+        return offset
+    }
+
+    /// Skips a null if it comes next.
+    mutating func takeNull() throws(LayoutError) -> Bool {
+        guard reader.isNextNull else { return false }
+        do throws(TupleError) { try reader.readNull() } catch { throw corrupt(error) }
+        return true
+    }
+
+    mutating func readNumber() throws(LayoutError) -> UInt64 {
+        do throws(TupleError) { return try reader.readUnsigned() } catch { throw corrupt(error) }
+    }
+
+    mutating func readElement() throws(LayoutError) -> TupleElement {
+        do throws(TupleError) { return try reader.readElement() } catch { throw corrupt(error) }
+    }
+
+    /// Reads the last parts of the key and builds a value from them.
+    mutating func finish<A: KeyElement, Parts>(_ make: (A) -> Parts) throws(LayoutError) -> Parts {
+        let parts = make(try A.read(&self))
+        try expectEnd()
+        return parts
+    }
+
+    mutating func finish<A: KeyElement, B: KeyElement, Parts>(
+        _ make: (A, B) -> Parts
+    ) throws(LayoutError) -> Parts {
+        let first = try A.read(&self)
+        return try finish { make(first, $0) }
+    }
+
+    mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, Parts>(
+        _ make: (A, B, C) -> Parts
+    ) throws(LayoutError) -> Parts {
+        let first = try A.read(&self)
+        return try finish { make(first, $0, $1) }
+    }
+
+    mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, D: KeyElement, Parts>(
+        _ make: (A, B, C, D) -> Parts
+    ) throws(LayoutError) -> Parts {
+        let first = try A.read(&self)
+        return try finish { make(first, $0, $1, $2) }
+    }
+
+    /// Throws if parts are left.
+    func expectEnd() throws(LayoutError) {
+        guard isAtEnd else { throw corrupt("The key has more parts than its keyspace knows.") }
+    }
+
+    /// The error for a part that is readable but means nothing here.
+    func corrupt(_ message: StaticString, cause: TupleError? = nil) -> LayoutError {
+        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name, cause: cause)
+    }
+
+    private func corrupt(_ error: TupleError) -> LayoutError {
+        corrupt("A part of the key cannot be read: check or restore the store.", cause: error)
     }
 }

@@ -1,9 +1,85 @@
 // The keys of one zone. All begin with (database number, zone number), so a zone is one contiguous range of the store.
 //
-// Each key comes in two forms: one that appends it to a buffer of the caller's (no allocation while its capacity
-// suffices), and one that returns bytes of its own.
+// Keys that are built often come in two forms: one appends to a caller's buffer (no allocation while its capacity
+// suffices), the other returns new bytes. A range "after" something excludes it and everything that belongs to it.
+//
+// Every `read…Key` throws `.corruptKey` for a key that its sister does not build, or that is of another zone or keyspace,
+// and never traps. `QueryKeys.swift` has the keys that queries read.
 
 package import StratusModel
+
+/// The parts of a key of the records keyspace.
+package struct RecordKeyParts: Hashable, Sendable {
+    package var name: RecordName
+    /// The index of a later chunk; nil for the record itself.
+    package var chunkIndex: Int?
+}
+
+/// The parts of a key of the children keyspace.
+package struct ChildKeyParts: Hashable, Sendable {
+    package var parent: RecordName
+    package var child: RecordName
+}
+
+/// The parts of a key of the share counts keyspace.
+package struct ShareCountKeyParts: Hashable, Sendable {
+    package var parent: RecordName?
+    package var name: RecordName
+}
+
+/// The parts of a key of the references keyspace.
+package struct ReferenceKeyParts: Hashable, Sendable {
+    package var target: RecordName
+    package var source: RecordName
+    package var field: FieldKey
+    package var action: ReferenceAction
+}
+
+/// The parts of a key of the types keyspace.
+package struct TypeKeyParts: Hashable, Sendable {
+    package var type: RecordType
+    package var name: RecordName
+}
+
+/// The parts of a key of the ended parents or ended shares keyspace.
+package struct EndedKeyParts: Hashable, Sendable {
+    /// The child, or the root.
+    package var name: RecordName
+    package var ended: UInt64
+}
+
+/// The parts of a key of the ended children keyspace.
+package struct EndedChildKeyParts: Hashable, Sendable {
+    package var parent: RecordName
+    package var child: RecordName
+    package var ended: UInt64
+}
+
+/// The parts of a key of the share events keyspace.
+package struct ShareEventKeyParts: Hashable, Sendable {
+    /// The change of the zone that the event belongs to.
+    package var sequence: UInt64
+    /// Events of one change are numbered from 0.
+    package var index: UInt64
+
+    package init(sequence: UInt64, index: UInt64) {
+        self.sequence = sequence
+        self.index = index
+    }
+}
+
+/// The parts of a key of the ended acceptances keyspace.
+package struct EndedAcceptanceKeyParts: Hashable, Sendable {
+    package var user: UserName
+    package var ended: UInt64
+    package var share: RecordName
+
+    package init(user: UserName, ended: UInt64, share: RecordName) {
+        self.user = user
+        self.ended = ended
+        self.share = share
+    }
+}
 
 /// Builds and reads the keys of one zone.
 package struct ZoneKeys: Hashable, Sendable {
@@ -12,7 +88,7 @@ package struct ZoneKeys: Hashable, Sendable {
     /// The encoded (database, zone): how every key of the zone begins.
     package let prefix: [UInt8]
 
-    /// Both numbers are at least 1: zero stands outside every database and zone.
+    /// Both numbers are at least 1: zero is outside every database and zone.
     package init(database: DatabaseNumber, zone: ZoneNumber) {
         precondition(database != .outside && zone != .outside, "Zone keys need the number of a database and a zone.")
         self.database = database
@@ -29,38 +105,85 @@ package struct ZoneKeys: Hashable, Sendable {
         hasher.combine(zone)
     }
 
-    /// Appends the beginning of every key of `keyspace`.
-    package func begin(_ keyspace: ZoneKeyspace, into key: inout [UInt8]) {
-        KeyBuilder.begin(&key, prefix, tag: keyspace.rawValue)
+    /// Every key of the zone and no other.
+    package var all: LayoutRange { KeyBuilder.range(of: prefix) }
+
+    /// Every key of one keyspace of the zone.
+    package func keyspace(_ keyspace: ZoneKeyspace) -> LayoutRange { range(keyspace) }
+
+    func append(
+        _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
+        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
+    ) {
+        KeyBuilder.append(prefix, tag: keyspace.rawValue, first, second, third, fourth, to: &key)
     }
 
-    /// How many bytes every key of a keyspace begins with before its own parts.
-    package var keyspacePrefixByteCount: Int { prefix.count + 2 }
+    func key(
+        _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
+        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
+    ) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second, third, fourth)
+    }
 
-    /// A key of its own, written by one of the functions that append to a buffer.
-    func key(_ fill: (inout [UInt8]) -> Void) -> [UInt8] {
-        var key: [UInt8] = []
-        key.reserveCapacity(prefix.count + 64)
-        fill(&key)
-        return key
+    /// All keys of a keyspace that begin with these parts.
+    func range(
+        _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement()
+    ) -> LayoutRange {
+        KeyBuilder.range(of: key(keyspace, first, second))
+    }
+
+    /// A reader after the zone's prefix and the tag. It compares both, so that a caller that mixes up zones gets an error.
+    @_lifetime(copy key)
+    func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
+        guard self.keyspace(of: key) == keyspace else {
+            throw .corruptKey(
+                "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: keyspace.name)
+        }
+        return try KeyReader(key, after: prefix.count + 2, in: .zone(keyspace))
+    }
+
+    /// The only part of a key.
+    func read<Part: KeyElement>(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> Part {
+        var reader = try reader(key, keyspace)
+        return try reader.finish { (part: Part) in part }
+    }
+
+    /// The database number of any key of a database.
+    package static func databaseNumber(of key: Span<UInt8>) throws(LayoutError) -> DatabaseNumber {
+        var reader = try KeyReader(key, after: 0, in: .unknown)
+        return DatabaseNumber(try reader.readNumber())
+    }
+
+    /// The zone number of any key of a database.
+    package static func zoneNumber(of key: Span<UInt8>) throws(LayoutError) -> ZoneNumber {
+        var reader = try KeyReader(key, after: 0, in: .unknown)
+        _ = try reader.readNumber()
+        return ZoneNumber(try reader.readNumber())
+    }
+
+    /// The keyspace of this zone that a key belongs to; nil if the key is not of this zone or its tag is unknown.
+    package func keyspace(of key: Span<UInt8>) -> ZoneKeyspace? {
+        guard key.count >= prefix.count else { return nil }
+        for index in prefix.indices where key[index] != prefix[index] { return nil }
+        var reader = TupleReader(key.extracting(prefix.count..<key.count))
+        guard let tag = try? reader.readUnsigned(), let rawValue = UInt8(exactly: tag) else { return nil }
+        return ZoneKeyspace(rawValue: rawValue)
     }
 }
 
+// MARK: Records and the feed
+
 extension ZoneKeys {
-    package func header(into key: inout [UInt8]) { begin(.header, into: &key) }
-    package func header() -> [UInt8] { key { header(into: &$0) } }
+    package func header() -> [UInt8] { key(.header) }
 
-    /// The key of a record or its tombstone; the first chunk of a large record lies here too.
-    package func record(_ name: RecordName, into key: inout [UInt8]) {
-        begin(.records, into: &key)
-        TupleWriter.appendString(name.text, to: &key)
-    }
-    package func record(_ name: RecordName) -> [UInt8] { key { record(name, into: &$0) } }
+    /// The key of a record or its tombstone, and of the first chunk of a large record.
+    package func record(_ name: RecordName, into key: inout [UInt8]) { append(.records, name, to: &key) }
+    package func record(_ name: RecordName) -> [UInt8] { key(.records, name) }
 
-    /// The key of the record whose name is the end of another key, from `nameOffset` on: names are the same bytes in all
+    /// The key of the record whose name is the end of another key, from `nameOffset` on: a name has the same bytes in all
     /// keys.
     package func record(namedIn other: Span<UInt8>, from nameOffset: Int, into key: inout [UInt8]) {
-        begin(.records, into: &key)
+        append(.records, to: &key)
         key.append(addingCapacity: other.count - nameOffset) { output in
             for index in nameOffset..<other.count { output.append(other[index]) }
         }
@@ -68,43 +191,225 @@ extension ZoneKeys {
 
     /// The key of a later chunk of a large record: `index` is 1 or more.
     package func recordChunk(_ name: RecordName, index: Int, into key: inout [UInt8]) {
-        precondition(index >= 1, "The first chunk of a record lies under the record's own key.")
-        record(name, into: &key)
-        TupleWriter.appendInteger(UInt64(index), to: &key)
+        precondition(index >= 1, "The first chunk of a record is stored under the record's own key.")
+        append(.records, name, UInt64(index), to: &key)
     }
     package func recordChunk(_ name: RecordName, index: Int) -> [UInt8] {
-        key { recordChunk(name, index: index, into: &$0) }
+        var key: [UInt8] = []
+        key.reserveCapacity(prefix.count + 64)
+        recordChunk(name, index: index, into: &key)
+        return key
     }
 
-    /// The key of the small entry that names a record's parent and share.
-    package func parent(of name: RecordName, into key: inout [UInt8]) {
-        begin(.parents, into: &key)
-        TupleWriter.appendString(name.text, to: &key)
+    /// Every record, tombstone and chunk, in the order of names.
+    package var records: LayoutRange { range(.records) }
+    /// The records after `name` and all its chunks.
+    package func records(after name: RecordName) -> LayoutRange { records.after(prefix: record(name)) }
+    /// A record with all its chunks.
+    package func recordWithChunks(_ name: RecordName) -> LayoutRange { range(.records, name) }
+
+    package func readRecordKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordKeyParts {
+        var reader = try reader(key, .records)
+        let name = try RecordName.read(&reader)
+        guard !reader.isAtEnd else { return RecordKeyParts(name: name, chunkIndex: nil) }
+        guard let index = Int(exactly: try reader.readNumber()), index >= 1 else {
+            throw reader.corrupt("The index of a later chunk is 1 or more: check or restore the store.")
+        }
+        try reader.expectEnd()
+        return RecordKeyParts(name: name, chunkIndex: index)
     }
-    package func parent(of name: RecordName) -> [UInt8] { key { parent(of: name, into: &$0) } }
+
+    package func change(sequence: UInt64, into key: inout [UInt8]) { append(.changes, sequence, to: &key) }
+    package func change(sequence: UInt64) -> [UInt8] { key(.changes, sequence) }
+    package var changes: LayoutRange { range(.changes) }
+    package func changes(after sequence: UInt64) -> LayoutRange { changes.after(change(sequence: sequence)) }
+    /// The changes after `sequence`, up to and including `last`.
+    package func changes(after sequence: UInt64, upTo last: UInt64) -> LayoutRange {
+        LayoutRange(
+            lower: KeyBuilder.successor(of: change(sequence: sequence)),
+            upper: KeyBuilder.successor(of: change(sequence: max(sequence, last))))
+    }
+    /// The sequence in a key of the changes keyspace.
+    package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 { try read(key, .changes) }
+
+    /// The key of the last token that a user's client sent with a change of the zone.
+    package func clientToken(of user: UserName) -> [UInt8] { key(.clientTokens, user) }
+    package var clientTokens: LayoutRange { range(.clientTokens) }
+    package func readClientTokenKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName { try read(key, .clientTokens) }
+}
+
+// MARK: Hierarchy, references and types
+
+extension ZoneKeys {
+    /// The key of the small entry that names a record's parent and share.
+    package func parent(of name: RecordName, into key: inout [UInt8]) { append(.parents, name, to: &key) }
+    package func parent(of name: RecordName) -> [UInt8] { key(.parents, name) }
+    package var parents: LayoutRange { range(.parents) }
+    /// The record in a key of the parents keyspace.
+    package func readParentKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordName { try read(key, .parents) }
 
     package func child(parent: RecordName, name: RecordName, into key: inout [UInt8]) {
-        begin(.children, into: &key)
-        TupleWriter.appendString(parent.text, to: &key)
-        TupleWriter.appendString(name.text, to: &key)
+        append(.children, parent, name, to: &key)
     }
-    package func child(parent: RecordName, name: RecordName) -> [UInt8] {
-        key { child(parent: parent, name: name, into: &$0) }
+    package func child(parent: RecordName, name: RecordName) -> [UInt8] { key(.children, parent, name) }
+    package var children: LayoutRange { range(.children) }
+    /// The children of a record. `readChild(_:prefixByteCount:)` wants the number of bytes of `lower`.
+    package func children(of parent: RecordName) -> LayoutRange { range(.children, parent) }
+    package func children(of parent: RecordName, after child: RecordName) -> LayoutRange {
+        children(of: parent).after(self.child(parent: parent, name: child))
+    }
+    package func readChildKey(_ key: Span<UInt8>) throws(LayoutError) -> ChildKeyParts {
+        var reader = try reader(key, .children)
+        return try reader.finish(ChildKeyParts.init)
+    }
+    /// The child in a key out of `children(of:)`, whose lower bound is `prefixByteCount` bytes long.
+    package static func readChild(_ key: Span<UInt8>, prefixByteCount: Int) throws(LayoutError) -> RecordName {
+        var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.children))
+        return try reader.finish { (name: RecordName) in name }
     }
 
-    package func shareRoot(_ name: RecordName, into key: inout [UInt8]) {
-        begin(.shareRoots, into: &key)
-        TupleWriter.appendString(name.text, to: &key)
-    }
-    package func shareRoot(_ name: RecordName) -> [UInt8] { key { shareRoot(name, into: &$0) } }
+    package func shareRoot(_ name: RecordName, into key: inout [UInt8]) { append(.shareRoots, name, to: &key) }
+    package func shareRoot(_ name: RecordName) -> [UInt8] { key(.shareRoots, name) }
+    package var shareRoots: LayoutRange { range(.shareRoots) }
+    package func readShareRootKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordName { try read(key, .shareRoots) }
 
-    /// The key of a record's share count: its parent (nil for a record that has none) stands first.
+    /// The key of a record's share count. The parent, nil for a record that has none, comes first.
     package func shareCount(parent: RecordName?, name: RecordName, into key: inout [UInt8]) {
-        begin(.shareCounts, into: &key)
-        KeyBuilder.append(parent, to: &key)
-        TupleWriter.appendString(name.text, to: &key)
+        append(.shareCounts, parent, name, to: &key)
     }
-    package func shareCount(parent: RecordName?, name: RecordName) -> [UInt8] {
-        key { shareCount(parent: parent, name: name, into: &$0) }
+    package func shareCount(parent: RecordName?, name: RecordName) -> [UInt8] { key(.shareCounts, parent, name) }
+    package var shareCounts: LayoutRange { range(.shareCounts) }
+    /// The share counts of a record's children, or of the records that have no parent.
+    package func shareCounts(below parent: RecordName?) -> LayoutRange { range(.shareCounts, parent) }
+    package func readShareCountKey(_ key: Span<UInt8>) throws(LayoutError) -> ShareCountKeyParts {
+        var reader = try reader(key, .shareCounts)
+        return try reader.finish(ShareCountKeyParts.init)
+    }
+
+    package func reference(
+        target: RecordName, source: RecordName, field: FieldKey, action: ReferenceAction, into key: inout [UInt8]
+    ) {
+        append(.references, target, source, field, action, to: &key)
+    }
+    package func reference(
+        target: RecordName, source: RecordName, field: FieldKey, action: ReferenceAction
+    ) -> [UInt8] {
+        key(.references, target, source, field, action)
+    }
+    package var references: LayoutRange { range(.references) }
+    /// Every reference to a record.
+    package func references(to target: RecordName) -> LayoutRange { range(.references, target) }
+    package func readReferenceKey(_ key: Span<UInt8>) throws(LayoutError) -> ReferenceKeyParts {
+        var reader = try reader(key, .references)
+        return try reader.finish(ReferenceKeyParts.init)
+    }
+
+    package func type(_ type: RecordType, name: RecordName, into key: inout [UInt8]) {
+        append(.types, type, name, to: &key)
+    }
+    package func type(_ type: RecordType, name: RecordName) -> [UInt8] { key(.types, type, name) }
+    package var types: LayoutRange { range(.types) }
+    /// The live records of a type, in the order of names.
+    package func types(of type: RecordType) -> LayoutRange { range(.types, type) }
+    package func types(of type: RecordType, after name: RecordName) -> LayoutRange {
+        types(of: type).after(self.type(type, name: name))
+    }
+    package func readTypeKey(_ key: Span<UInt8>) throws(LayoutError) -> TypeKeyParts {
+        var reader = try reader(key, .types)
+        return try reader.finish(TypeKeyParts.init)
+    }
+}
+
+// MARK: History
+
+extension ZoneKeys {
+    /// The key of a parent that `child` had until the change `ended`.
+    package func endedParent(child: RecordName, ended: UInt64, into key: inout [UInt8]) {
+        append(.endedParents, child, ended, to: &key)
+    }
+    package func endedParent(child: RecordName, ended: UInt64) -> [UInt8] { key(.endedParents, child, ended) }
+    package var endedParents: LayoutRange { range(.endedParents) }
+    package func endedParents(of child: RecordName) -> LayoutRange { range(.endedParents, child) }
+    /// The parents that ended after the change `sequence`.
+    package func endedParents(of child: RecordName, after sequence: UInt64) -> LayoutRange {
+        endedParents(of: child).after(endedParent(child: child, ended: sequence))
+    }
+    package func readEndedParentKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedKeyParts {
+        var reader = try reader(key, .endedParents)
+        return try reader.finish(EndedKeyParts.init)
+    }
+
+    /// The key of a child that `parent` had until the change `ended`. The change comes before the child, so that the
+    /// children that ended after a token are one range.
+    package func endedChild(parent: RecordName, child: RecordName, ended: UInt64, into key: inout [UInt8]) {
+        append(.endedChildren, parent, ended, child, to: &key)
+    }
+    package func endedChild(parent: RecordName, child: RecordName, ended: UInt64) -> [UInt8] {
+        key(.endedChildren, parent, ended, child)
+    }
+    package var endedChildren: LayoutRange { range(.endedChildren) }
+    /// Every child a record once had, in the order of the changes that ended it.
+    package func endedChildren(of parent: RecordName) -> LayoutRange { range(.endedChildren, parent) }
+    /// The children of a record that ended after the change `sequence`.
+    package func endedChildren(of parent: RecordName, after sequence: UInt64) -> LayoutRange {
+        endedChildren(of: parent).after(prefix: key(.endedChildren, parent, sequence))
+    }
+    package func readEndedChildKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedChildKeyParts {
+        var reader = try reader(key, .endedChildren)
+        return try reader.finish { EndedChildKeyParts(parent: $0, child: $2, ended: $1) }
+    }
+
+    /// The key of a share that `root` was the root of until the change `ended`.
+    package func endedShare(root: RecordName, ended: UInt64, into key: inout [UInt8]) {
+        append(.endedShares, root, ended, to: &key)
+    }
+    package func endedShare(root: RecordName, ended: UInt64) -> [UInt8] { key(.endedShares, root, ended) }
+    package var endedShares: LayoutRange { range(.endedShares) }
+    package func endedShares(of root: RecordName) -> LayoutRange { range(.endedShares, root) }
+    /// The shares that ended after the change `sequence`.
+    package func endedShares(of root: RecordName, after sequence: UInt64) -> LayoutRange {
+        endedShares(of: root).after(endedShare(root: root, ended: sequence))
+    }
+    package func readEndedShareKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedKeyParts {
+        var reader = try reader(key, .endedShares)
+        return try reader.finish(EndedKeyParts.init)
+    }
+}
+
+// MARK: What a zone stores about shares, besides their records
+
+extension ZoneKeys {
+    /// The key of the secret of a root's URL; nil for that of the whole zone.
+    package func shareToken(_ root: RecordName?) -> [UInt8] { key(.shareTokens, root) }
+    package var shareTokens: LayoutRange { range(.shareTokens) }
+    /// The root in a key of the share tokens keyspace; nil for the whole zone.
+    package func readShareTokenKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordName? {
+        try read(key, .shareTokens)
+    }
+
+    package func shareEvent(_ parts: ShareEventKeyParts) -> [UInt8] { key(.shareEvents, parts.sequence, parts.index) }
+    package func shareEvent(sequence: UInt64, index: UInt64) -> [UInt8] { key(.shareEvents, sequence, index) }
+    /// The events of shares of the zone, in their order.
+    package var shareEvents: LayoutRange { range(.shareEvents) }
+    package func shareEvents(after parts: ShareEventKeyParts) -> LayoutRange { shareEvents.after(shareEvent(parts)) }
+    package func readShareEventKey(_ key: Span<UInt8>) throws(LayoutError) -> ShareEventKeyParts {
+        var reader = try reader(key, .shareEvents)
+        return try reader.finish(ShareEventKeyParts.init)
+    }
+
+    /// The key of an acceptance that `user` had until the change `ended`. The change comes before the share, so that the
+    /// acceptances that ended after a token are one range.
+    package func endedAcceptance(user: UserName, ended: UInt64, share: RecordName) -> [UInt8] {
+        key(.endedAcceptances, user, ended, share)
+    }
+    package var endedAcceptances: LayoutRange { range(.endedAcceptances) }
+    package func endedAcceptances(of user: UserName) -> LayoutRange { range(.endedAcceptances, user) }
+    /// The acceptances of a user that ended after the change `sequence`.
+    package func endedAcceptances(of user: UserName, after sequence: UInt64) -> LayoutRange {
+        endedAcceptances(of: user).after(prefix: key(.endedAcceptances, user, sequence))
+    }
+    package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedAcceptanceKeyParts {
+        var reader = try reader(key, .endedAcceptances)
+        return try reader.finish(EndedAcceptanceKeyParts.init)
     }
 }

@@ -1,18 +1,18 @@
 // The bytes of one field's value. Every bit of a number is kept: NaN payloads, -0.0, the whole range of Int64.
 //
-// Byte layout, by type (the length stands in front, so no value says where it ends):
+// Byte layout, by type (the length comes first, so no value marks its own end):
 //   string     UTF-8                          location   8 doubles: latitude, longitude, altitude, horizontal and
 //   int64      8 bytes, big-endian                       vertical accuracy, course, speed, timestamp
 //   double     8 bytes, big-endian bits       reference  action byte, then the target's UTF-8
 //   date       as a double                    asset      32 bytes of digest, 8 bytes of size
-//   bytes      themselves                     list       type byte of the items (0 when empty), then each item:
+//   bytes      the bytes                      list       type byte of the items (0 when empty), then each item:
 //                                                        number (how many bytes), its bytes
 
 import FoundationEssentials
 import StratusModel
 
 /// The type byte of a field's value. The raw values are stored: they never change.
-enum FieldType: UInt8, CaseIterable {
+enum FieldTypeByte: UInt8, CaseIterable {
     case string = 1
     case int64 = 2
     case double = 3
@@ -23,7 +23,7 @@ enum FieldType: UInt8, CaseIterable {
     case asset = 8
     case list = 9
 
-    /// Set in the type byte of a field that its owner marked as encrypted.
+    /// Set in the type byte of a field that is marked as encrypted.
     static let encryptedBit: UInt8 = 0x80
 
     init(of value: FieldValue) {
@@ -41,12 +41,12 @@ enum FieldType: UInt8, CaseIterable {
     }
 }
 
-/// Turns values of fields into bytes and back.
+/// Encodes and decodes values of fields.
 enum FieldCodec {
     private static let digestByteCount = 32
     private static let locationByteCount = 64
 
-    /// How many bytes a value takes. Throws `.invalidValue` for one that cannot be stored.
+    /// The number of bytes of a value. Throws `.invalidValue` for one that cannot be stored.
     static func byteCount(_ value: FieldValue) throws(LayoutError) -> Int {
         switch value {
         case .string(let text): return text.utf8.count
@@ -57,7 +57,7 @@ enum FieldCodec {
         case .asset(let asset):
             guard asset.digest.count == digestByteCount else {
                 throw LayoutError(
-                    .invalidValue, "The digest of an asset has 32 bytes: give the SHA-256 of its content.",
+                    .invalidValue, "The digest of an asset has 32 bytes: pass the SHA-256 of its content.",
                     ["byteCount": "\(asset.digest.count)"])
             }
             return digestByteCount + 8
@@ -87,7 +87,7 @@ enum FieldCodec {
             bytes.append(contentsOf: asset.digest)
             ValueWriter.append(fixed: UInt64(bitPattern: asset.byteCount), to: &bytes)
         case .list(let items):
-            bytes.append(items.first.map { FieldType(of: $0).rawValue } ?? 0)
+            bytes.append(items.first.map { FieldTypeByte(of: $0).rawValue } ?? 0)
             for item in items {
                 ValueWriter.append(number: UInt64(try itemByteCount(item, in: items)), to: &bytes)
                 try append(item, to: &bytes)
@@ -95,9 +95,9 @@ enum FieldCodec {
         }
     }
 
-    /// The value in `byteCount` bytes from where `reader` stands.
+    /// Reads the value in the next `byteCount` bytes.
     static func read(
-        _ type: FieldType, byteCount: Int, _ reader: inout ValueReader
+        _ type: FieldTypeByte, byteCount: Int, _ reader: inout ValueReader
     ) throws(LayoutError) -> FieldValue {
         switch type {
         case .string: return .string(try reader.readText(byteCount: byteCount))
@@ -128,19 +128,18 @@ enum FieldCodec {
         byteCount: Int, _ reader: inout ValueReader
     ) throws(LayoutError) -> RecordReference {
         guard byteCount >= 1 else { throw reader.corrupt("A reference is empty.") }
-        guard let action = ReferenceAction(rawValue: try reader.readByte()) else {
-            throw reader.corrupt("No reference action has this number.")
-        }
+        let action: ReferenceAction = try reader.readCase("No reference action has this number.")
         return RecordReference(target: RecordName(try reader.readText(byteCount: byteCount - 1)), action: action)
     }
 
-    /// The type of a list's items, nil when it is empty; `reader` then stands at the first item's length.
-    static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> FieldType? {
-        guard byteCount >= 1 else { throw reader.corrupt("A list is empty of bytes.") }
+    /// Reads the type of a list's items; nil if it is empty. The first item's length comes next.
+    private static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> FieldTypeByte?
+    {
+        guard byteCount >= 1 else { throw reader.corrupt("A list has no bytes.") }
         let number = try reader.readByte()
         guard number != 0 || byteCount == 1 else { throw reader.corrupt("An empty list has items.") }
         guard number != 0 else { return nil }
-        guard let type = FieldType(rawValue: number), type != .list else {
+        guard let type = FieldTypeByte(rawValue: number), type != .list else {
             throw reader.corrupt("No item of a list has this type.")
         }
         guard byteCount > 1 else { throw reader.corrupt("A list without items has a type.") }
@@ -148,15 +147,27 @@ enum FieldCodec {
     }
 
     private static func readList(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> [FieldValue] {
-        let end = reader.position + byteCount
-        guard let type = try readItemType(byteCount: byteCount, &reader) else { return [] }
         var items: [FieldValue] = []
-        while reader.position < end {
-            let itemByteCount = try reader.readCount()
-            guard itemByteCount <= end - reader.position else { throw reader.corrupt("A list's item is too long.") }
+        try forEachItem(byteCount: byteCount, &reader) { type, itemByteCount, reader throws(LayoutError) in
             items.append(try read(type, byteCount: itemByteCount, &reader))
         }
         return items
+    }
+
+    /// Calls `body` for every item of a list, with its type and length. `body` reads the item. Skips a list of other items
+    /// than the wanted ones.
+    static func forEachItem(
+        byteCount: Int, only wanted: FieldTypeByte? = nil, _ reader: inout ValueReader,
+        _ body: (FieldTypeByte, Int, inout ValueReader) throws(LayoutError) -> Void
+    ) throws(LayoutError) {
+        let end = reader.position + byteCount
+        guard let type = try readItemType(byteCount: byteCount, &reader) else { return }
+        guard wanted == nil || wanted == type else { return try reader.skip(byteCount: end - reader.position) }
+        while reader.position < end {
+            let itemByteCount = try reader.readCount()
+            guard itemByteCount <= end - reader.position else { throw reader.corrupt("A list's item is too long.") }
+            try body(type, itemByteCount, &reader)
+        }
     }
 
     private static func expect(
@@ -165,28 +176,26 @@ enum FieldCodec {
         guard byteCount == expected else { throw reader.corrupt("The length of a value does not fit its type.") }
     }
 
-    /// The length of an item, which has the type of the list's first item and is no list.
+    /// The length of an item, which must have the type of the first item and be no list.
     private static func itemByteCount(_ item: FieldValue, in items: [FieldValue]) throws(LayoutError) -> Int {
-        let type = FieldType(of: item)
-        guard type != .list, let first = items.first, FieldType(of: first) == type else {
+        let type = FieldTypeByte(of: item)
+        guard type != .list, let first = items.first, FieldTypeByte(of: first) == type else {
             throw LayoutError(.invalidValue, "A list holds values of one kind, and no lists: split or convert it.")
         }
         return try byteCount(item)
     }
 
-    /// How many bytes `ValueWriter` makes of a number.
+    /// The number of bytes that `ValueWriter` writes for a number.
     static func numberByteCount(_ number: UInt64) -> Int {
         max(1, (UInt64.bitWidth - number.leadingZeroBitCount + 6) / 7)
     }
 
     private static func append(_ location: Location, to bytes: inout [UInt8]) {
-        ValueWriter.append(fixed: location.latitudeDegrees.bitPattern, to: &bytes)
-        ValueWriter.append(fixed: location.longitudeDegrees.bitPattern, to: &bytes)
-        ValueWriter.append(fixed: location.altitudeMetres.bitPattern, to: &bytes)
-        ValueWriter.append(fixed: location.horizontalAccuracyMetres.bitPattern, to: &bytes)
-        ValueWriter.append(fixed: location.verticalAccuracyMetres.bitPattern, to: &bytes)
-        ValueWriter.append(fixed: location.courseDegrees.bitPattern, to: &bytes)
-        ValueWriter.append(fixed: location.speedMetresPerSecond.bitPattern, to: &bytes)
+        for number in [
+            location.latitudeDegrees, location.longitudeDegrees, location.altitudeMetres,
+            location.horizontalAccuracyMetres, location.verticalAccuracyMetres, location.courseDegrees,
+            location.speedMetresPerSecond,
+        ] { ValueWriter.append(fixed: number.bitPattern, to: &bytes) }
         ValueWriter.append(location.timestamp, to: &bytes)
     }
 
@@ -200,5 +209,55 @@ enum FieldCodec {
             courseDegrees: Double(bitPattern: try reader.readFixed64()),
             speedMetresPerSecond: Double(bitPattern: try reader.readFixed64()),
             timestamp: try reader.readDate())
+    }
+}
+
+/// A field of an encoded record. Read or skip `byteCount` bytes before you ask for the next one.
+struct FieldEntry {
+    let keyRange: Range<Int>
+    let type: FieldTypeByte
+    let isEncrypted: Bool
+    let byteCount: Int
+
+    func key(_ reader: borrowing ValueReader) throws(LayoutError) -> String {
+        guard let text = try? UTF8Span(validating: reader.bytes.extracting(keyRange)) else {
+            throw reader.corrupt("The key of a field is not UTF-8.")
+        }
+        return String(copying: text)
+    }
+}
+
+/// Steps from field to field of an encoded record, and checks keys and lengths. Keys must ascend strictly.
+struct FieldCursor {
+    private(set) var remainingCount: Int
+    private var previousKey: Range<Int>?
+
+    init(count: Int) { remainingCount = count }
+
+    mutating func next(_ reader: inout ValueReader) throws(LayoutError) -> FieldEntry? {
+        guard remainingCount > 0 else { return nil }
+        remainingCount -= 1
+        let keyByteCount = try reader.readCount()
+        let keyRange = reader.position..<reader.position + keyByteCount
+        try reader.skip(byteCount: keyByteCount)
+        if let previousKey, !Self.precedes(previousKey, keyRange, reader.bytes) {
+            throw reader.corrupt("The fields are not in the order of their keys.")
+        }
+        previousKey = keyRange
+        let typeByte = try reader.readByte()
+        guard let type = FieldTypeByte(rawValue: typeByte & ~FieldTypeByte.encryptedBit) else {
+            throw reader.corrupt("No field has this type: it is damaged, or written by newer software.")
+        }
+        return FieldEntry(
+            keyRange: keyRange, type: type, isEncrypted: typeByte & FieldTypeByte.encryptedBit != 0,
+            byteCount: try reader.readCount())
+    }
+
+    private static func precedes(_ left: Range<Int>, _ right: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+        for offset in 0..<min(left.count, right.count) {
+            let (l, r) = (bytes[left.lowerBound + offset], bytes[right.lowerBound + offset])
+            if l != r { return l < r }
+        }
+        return left.count < right.count
     }
 }

@@ -1,13 +1,23 @@
-// Devices, and what waits for them.
+// Devices, the notifications that wait for them, and the parts that they share with subscriptions and the outbox.
+//
+// Byte layout of the parts (`LayoutValue.swift` has the primitives):
+//   texts?    byte 0, or byte 1 and texts
+//   phrase    text?: text · text?: localization key · texts?: arguments
+//   alert     phrases: body, title, subtitle · text?: action key, launch image, sound, category; its flags are with those of
+//             the value that contains it
+//   template  alert · text?: collapse key · texts?: desired keys · byte: flags (1 badges, 2 content available, 4 mutable)
+//   template? byte 0, or byte 1 and a template
+//   fields    number (how many), in the byte order of their keys, each text: key · byte: type, as in records · bytes: the
+//             value, as in records
 
 package import FoundationEssentials
 package import StratusModel
 
 /// A device of an account. Bytes: version 1 · numbers: next order, count, badge.
-package struct DeviceEntry: LayoutValue {
+package struct DeviceEntry: VersionedValue {
     /// The order of the next notification: later ones have higher numbers.
     package var next: UInt64
-    /// How many notifications wait.
+    /// How many notifications are waiting.
     package var count: UInt64
     /// The number on the app's icon.
     package var badge: UInt64
@@ -18,18 +28,14 @@ package struct DeviceEntry: LayoutValue {
         self.badge = badge
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         for number in [next, count, badge] { ValueWriter.append(number: number, to: &bytes) }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "DeviceEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         next = try reader.readNumber()
         count = try reader.readNumber()
         badge = try reader.readNumber()
-        try reader.expectEnd()
     }
 }
 
@@ -37,28 +43,28 @@ package struct DeviceEntry: LayoutValue {
 ///
 /// Bytes: version 1 · 32 bytes: slot · byte: flags (1 identifier, 2 container, 4 badge, 8 content available, 16 mutable, 32
 /// pruned) · (1) UUID: identifier · (2) text: container · text: subscription · text: owner · byte: database (1 public, 2
-/// private, 3 shared) · byte: subject (0 not known, 1 query, 2 zone, 3 database, 4 query and 5 zone without more) · (1) byte:
+/// private, 3 shared) · byte: subject (0 not known, 1 query, 2 zone, 3 database, 4 query and 5 zone, both pruned) · (1) byte:
 /// reason · text: record · text: zone · fields · (2) text: zone · alert · (4) number: badge.
-package struct NotificationEntry: LayoutValue {
+package struct NotificationEntry: VersionedValue {
     package enum Subject: Hashable, Sendable {
         case query(reason: UInt8, record: RecordName, zone: ZoneName, fields: [FieldKey: FieldValue])
         case zone(ZoneName)
         case database
-        /// Of a query and of a zone, of which nothing more is left (N-06).
+        /// A pruned notification of a query, and of a zone: nothing else of it is left (N-06).
         case prunedQuery
         case prunedZone
     }
 
     package static let slotByteCount = 32
 
-    /// Of notifications of one slot only the latest waits.
+    /// Only the latest notification of a slot waits.
     package var slot: [UInt8]
     package var id: UUID?
     package var container: ContainerName?
     package var subscription: String
     package var owner: UserName
     package var database: UInt8
-    /// Nil in what was pruned before its kind was kept.
+    /// Nil in pruned notifications that are older than this part.
     package var subject: Subject?
     package var alert = NotificationAlert()
     package var badge: UInt64?
@@ -79,8 +85,7 @@ package struct NotificationEntry: LayoutValue {
         self.subject = subject
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(contentsOf: slot)
         var flags: UInt8 = (id == nil ? 0 : 1) | (container == nil ? 0 : 2) | (badge == nil ? 0 : 4)
         flags |= (alert.isContentAvailable ? 8 : 0) | (alert.isMutable ? 16 : 0) | (isPruned ? 32 : 0)
@@ -109,13 +114,9 @@ package struct NotificationEntry: LayoutValue {
         if let badge { ValueWriter.append(number: badge, to: &bytes) }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "NotificationEntry")
-        try reader.expectVersion(1)
-        let span = try reader.readSpan(byteCount: Self.slotByteCount)
-        slot = [UInt8](copying: span)
-        let flags = try reader.readByte()
-        guard flags < 64 else { throw reader.corrupt("A flag of the notification is unknown.") }
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        slot = [UInt8](copying: try reader.readSpan(byteCount: Self.slotByteCount))
+        let flags = try reader.readFlags(below: 64)
         id = flags & 1 == 0 ? nil : try reader.readUUID()
         container = flags & 2 == 0 ? nil : ContainerName(try reader.readText())
         subscription = try reader.readText()
@@ -128,7 +129,6 @@ package struct NotificationEntry: LayoutValue {
         alert.isContentAvailable = flags & 8 != 0
         alert.isMutable = flags & 16 != 0
         isPruned = flags & 32 != 0
-        try reader.expectEnd()
     }
 
     private static func readSubject(_ reader: inout ValueReader) throws(LayoutError) -> Subject? {
@@ -149,10 +149,113 @@ package struct NotificationEntry: LayoutValue {
 }
 
 extension ValueReader {
-    /// Why a query fired: 1 created, 2 updated, 3 deleted.
+    /// Reads why a query fired: 1 created, 2 updated, 3 deleted.
     mutating func readReason() throws(LayoutError) -> UInt8 {
         let reason = try readByte()
         guard (1...3).contains(reason) else { throw corrupt("No reason of a notification has this number.") }
         return reason
+    }
+}
+
+extension FieldValue {
+    /// Whether a notification can carry the value (L-13).
+    package var fitsNotification: Bool {
+        switch self {
+        case .string, .int64, .double, .date, .location, .reference: true
+        case .bytes, .asset, .list: false
+        }
+    }
+}
+
+extension ValueWriter {
+    static func append(optionalTexts texts: [String]?, to bytes: inout [UInt8]) {
+        bytes.append(texts == nil ? 0 : 1)
+        if let texts { append(texts: texts, to: &bytes) }
+    }
+
+    private static func append(_ phrase: NotificationPhrase, to bytes: inout [UInt8]) {
+        append(optional: phrase.text, to: &bytes)
+        append(optional: phrase.localizationKey, to: &bytes)
+        append(optionalTexts: phrase.arguments, to: &bytes)
+    }
+
+    static func append(_ alert: NotificationAlert, to bytes: inout [UInt8]) {
+        for phrase in [alert.body, alert.title, alert.subtitle] { append(phrase, to: &bytes) }
+        for text in [alert.actionLocalizationKey, alert.launchImage, alert.soundName, alert.category] {
+            append(optional: text, to: &bytes)
+        }
+    }
+
+    /// Appends the fields that a notification can carry, and skips the others.
+    static func append(_ fields: [FieldKey: FieldValue], to bytes: inout [UInt8]) {
+        let carried = fields.filter { $0.value.fitsNotification }.sorted { $0.key < $1.key }
+        append(number: UInt64(carried.count), to: &bytes)
+        for (key, value) in carried {
+            var content: [UInt8] = []
+            // Only lists and assets are refused, and the filter has removed them.
+            do throws(LayoutError) { try FieldCodec.append(value, to: &content) } catch { content = [] }
+            append(key.text, to: &bytes)
+            bytes.append(FieldTypeByte(of: value).rawValue)
+            append(content, to: &bytes)
+        }
+    }
+
+    static func append(optional template: NotificationTemplate?, to bytes: inout [UInt8]) {
+        bytes.append(template == nil ? 0 : 1)
+        guard let template else { return }
+        append(template.alert, to: &bytes)
+        append(optional: template.collapseKey, to: &bytes)
+        append(optionalTexts: template.desiredKeys, to: &bytes)
+        let (isContentAvailable, isMutable) = (template.alert.isContentAvailable, template.alert.isMutable)
+        bytes.append((template.badges ? 1 : 0) | (isContentAvailable ? 2 : 0) | (isMutable ? 4 : 0))
+    }
+}
+
+extension ValueReader {
+    mutating func readOptionalTexts() throws(LayoutError) -> [String]? { try readFlag() ? try readTexts() : nil }
+
+    private mutating func readPhrase() throws(LayoutError) -> NotificationPhrase {
+        NotificationPhrase(
+            text: try readOptionalText(), localizationKey: try readOptionalText(), arguments: try readOptionalTexts())
+    }
+
+    /// Reads an alert without its flags.
+    mutating func readAlert() throws(LayoutError) -> NotificationAlert {
+        var alert = NotificationAlert()
+        alert.body = try readPhrase()
+        alert.title = try readPhrase()
+        alert.subtitle = try readPhrase()
+        alert.actionLocalizationKey = try readOptionalText()
+        alert.launchImage = try readOptionalText()
+        alert.soundName = try readOptionalText()
+        alert.category = try readOptionalText()
+        return alert
+    }
+
+    mutating func readNotificationFields() throws(LayoutError) -> [FieldKey: FieldValue] {
+        var fields: [FieldKey: FieldValue] = [:]
+        var last: FieldKey?
+        for _ in 0..<(try readCount()) {
+            let key = try readName(after: &last)
+            let type: FieldTypeByte = try readCase("The type of a field is unknown.")
+            let byteCount = try readCount()
+            let value = try FieldCodec.read(type, byteCount: byteCount, &self)
+            guard value.fitsNotification else { throw corrupt("No notification carries a field of this type.") }
+            fields[key] = value
+        }
+        return fields
+    }
+
+    mutating func readOptionalTemplate() throws(LayoutError) -> NotificationTemplate? {
+        guard try readFlag() else { return nil }
+        var template = NotificationTemplate()
+        template.alert = try readAlert()
+        template.collapseKey = try readOptionalText()
+        template.desiredKeys = try readOptionalTexts()
+        let flags = try readFlags(below: 8)
+        template.badges = flags & 1 != 0
+        template.alert.isContentAvailable = flags & 2 != 0
+        template.alert.isMutable = flags & 4 != 0
+        return template
     }
 }

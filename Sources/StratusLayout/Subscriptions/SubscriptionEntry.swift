@@ -1,17 +1,18 @@
-// What somebody has subscribed to. Who, where and the identifier are in the key.
-//
-// Bytes: version 1 · byte: 1 a query, 2 a zone, 3 a database ·
-//   (1) text: record type · bytes: query (number, then as many, in the form in which cursors hold it) · byte: 1 matches
-//       nothing, else 0 · text?: zone · byte: triggers (1 creation, 2 update, 4 deletion, 8 once) · bytes: the client's
-//       archive of its predicate
-//   (2) text: zone · text?: record type
-//   (3) text?: record type
-// then template?
+// Subscriptions, and the outbox: the news of commits for subscribers. `NotificationEntry.swift` has the parts (text?, texts?,
+// fields, template?).
 
+package import FoundationEssentials
 package import StratusModel
 
-/// A subscription.
-package struct SubscriptionEntry: LayoutValue {
+/// A subscription. Its user, database and identifier are in the key.
+///
+/// Bytes: version 1 · byte: 1 a query, 2 a zone, 3 a database ·
+///   (1) text: record type · bytes: query, in the form of cursors · byte: 1 matches nothing, else 0 · text?: zone · byte:
+///       triggers (1 creation, 2 update, 4 deletion, 8 once) · bytes: the client's archive of its predicate
+///   (2) text: zone · text?: record type
+///   (3) text?: record type
+/// then template?
+package struct SubscriptionEntry: VersionedValue {
     package enum Subject: Hashable, Sendable {
         case query(SubscribedQuery)
         case zone(ZoneName, recordType: RecordType?)
@@ -19,7 +20,7 @@ package struct SubscriptionEntry: LayoutValue {
     }
 
     package var subject: Subject
-    /// Nil is a silent one.
+    /// Nil for a silent subscription.
     package var template: NotificationTemplate?
 
     package init(subject: Subject, template: NotificationTemplate?) {
@@ -27,8 +28,7 @@ package struct SubscriptionEntry: LayoutValue {
         self.template = template
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         switch subject {
         case .query(let query):
             bytes.append(1)
@@ -44,9 +44,7 @@ package struct SubscriptionEntry: LayoutValue {
         ValueWriter.append(optional: template, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "SubscriptionEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         switch try reader.readByte() {
         case 1: subject = .query(try SubscribedQuery(&reader))
         case 2:
@@ -56,7 +54,6 @@ package struct SubscriptionEntry: LayoutValue {
         default: throw reader.corrupt("No kind of subscription has this number.")
         }
         template = try reader.readOptionalTemplate()
-        try reader.expectEnd()
     }
 }
 
@@ -65,13 +62,13 @@ package struct SubscribedQuery: Hashable, Sendable {
     package static let allTriggers: UInt8 = 15
 
     package var recordType: RecordType
-    /// As cursors hold it.
+    /// In the form of cursors.
     package var query: [UInt8]
     package var matchesNothing: Bool
     /// Nil for all zones of the database.
     package var zone: ZoneName?
     package var triggers: UInt8
-    /// Never read.
+    /// Only the client reads it.
     package var predicateArchive: [UInt8]
 
     package init(
@@ -103,5 +100,183 @@ package struct SubscribedQuery: Hashable, Sendable {
         triggers = try reader.readByte()
         guard triggers <= Self.allTriggers else { throw reader.corrupt("A trigger of the subscription is unknown.") }
         predicateArchive = try reader.readBytes()
+    }
+}
+
+/// The news of one commit, or of a part of it: its place, its device and its changes.
+///
+/// The names of people and records are those at the commit, so that later changes do not matter to its delivery.
+///
+/// Bytes: version 1 · text: container · text?: owner (none in the public database) · text: zone · number: the zone's number ·
+/// UUID: its identity · number: its last change · text?: the account that made the commit · text?: its device · text?: the
+/// last user who got the news · byte: news, then
+///   1 records of a zone, for its owner:  texts?: the types of the records; none if any may have changed
+///   2 records in shares, for others:     number · for each: text: share · texts?: types · texts?: users, none for everyone
+///                                        who sees the share
+///   3 the zone was deleted
+///   4 queries matched:                   number · for each: text: user · text: subscription · byte: reason · text: record ·
+///                                        fields
+///   5 a subscription ended with the zone: text: subscription · template?
+package struct OutboxEntry: VersionedValue {
+    package enum News: Hashable, Sendable {
+        /// For the zone's owner. Nil if records of any type may have changed.
+        case records([RecordType]?)
+        case shares([SharedNews])
+        case zoneDeleted
+        case matches([QueryMatch])
+        /// The owner's subscription to the deleted zone. Its template is needed to report the end.
+        case subscriptionEnded(String, NotificationTemplate?)
+    }
+
+    package var container: ContainerName
+    /// Nil in the public database.
+    package var owner: UserName?
+    package var zone: ZoneName
+    package var zoneNumber: ZoneNumber
+    package var identity: UUID
+    /// The zone's last change of the commit.
+    package var sequence: UInt64
+    package var originAccount: AccountID?
+    package var originDevice: String?
+    /// All users up to this one, in the order of names, have got the news.
+    package var last: UserName?
+    package var news: News
+
+    package init(
+        container: ContainerName, owner: UserName?, zone: ZoneName, zoneNumber: ZoneNumber, identity: UUID,
+        sequence: UInt64, originAccount: AccountID? = nil, originDevice: String? = nil, last: UserName? = nil,
+        news: News
+    ) {
+        self.container = container
+        self.owner = owner
+        self.zone = zone
+        self.zoneNumber = zoneNumber
+        self.identity = identity
+        self.sequence = sequence
+        self.originAccount = originAccount
+        self.originDevice = originDevice
+        self.last = last
+        self.news = news
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(container.text, to: &bytes)
+        ValueWriter.append(optional: owner?.text, to: &bytes)
+        ValueWriter.append(zone.text, to: &bytes)
+        ValueWriter.append(number: zoneNumber.rawValue, to: &bytes)
+        ValueWriter.append(identity, to: &bytes)
+        ValueWriter.append(number: sequence, to: &bytes)
+        ValueWriter.append(optional: originAccount?.text, to: &bytes)
+        ValueWriter.append(optional: originDevice, to: &bytes)
+        ValueWriter.append(optional: last?.text, to: &bytes)
+        switch news {
+        case .records(let types):
+            bytes.append(1)
+            ValueWriter.append(optionalTexts: types?.map(\.text), to: &bytes)
+        case .shares(let shares):
+            bytes.append(2)
+            ValueWriter.append(number: UInt64(shares.count), to: &bytes)
+            for share in shares { share.append(to: &bytes) }
+        case .zoneDeleted: bytes.append(3)
+        case .matches(let matches):
+            bytes.append(4)
+            ValueWriter.append(number: UInt64(matches.count), to: &bytes)
+            for match in matches { match.append(to: &bytes) }
+        case .subscriptionEnded(let id, let template):
+            bytes.append(5)
+            ValueWriter.append(id, to: &bytes)
+            ValueWriter.append(optional: template, to: &bytes)
+        }
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        container = ContainerName(try reader.readText())
+        owner = try reader.readOptionalText().map { UserName($0) }
+        zone = ZoneName(try reader.readText())
+        zoneNumber = ZoneNumber(try reader.readNumber())
+        guard zoneNumber != .outside else { throw reader.corrupt("No zone has the number 0.") }
+        identity = try reader.readUUID()
+        sequence = try reader.readNumber()
+        originAccount = try reader.readOptionalText().map { AccountID($0) }
+        originDevice = try reader.readOptionalText()
+        last = try reader.readOptionalText().map { UserName($0) }
+        switch try reader.readByte() {
+        case 1: news = .records(try reader.readOptionalTexts()?.map { RecordType($0) })
+        case 2:
+            var shares: [SharedNews] = []
+            for _ in 0..<(try reader.readCount()) { shares.append(try SharedNews(&reader)) }
+            news = .shares(shares)
+        case 3: news = .zoneDeleted
+        case 4:
+            var matches: [QueryMatch] = []
+            for _ in 0..<(try reader.readCount()) { matches.append(try QueryMatch(&reader)) }
+            news = .matches(matches)
+        case 5: news = .subscriptionEnded(try reader.readText(), try reader.readOptionalTemplate())
+        default: throw reader.corrupt("No news of a commit has this number.")
+        }
+    }
+}
+
+/// The changes in one share.
+package struct SharedNews: Hashable, Sendable {
+    package var share: RecordName
+    /// Nil if records of any type may have become visible or hidden.
+    package var types: [RecordType]?
+    /// The users who saw the share before or after the commit. Nil for everyone who sees it, if that did not change.
+    package var users: [UserName]?
+
+    package init(share: RecordName, types: [RecordType]?, users: [UserName]?) {
+        self.share = share
+        self.types = types
+        self.users = users
+    }
+
+    fileprivate func append(to bytes: inout [UInt8]) {
+        ValueWriter.append(share.text, to: &bytes)
+        ValueWriter.append(optionalTexts: types?.map(\.text), to: &bytes)
+        ValueWriter.append(optionalTexts: users?.map(\.text), to: &bytes)
+    }
+
+    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+        share = RecordName(try reader.readText())
+        types = try reader.readOptionalTexts()?.map { RecordType($0) }
+        users = try reader.readOptionalTexts()?.map { UserName($0) }
+    }
+}
+
+/// A record that a query subscription fires for.
+package struct QueryMatch: Hashable, Sendable {
+    package var user: UserName
+    package var subscription: String
+    /// 1 created, 2 updated, 3 deleted.
+    package var reason: UInt8
+    package var record: RecordName
+    /// The fields that the subscription's template names, with the values of the record.
+    package var fields: [FieldKey: FieldValue]
+
+    package init(
+        user: UserName, subscription: String, reason: UInt8, record: RecordName, fields: [FieldKey: FieldValue]
+    ) {
+        self.user = user
+        self.subscription = subscription
+        self.reason = reason
+        self.record = record
+        self.fields = fields
+    }
+
+    fileprivate func append(to bytes: inout [UInt8]) {
+        ValueWriter.append(user.text, to: &bytes)
+        ValueWriter.append(subscription, to: &bytes)
+        bytes.append(reason)
+        ValueWriter.append(record.text, to: &bytes)
+        ValueWriter.append(fields, to: &bytes)
+    }
+
+    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+        user = UserName(try reader.readText())
+        subscription = try reader.readText()
+        reason = try reader.readReason()
+        record = RecordName(try reader.readText())
+        fields = try reader.readNotificationFields()
     }
 }

@@ -1,25 +1,62 @@
-// An element of a tuple as a value: what generic code, the tool and the tests handle; keys are built and read typed.
+// An element of a tuple as a value, for code that learns an element's type at run time: the tool, indexes and tests.
+// Code that knows its keys writes and reads them typed, with `TupleWriter` and `TupleReader`.
 
 package import FoundationEssentials
 
 /// One element of a tuple.
 ///
-/// Equality, hash and order are those of the encoding, not those of the Swift values: strings compare by UTF-8 bytes
-/// (so that "é" composed and decomposed differ), doubles and dates by IEEE 754's total order (so that -0.0 < 0.0 and a
-/// NaN equals itself), and `.integer(5)` equals `.unsigned(5)`.
+/// Elements are equal when their encodings are: strings compare by UTF-8 bytes (composed and decomposed "é" differ),
+/// doubles and dates by their bits (0.0 and -0.0 differ, a NaN equals itself), and `.integer(5)` equals `.unsigned(5)`.
 package enum TupleElement: Sendable {
     case null
     case bytes([UInt8])
     case string(String)
     case nested([TupleElement])
-    /// A reader hands out this case for every integer that fits it.
+    /// A reader returns this case for every integer that fits it.
     case integer(Int64)
-    /// An integer above `Int64.max`; smaller ones may be written so too, and are read back as `.integer`.
+    /// An integer above `Int64.max`. Smaller ones may be written with this case too, and are read back as `.integer`.
     case unsigned(UInt64)
     case double(Double)
     case boolean(Bool)
     case uuid(UUID)
     case date(Date)
+}
+
+extension TupleElement: Hashable {
+    package static func == (left: TupleElement, right: TupleElement) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.nested(let left), .nested(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.unsigned(let left), .unsigned(let right)): left == right
+        case (.integer(let left), .unsigned(let right)), (.unsigned(let right), .integer(let left)): left == right
+        case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.uuid(let left), .uuid(let right)): left == right
+        case (.date(let left), .date(let right)):
+            left.timeIntervalSinceReferenceDate.bitPattern == right.timeIntervalSinceReferenceDate.bitPattern
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: break
+        case .bytes(let value): hasher.combine(value)
+        case .string(let value):
+            hasher.combine(value.utf8.count)
+            for byte in value.utf8 { hasher.combine(byte) }
+        case .nested(let elements): hasher.combine(elements)
+        case .integer(let value): hasher.combine(Int128(value))
+        case .unsigned(let value): hasher.combine(Int128(value))
+        case .double(let value): hasher.combine(value.bitPattern)
+        case .boolean(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .date(let value): hasher.combine(value.timeIntervalSinceReferenceDate.bitPattern)
+        }
+    }
 }
 
 extension UUID {
@@ -32,7 +69,7 @@ extension UUID {
         )
     }
 
-    /// The identifier whose sixteen bytes are these two numbers.
+    /// The UUID whose sixteen bytes are these two numbers.
     init(high: UInt64, low: UInt64) {
         let h = high.bigEndianBytes
         let l = low.bigEndianBytes
@@ -41,7 +78,7 @@ extension UUID {
 }
 
 extension UInt64 {
-    // Eight parameters, because that is how Foundation hands out the bytes of an identifier.
+    // Eight parameters, because Foundation returns the bytes of a UUID as a tuple.
     fileprivate init(
         bigEndian b0: UInt8, _ b1: UInt8, _ b2: UInt8, _ b3: UInt8, _ b4: UInt8, _ b5: UInt8, _ b6: UInt8, _ b7: UInt8
     ) {

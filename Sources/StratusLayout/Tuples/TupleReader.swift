@@ -1,17 +1,16 @@
-// Reads elements out of bytes in place. `TupleWriter` has the byte layout.
+// Reads elements in place. `TupleWriter` describes the byte layout.
 //
-// Invariants: whatever the bytes, nothing traps and nothing is read outside them. A reader that threw stands where it
-// stood before the call. Only the one canonical encoding of a value is read, so what was read can be written again as
-// the same bytes.
+// Invariants: for any bytes, nothing traps and nothing is read outside them. A reader that threw has not moved.
+// Only the canonical encoding of a value is read, so writing what was read gives the same bytes.
 
 package import FoundationEssentials
 
-/// Reads elements one after the other from bytes it does not copy.
+/// Reads elements one after the other from bytes that it does not copy.
 ///
-/// Every `read…` throws `.endOfBytes` when the bytes stop before the element does, `.unexpectedType` when the next
-/// element is of another type, `.unknownType` when it is of none; further codes are named where they can occur.
+/// Every `read…` throws `.endOfBytes` if the bytes stop before the element does, `.unexpectedType` if the next element
+/// has another type, and `.unknownType` if it has none. Functions that throw further codes name them.
 package struct TupleReader: ~Escapable {
-    let bytes: Span<UInt8>
+    private let bytes: Span<UInt8>
     /// How many bytes have been read: the offset of the next element.
     package private(set) var position: Int
     /// How many nested tuples have been entered and not left.
@@ -24,18 +23,13 @@ package struct TupleReader: ~Escapable {
         self.depth = 0
     }
 
-    /// Whether there is no element left: the bytes are at their end.
+    /// Whether no element is left.
     package var isAtEnd: Bool { position >= bytes.count }
 
     /// The type code of the next element; nil at the end. It may also be `TupleTypeCode.end` or no type's code.
     package var nextTypeCode: UInt8? { isAtEnd ? nil : bytes[position] }
 
     package var isNextNull: Bool { nextTypeCode == TupleTypeCode.null }
-
-    /// Throws `.trailingBytes` when there is an element left.
-    package func expectEnd() throws(TupleError) {
-        guard isAtEnd else { throw TupleError(.trailingBytes, position: position, typeCode: nextTypeCode) }
-    }
 
     package mutating func readNull() throws(TupleError) {
         try expect(TupleTypeCode.null)
@@ -52,16 +46,12 @@ package struct TupleReader: ~Escapable {
     /// Reads a double with every bit it was written with, -0.0 and NaN included.
     package mutating func readDouble() throws(TupleError) -> Double {
         try expect(TupleTypeCode.double)
-        let bits = try bigEndian(at: position + 1, byteCount: 8)
-        position += 9
-        return Double(orderedBits: bits)
+        return try readOrderedDouble()
     }
 
     package mutating func readDate() throws(TupleError) -> Date {
         try expect(TupleTypeCode.date)
-        let bits = try bigEndian(at: position + 1, byteCount: 8)
-        position += 9
-        return Date(timeIntervalSinceReferenceDate: Double(orderedBits: bits))
+        return Date(timeIntervalSinceReferenceDate: try readOrderedDouble())
     }
 
     package mutating func readUUID() throws(TupleError) -> UUID {
@@ -72,7 +62,7 @@ package struct TupleReader: ~Escapable {
         return UUID(high: high, low: low)
     }
 
-    /// Enters the nested tuple that is next. Throws `.nestedTooDeep` beyond `TupleLimits.maximumNestedDepth`.
+    /// Enters the next nested tuple. Throws `.nestedTooDeep` beyond `TupleLimits.maximumNestedDepth`.
     package mutating func beginNested() throws(TupleError) {
         try expect(TupleTypeCode.nested)
         guard depth < TupleLimits.maximumNestedDepth else { throw failure(.nestedTooDeep) }
@@ -83,43 +73,71 @@ package struct TupleReader: ~Escapable {
     /// Whether the nested tuple entered last has no element left.
     package var isAtNestedEnd: Bool { depth > 0 && nextTypeCode == TupleTypeCode.end }
 
-    /// Leaves the nested tuple entered last. Throws `.unexpectedType` when it has an element left or none was entered.
+    /// Leaves the nested tuple entered last. Throws `.unexpectedType` if it has an element left or none was entered.
     package mutating func endNested() throws(TupleError) {
         guard let code = nextTypeCode else { throw failure(.endOfBytes) }
         guard isAtNestedEnd else { throw TupleError(.unexpectedType, position: position, typeCode: code) }
         position += 1
         depth -= 1
     }
-}
 
-extension TupleReader {
-    /// Puts the reader back where it stood, after an element that could not be read whole.
-    mutating func restore(position: Int, depth: Int) {
-        self.position = position
-        self.depth = depth
+    /// Reads the next element of any type. Throws what the typed readers throw, and `.nestedTooDeep`.
+    package mutating func readElement() throws(TupleError) -> TupleElement {
+        guard let code = nextTypeCode else { throw failure(.endOfBytes) }
+        switch code {
+        case TupleTypeCode.null:
+            try readNull()
+            return .null
+        case TupleTypeCode.bytes: return .bytes(try readBytes())
+        case TupleTypeCode.string: return .string(try readString())
+        case TupleTypeCode.nested: return .nested(try readNested())
+        case TupleTypeCode.integerLowest...TupleTypeCode.integerHighest: return try readIntegerElement()
+        case TupleTypeCode.double: return .double(try readDouble())
+        case TupleTypeCode.booleanFalse, TupleTypeCode.booleanTrue: return .boolean(try readBoolean())
+        case TupleTypeCode.uuid: return .uuid(try readUUID())
+        case TupleTypeCode.date: return .date(try readDate())
+        default: throw mismatch(code)
+        }
     }
 
-    /// Moves on by a number of bytes that the caller has looked at.
-    mutating func advance(by byteCount: Int) {
-        position += byteCount
+    private mutating func readNested() throws(TupleError) -> [TupleElement] {
+        let start = position
+        let startDepth = depth
+        do throws(TupleError) {
+            var elements: [TupleElement] = []
+            try beginNested()
+            while !isAtNestedEnd { elements.append(try readElement()) }
+            try endNested()
+            return elements
+        } catch {
+            position = start
+            depth = startDepth
+            throw error
+        }
     }
 
-    func failure(_ code: TupleError.Code) -> TupleError {
+    private mutating func readOrderedDouble() throws(TupleError) -> Double {
+        let bits = try bigEndian(at: position + 1, byteCount: 8)
+        position += 9
+        return Double(orderedBits: bits)
+    }
+
+    private func failure(_ code: TupleError.Code) -> TupleError {
         TupleError(code, position: position, typeCode: nextTypeCode)
     }
 
-    /// The error for an element that is not of the type asked for.
-    func mismatch(_ code: UInt8) -> TupleError {
+    /// The error for an element that does not have the requested type.
+    private func mismatch(_ code: UInt8) -> TupleError {
         TupleError(TupleTypeCode.isKnown(code) ? .unexpectedType : .unknownType, position: position, typeCode: code)
     }
 
-    func expect(_ expected: UInt8) throws(TupleError) {
+    private func expect(_ expected: UInt8) throws(TupleError) {
         guard let code = nextTypeCode else { throw failure(.endOfBytes) }
         guard code == expected else { throw mismatch(code) }
     }
 
     /// The number in `byteCount` bytes (at most 8) from `start` on.
-    func bigEndian(at start: Int, byteCount: Int) throws(TupleError) -> UInt64 {
+    private func bigEndian(at start: Int, byteCount: Int) throws(TupleError) -> UInt64 {
         guard byteCount <= bytes.count - start else { throw failure(.endOfBytes) }
         var value: UInt64 = 0
         for index in start..<start + byteCount { value = value << 8 | UInt64(bytes[index]) }
@@ -127,13 +145,160 @@ extension TupleReader {
     }
 }
 
-extension TupleTypeCode {
-    /// Whether an element can begin with this byte.
-    static func isKnown(_ code: UInt8) -> Bool {
-        switch code {
-        case null, bytes, string, nested, integerLowest...integerHighest, double, booleanFalse, booleanTrue, uuid, date:
-            true
-        default: false
+// Integers take one byte for zero and up to nine for others. Only the fewest bytes that hold the magnitude are read.
+extension TupleReader {
+    /// Reads an integer. Throws `.integerOutOfRange` above `Int64.max`, and `.notCanonical` for needless bytes.
+    package mutating func readInteger() throws(TupleError) -> Int64 {
+        let number = try integer()
+        guard let value = number.signed else { throw failure(.integerOutOfRange) }
+        position += number.byteCount
+        return value
+    }
+
+    /// Reads an integer. Throws `.integerOutOfRange` below zero, and `.notCanonical` for needless bytes.
+    package mutating func readUnsigned() throws(TupleError) -> UInt64 {
+        let number = try integer()
+        guard !number.isNegative else { throw failure(.integerOutOfRange) }
+        position += number.byteCount
+        return number.magnitude
+    }
+
+    /// Reads an integer as an element: `.integer` if it fits, else `.unsigned`.
+    private mutating func readIntegerElement() throws(TupleError) -> TupleElement {
+        let number = try integer()
+        if !number.isNegative, number.magnitude > UInt64(Int64.max) {
+            position += number.byteCount
+            return .unsigned(number.magnitude)
         }
+        return .integer(try readInteger())
+    }
+
+    /// An integer between `-UInt64.max` and `UInt64.max`, and how many bytes it takes with its type code.
+    private struct EncodedInteger {
+        var magnitude: UInt64
+        var isNegative: Bool
+        var byteCount: Int
+
+        var signed: Int64? {
+            guard isNegative else { return Int64(exactly: magnitude) }
+            // Subtracting from zero in the wider range reaches Int64.min, whose magnitude no Int64 holds.
+            return magnitude <= Int64.min.magnitude ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil
+        }
+    }
+
+    /// The next integer. The reader does not move.
+    private func integer() throws(TupleError) -> EncodedInteger {
+        guard let code = nextTypeCode else { throw failure(.endOfBytes) }
+        guard (TupleTypeCode.integerLowest...TupleTypeCode.integerHighest).contains(code) else { throw mismatch(code) }
+        let isNegative = code < TupleTypeCode.integerZero
+        let byteCount = Int(isNegative ? TupleTypeCode.integerZero - code : code - TupleTypeCode.integerZero)
+        guard byteCount > 0 else { return EncodedInteger(magnitude: 0, isNegative: false, byteCount: 1) }
+        var magnitude = try bigEndian(at: position + 1, byteCount: byteCount)
+        if isNegative { magnitude = ~magnitude & (UInt64.max >> UInt64(64 - byteCount * 8)) }
+        guard magnitude >> UInt64((byteCount - 1) * 8) != 0 else { throw failure(.notCanonical) }
+        return EncodedInteger(magnitude: magnitude, isNegative: isNegative, byteCount: 1 + byteCount)
+    }
+}
+
+// Bytes and strings end with 0x00. In their content 0x01 begins an escape.
+extension TupleReader {
+    /// Reads bytes. Throws `.notCanonical` for an invalid escape.
+    package mutating func readBytes() throws(TupleError) -> [UInt8] {
+        try expect(TupleTypeCode.bytes)
+        let content = try content()
+        let value =
+            content.escapeCount == 0
+            ? [UInt8](copying: bytes.extracting(content.start..<content.end)) : unescaped(content)
+        position = content.end + 1
+        return value
+    }
+
+    /// Reads a string. Throws `.invalidText` if it is not UTF-8, and `.notCanonical` for an invalid escape.
+    package mutating func readString() throws(TupleError) -> String {
+        try expect(TupleTypeCode.string)
+        let content = try content()
+        let value =
+            content.escapeCount == 0
+            ? text(bytes.extracting(content.start..<content.end)) : text(unescaped(content).span)
+        guard let value else { throw failure(.invalidText) }
+        position = content.end + 1
+        return value
+    }
+
+    /// Skips a string, with the checks of `readString`.
+    package mutating func skipString() throws(TupleError) {
+        try expect(TupleTypeCode.string)
+        let content = try content()
+        let isValid =
+            content.escapeCount == 0
+            ? isUTF8(bytes.extracting(content.start..<content.end)) : isUTF8(unescaped(content).span)
+        guard isValid else { throw failure(.invalidText) }
+        position = content.end + 1
+    }
+
+    /// The offsets of the content of bytes or a string, and the number of its escapes.
+    private struct Content {
+        var start: Int
+        var end: Int
+        var escapeCount: Int
+    }
+
+    /// The content of the next element, its escapes checked. The reader does not move.
+    private func content() throws(TupleError) -> Content {
+        let start = position + 1
+        var content = Content(start: start, end: start, escapeCount: 0)
+        while true {
+            content.end = ordinaryEnd(from: content.end)
+            guard content.end < bytes.count else { throw failure(.endOfBytes) }
+            if bytes[content.end] == TupleTypeCode.end { return content }
+            guard content.end + 1 < bytes.count else { throw failure(.endOfBytes) }
+            let escaped = bytes[content.end + 1]
+            guard escaped == TupleEscape.zero || escaped == TupleEscape.one else { throw failure(.notCanonical) }
+            content.escapeCount += 1
+            content.end += 2
+        }
+    }
+
+    /// The offset of the first byte from `start` on that ends the content or begins an escape; else the end.
+    ///
+    /// Whole blocks are scanned without an early exit, so that the inner loop is vectorised.
+    private func ordinaryEnd(from start: Int) -> Int {
+        let blockByteCount = 16
+        var offset = start
+        while bytes.count - offset >= blockByteCount {
+            let block = bytes.extracting(offset..<offset + blockByteCount)
+            var lowest: UInt8 = .max
+            for index in 0..<blockByteCount { lowest = min(lowest, block[index]) }
+            if lowest <= TupleEscape.lead { break }
+            offset += blockByteCount
+        }
+        while offset < bytes.count, bytes[offset] > TupleEscape.lead { offset += 1 }
+        return offset
+    }
+
+    /// The content without its escapes, which `content()` has checked.
+    private func unescaped(_ content: Content) -> [UInt8] {
+        var value: [UInt8] = []
+        value.reserveCapacity(content.end - content.start - content.escapeCount)
+        var offset = content.start
+        while offset < content.end {
+            var byte = bytes[offset]
+            if byte == TupleEscape.lead {
+                offset += 1
+                byte = bytes[offset] == TupleEscape.zero ? 0 : 1
+            }
+            value.append(byte)
+            offset += 1
+        }
+        return value
+    }
+
+    private func text(_ bytes: Span<UInt8>) -> String? {
+        guard let text = try? UTF8Span(validating: bytes) else { return nil }
+        return String(copying: text)
+    }
+
+    private func isUTF8(_ bytes: Span<UInt8>) -> Bool {
+        (try? UTF8Span(validating: bytes)) != nil
     }
 }

@@ -2,8 +2,8 @@
 //
 // Byte layout (numbers in `TupleTypeCode`, which never change):
 //   null      01
-//   bytes     02, the bytes escaped as `TupleEscape` says, 00
-//   string    03, the UTF-8 bytes escaped likewise, 00
+//   bytes     02, the bytes with the escapes of `TupleEscape`, 00
+//   string    03, the UTF-8 bytes with the same escapes, 00
 //   nested    04, the elements, 00
 //   integer   10 for zero; 10+n, then n bytes big-endian, for a positive one; 10-n, then the n bytes of the ones'
 //             complement of the magnitude, for a negative one; n is the smallest that holds the magnitude (1...8)
@@ -12,11 +12,12 @@
 //   UUID      30, its 16 bytes
 //   date      38, 8 bytes of the seconds since the reference date, as a double
 //
-// A value has exactly one encoding, and no encoding is the beginning of another one.
+// A value has exactly one encoding, and no encoding is the beginning of another one. So all tuples that begin with given
+// elements are one range, from the bytes of those elements up to `prefixUpperBound` of them.
 
 package import FoundationEssentials
 
-/// Appends elements to a buffer the caller reuses: nothing is allocated while its capacity suffices.
+/// Appends elements to a buffer that the caller reuses. Allocates nothing while the buffer's capacity suffices.
 package enum TupleWriter {
     package static func appendNull(to buffer: inout [UInt8]) {
         buffer.append(TupleTypeCode.null)
@@ -52,7 +53,7 @@ package enum TupleWriter {
     }
 
     package static func appendInteger(_ value: UInt64, to buffer: inout [UInt8]) {
-        // Most numbers in keys are tags and numbers of zones.
+        // A shortcut: most numbers in keys are keyspace tags and zone numbers.
         if (1...0xFF).contains(value) {
             buffer.append(TupleTypeCode.integerZero + 1)
             buffer.append(UInt8(value))
@@ -63,7 +64,7 @@ package enum TupleWriter {
         appendBigEndian(value, byteCount: byteCount, to: &buffer)
     }
 
-    /// Appends any Swift string, NUL included. The order is that of the UTF-8 bytes, not Swift's canonical one.
+    /// Appends any Swift string, NUL included. It sorts by its UTF-8 bytes, not in Swift's canonical order.
     package static func appendString(_ value: String, to buffer: inout [UInt8]) {
         appendContent(value.utf8Span.span, typeCode: TupleTypeCode.string, to: &buffer)
     }
@@ -72,13 +73,9 @@ package enum TupleWriter {
         appendContent(value.span, typeCode: TupleTypeCode.bytes, to: &buffer)
     }
 
-    package static func appendBytes(_ value: Span<UInt8>, to buffer: inout [UInt8]) {
-        appendContent(value, typeCode: TupleTypeCode.bytes, to: &buffer)
-    }
-
-    /// Begins a nested tuple: what is appended until the matching `endNested` is inside it.
+    /// Begins a nested tuple. It holds what you append until the matching `endNested`.
     ///
-    /// The caller keeps the depth within `TupleLimits.maximumNestedDepth`; readers refuse more.
+    /// Keep the depth within `TupleLimits.maximumNestedDepth`: readers refuse more.
     package static func beginNested(to buffer: inout [UInt8]) {
         buffer.append(TupleTypeCode.nested)
     }
@@ -102,9 +99,9 @@ extension TupleWriter {
         }
     }
 
-    /// Appends the type code, the content, escaped where it must be, and the end.
+    /// Appends the type code, the content with its escapes, and the end.
     ///
-    /// Almost no content needs escapes, so it is copied as it is unless the scan finds a byte that does.
+    /// Almost no content needs escapes, so it is copied unchanged unless the scan finds a byte that does.
     private static func appendContent(_ content: Span<UInt8>, typeCode: UInt8, to buffer: inout [UInt8]) {
         let escapes = needsEscapes(content)
         buffer.append(addingCapacity: content.count + 2) { output in
@@ -136,4 +133,58 @@ extension TupleWriter {
         }
         buffer.append(TupleTypeCode.end)
     }
+}
+
+extension TupleWriter {
+    /// Appends any element.
+    ///
+    /// Throws `.nestedTooDeep` if tuples are nested more deeply than `TupleLimits.maximumNestedDepth`, and leaves the
+    /// buffer unchanged.
+    package static func append(_ element: TupleElement, to buffer: inout [UInt8]) throws(TupleError) {
+        let start = buffer.count
+        do throws(TupleError) {
+            try append(element, depth: 0, to: &buffer)
+        } catch {
+            buffer.removeSubrange(start...)
+            throw error
+        }
+    }
+
+    /// The encoding of several elements, one after the other.
+    ///
+    /// Throws `.nestedTooDeep` as `append` does.
+    package static func encoding(of elements: [TupleElement]) throws(TupleError) -> [UInt8] {
+        var buffer: [UInt8] = []
+        for element in elements { try append(element, depth: 0, to: &buffer) }
+        return buffer
+    }
+
+    private static func append(_ element: TupleElement, depth: Int, to buffer: inout [UInt8]) throws(TupleError) {
+        switch element {
+        case .null: appendNull(to: &buffer)
+        case .bytes(let value): appendBytes(value, to: &buffer)
+        case .string(let value): appendString(value, to: &buffer)
+        case .integer(let value): appendInteger(value, to: &buffer)
+        case .unsigned(let value): appendInteger(value, to: &buffer)
+        case .double(let value): appendDouble(value, to: &buffer)
+        case .boolean(let value): appendBoolean(value, to: &buffer)
+        case .uuid(let value): appendUUID(value, to: &buffer)
+        case .date(let value): appendDate(value, to: &buffer)
+        case .nested(let elements):
+            guard depth < TupleLimits.maximumNestedDepth else {
+                throw TupleError(.nestedTooDeep, position: buffer.count)
+            }
+            beginNested(to: &buffer)
+            for element in elements { try append(element, depth: depth + 1, to: &buffer) }
+            endNested(to: &buffer)
+        }
+    }
+}
+
+/// The smallest key greater than every key that begins with `prefix`; nil if there is none (no bytes, or only 0xFF).
+package func prefixUpperBound(of prefix: [UInt8]) -> [UInt8]? {
+    guard let last = prefix.lastIndex(where: { $0 != 0xFF }) else { return nil }
+    var bound = Array(prefix[...last])
+    bound[last] += 1
+    return bound
 }

@@ -1,13 +1,14 @@
-// The values of the two feeds: what happened to a record of a zone, and to a zone of a database.
+// The values of the change feeds: the last change of a record and of a zone, the tokens that clients sent with changes, and
+// the secret of all tokens.
 
 package import FoundationEssentials
 package import StratusModel
 
-/// What happened last to a record.
+/// The last change of a record.
 ///
 /// Bytes: version 1 · byte: 1 saved, 2 deleted, 3 deleted and had a parent · text: name ·
 /// (2, 3) text: type · (3) text: parent.
-package struct ChangeEntry: LayoutValue {
+package struct ChangeEntry: VersionedValue {
     package enum Kind: Hashable, Sendable {
         case saved
         case deleted(type: RecordType, parent: RecordName?)
@@ -21,8 +22,7 @@ package struct ChangeEntry: LayoutValue {
         self.kind = kind
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         switch kind {
         case .saved:
             bytes.append(1)
@@ -35,9 +35,7 @@ package struct ChangeEntry: LayoutValue {
         }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ChangeEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         let number = try reader.readByte()
         guard (1...3).contains(number) else { throw reader.corrupt("No kind of change has this number.") }
         name = RecordName(try reader.readText())
@@ -47,17 +45,16 @@ package struct ChangeEntry: LayoutValue {
             let type = RecordType(try reader.readText())
             kind = .deleted(type: type, parent: number == 3 ? RecordName(try reader.readText()) : nil)
         }
-        try reader.expectEnd()
     }
 }
 
-/// What happened last to a zone.
+/// The last change of a zone.
 ///
 /// Bytes: version 1 · byte: 1 saved, 2 deleted · text: zone · UUID: identity.
-package struct DatabaseChangeEntry: LayoutValue {
+package struct DatabaseChangeEntry: VersionedValue {
     /// The raw values are stored: they never change.
     package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
-        /// The zone was created, or something in it was.
+        /// The zone, or something in it, was saved.
         case saved = 1
         case deleted = 2
     }
@@ -72,22 +69,59 @@ package struct DatabaseChangeEntry: LayoutValue {
         self.kind = kind
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(kind.rawValue)
         ValueWriter.append(zone.text, to: &bytes)
         ValueWriter.append(identity, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "DatabaseChangeEntry")
-        try reader.expectVersion(1)
-        guard let kind = Kind(rawValue: try reader.readByte()) else {
-            throw reader.corrupt("No kind of change has this number.")
-        }
-        self.kind = kind
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        kind = try reader.readCase("No kind of change has this number.")
         zone = ZoneName(try reader.readText())
         identity = try reader.readUUID()
-        try reader.expectEnd()
+    }
+}
+
+/// The secret that authenticates and hides change tokens and cursors. Bytes: version 1 · the secret's 32 bytes.
+package struct TokenSecretEntry: VersionedValue {
+    package static let byteCount = 32
+    package static var holdsSecret: Bool { true }
+
+    /// `byteCount` bytes from the system's generator.
+    package var secret: [UInt8]
+
+    package init(secret: [UInt8]) {
+        precondition(secret.count == Self.byteCount, "The secret of tokens has 32 bytes.")
+        self.secret = secret
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) { bytes.append(contentsOf: secret) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        secret = [UInt8](copying: try reader.readSpan(byteCount: Self.byteCount))
+    }
+}
+
+/// The token a user's client sent with its last change of a zone (T-11). The user is in the key.
+///
+/// Bytes: version 1 · number: sequence · number: bytes · those.
+package struct ClientTokenEntry: VersionedValue {
+    /// The zone's last change of the commit that brought the token.
+    package var sequence: UInt64
+    package var data: [UInt8]
+
+    package init(sequence: UInt64, data: [UInt8]) {
+        self.sequence = sequence
+        self.data = data
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: sequence, to: &bytes)
+        ValueWriter.append(data, to: &bytes)
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        sequence = try reader.readNumber()
+        data = try reader.readBytes()
     }
 }

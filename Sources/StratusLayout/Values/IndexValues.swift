@@ -1,64 +1,16 @@
-// The values of the indexes that hold little more than their keys.
+// The values of indexes: entries whose key is all they say, the indexed fields of a zone, and the work on indexes that is
+// not done yet. Pending work is stored, so that it survives the end of the process.
 
-/// Since when a child has been one. Bytes: version 1 · byte: 1 when it has children, else 0 · number: since.
-package struct ChildEntry: LayoutValue {
-    /// The change with which the child got this parent.
-    package var since: UInt64
-    /// Whether the child has children itself, so that a walk of a tree looks only where something is.
-    package var hasChildren: Bool
+package import FoundationEssentials
+package import StratusModel
 
-    package init(since: UInt64, hasChildren: Bool) {
-        self.since = since
-        self.hasChildren = hasChildren
-    }
-
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        bytes.append(hasChildren ? 1 : 0)
-        ValueWriter.append(number: since, to: &bytes)
-    }
-
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ChildEntry")
-        try reader.expectVersion(1)
-        let flag = try reader.readByte()
-        guard flag <= 1 else { throw reader.corrupt("A flag of the entry is unknown.") }
-        hasChildren = flag == 1
-        since = try reader.readNumber()
-        try reader.expectEnd()
-    }
-}
-
-/// How many share roots lie at or below a record. Bytes: version 1 · number: count.
-package struct ShareCountEntry: LayoutValue {
-    package var count: UInt64
-
-    package init(count: UInt64) { self.count = count }
-
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        ValueWriter.append(number: count, to: &bytes)
-    }
-
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ShareCountEntry")
-        try reader.expectVersion(1)
-        count = try reader.readNumber()
-        try reader.expectEnd()
-    }
-}
-
-/// An index entry whose key says all. Bytes: version 1.
-package struct EmptyEntry: LayoutValue {
+/// An index entry without content: its key has everything. Bytes: version 1.
+package struct EmptyEntry: VersionedValue {
     package init() {}
 
-    package func append(to bytes: inout [UInt8]) { bytes.append(1) }
+    package func appendParts(to bytes: inout [UInt8]) {}
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "EmptyEntry")
-        try reader.expectVersion(1)
-        try reader.expectEnd()
-    }
+    package init(parts reader: inout ValueReader) throws(LayoutError) {}
 }
 
 /// The entry of the references keyspace.
@@ -68,11 +20,132 @@ package typealias IndexingEntry = EmptyEntry
 /// The entry of the types keyspace.
 package typealias TypeEntry = EmptyEntry
 
-extension ValueReader {
-    /// Reads a number that is never 0.
-    mutating func readPositive() throws(LayoutError) -> UInt64 {
-        let number = try readNumber()
-        guard number >= 1 else { throw corrupt("A number that is at least 1 is 0.") }
-        return number
+/// The parts of a field that an index holds. The bits are stored; they never change.
+package struct QueryIndexKinds: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The field's values.
+    package static let values = QueryIndexKinds(rawValue: 1 << 0)
+    /// Records without a value too, so that the entries alone give the order of all records.
+    package static let missing = QueryIndexKinds(rawValue: 1 << 1)
+    /// The words of the field's texts.
+    package static let words = QueryIndexKinds(rawValue: 1 << 2)
+    package static let all: QueryIndexKinds = [.values, .missing, .words]
+}
+
+/// The progress of the work on an index. The raw values are stored; they never change.
+package enum QueryIndexPhase: UInt8, Hashable, Sendable, CaseIterable {
+    /// The index has all records of the type.
+    case ready = 1
+    /// The index has the records up to the type's position, and all that were written since.
+    case filling = 2
+    /// The index no longer has the records up to the type's position, nor those written since.
+    case clearing = 3
+}
+
+/// One field's index.
+package struct QueryIndexState: Hashable, Sendable {
+    package var kinds: QueryIndexKinds
+    package var phase: QueryIndexPhase
+
+    package init(kinds: QueryIndexKinds, phase: QueryIndexPhase) {
+        self.kinds = kinds
+        self.phase = phase
+    }
+}
+
+/// The indexes over one type's records in one zone. A field that is not named has no entries there.
+///
+/// Bytes: version 1 · number: fields · for each, in the byte order of names: text: field, byte: kinds, byte: phase ·
+/// byte: 1 if there is a position, else 0 · (1) text: position.
+package struct QueryIndexesEntry: VersionedValue {
+    package var fields: [FieldKey: QueryIndexState]
+    /// The last record, in the order of names, for which the pending work is done; nil before the first.
+    package var position: RecordName?
+
+    package init(fields: [FieldKey: QueryIndexState] = [:], position: RecordName? = nil) {
+        self.fields = fields
+        self.position = position
+    }
+
+    /// Whether work is pending.
+    package var isUnfinished: Bool { fields.values.contains { $0.phase != .ready } }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: UInt64(fields.count), to: &bytes)
+        for (key, state) in fields.sorted(by: { $0.key < $1.key }) {
+            ValueWriter.append(key.text, to: &bytes)
+            bytes.append(state.kinds.rawValue)
+            bytes.append(state.phase.rawValue)
+        }
+        ValueWriter.append(optional: position?.text, to: &bytes)
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        fields = [:]
+        var last: FieldKey?
+        for _ in 0..<(try reader.readCount()) {
+            let key = try reader.readName(after: &last)
+            let kinds = QueryIndexKinds(rawValue: try reader.readByte())
+            guard kinds.isSubset(of: .all), !kinds.isEmpty else { throw reader.corrupt("A kind of index is unknown.") }
+            fields[key] = QueryIndexState(kinds: kinds, phase: try reader.readCase("A phase of an index is unknown."))
+        }
+        position = try reader.readOptionalText().map { RecordName($0) }
+    }
+}
+
+/// A zone in which an index is being filled or cleared. Bytes: version 1 · UUID: identity.
+package struct IndexBuildEntry: VersionedValue {
+    /// The identity of the zone.
+    package var identity: UUID
+
+    package init(identity: UUID) { self.identity = identity }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { identity = try reader.readUUID() }
+}
+
+/// A zone whose indexes are being rebuilt. Bytes: version 1 · UUID: identity.
+package struct RebuildEntry: VersionedValue {
+    /// The identity of the zone.
+    package var identity: UUID
+
+    package init(identity: UUID) { self.identity = identity }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { identity = try reader.readUUID() }
+}
+
+/// A record type whose indexes differ from its schema in some zones of its container.
+///
+/// Bytes: version 1 · byte: 1 if there is a last zone, else 0 · (1) numbers: database, zone.
+package struct IndexReviewEntry: VersionedValue {
+    /// The last zone that was reviewed, in the order of the numbers of database and zone; nil before the first.
+    package var last: (database: DatabaseNumber, zone: ZoneNumber)?
+
+    package init(last: (database: DatabaseNumber, zone: ZoneNumber)? = nil) { self.last = last }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        bytes.append(last == nil ? 0 : 1)
+        guard let last else { return }
+        ValueWriter.append(number: last.database.rawValue, to: &bytes)
+        ValueWriter.append(number: last.zone.rawValue, to: &bytes)
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        guard try reader.readFlag() else { return }
+        last = (DatabaseNumber(try reader.readPositive()), ZoneNumber(try reader.readPositive()))
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.last?.database == right.last?.database && left.last?.zone == right.last?.zone
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(last?.database)
+        hasher.combine(last?.zone)
     }
 }

@@ -6,15 +6,15 @@
 //   kind 1, a record type: number: fields · for each: text: key · byte: scalar type · byte: 1 list + 2 encrypted ·
 //     byte: indexes · number: grants · for each: text: role · byte: permissions
 //   kind 2, roles: number: roles · for each: text: role
-// Version 2 is that of a record type that was imported, version 1 of everything else.
+// An imported record type has version 2, everything else version 1.
 
 package import StratusModel
 
-/// What lies under a key of the schema keyspace.
+/// A value of the schema keyspace.
 package enum SchemaEntry: LayoutValue {
     /// A record type; its name is in the key.
     case type(fields: [FieldKey: FieldSchema], grants: [RoleName: RecordPermissions], isImported: Bool)
-    /// The roles a container has beyond those the server knows.
+    /// The roles that a container has in addition to the server's own.
     case roles(Set<RoleName>)
 
     private static let version: UInt8 = 1
@@ -45,13 +45,12 @@ package enum SchemaEntry: LayoutValue {
         case .roles(let roles):
             bytes.append(Self.version)
             bytes.append(Self.rolesKind)
-            ValueWriter.append(number: UInt64(roles.count), to: &bytes)
-            for role in roles.sorted() { ValueWriter.append(role.text, to: &bytes) }
+            ValueWriter.append(texts: roles.sorted().map(\.text), to: &bytes)
         }
     }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "SchemaEntry")
+        var reader = ValueReader(bytes, SchemaEntry.self)
         let version = try reader.readByte()
         guard version == Self.version || version == Self.importedVersion else {
             throw reader.corrupt("The version of a schema's entry is unknown.")
@@ -62,11 +61,10 @@ package enum SchemaEntry: LayoutValue {
                 fields: try Self.readFields(&reader), grants: try Self.readGrants(&reader),
                 isImported: version == Self.importedVersion)
         case (Self.rolesKind, Self.version):
-            var roles: [RoleName] = []
-            for _ in 0..<(try reader.readCount()) {
-                roles.append(try Self.readName(&reader, after: roles.last))
-            }
-            self = .roles(Set(roles))
+            var roles: Set<RoleName> = []
+            var last: RoleName?
+            for _ in 0..<(try reader.readCount()) { roles.insert(try reader.readName(after: &last)) }
+            self = .roles(roles)
         default: throw reader.corrupt("The kind of a schema's entry is unknown.")
         }
         try reader.expectEnd()
@@ -76,19 +74,13 @@ package enum SchemaEntry: LayoutValue {
         var fields: [FieldKey: FieldSchema] = [:]
         var last: FieldKey?
         for _ in 0..<(try reader.readCount()) {
-            let key = try readName(&reader, after: last)
-            last = key
-            guard let scalar = ScalarType(rawValue: try reader.readByte()) else {
-                throw reader.corrupt("The type of a field is unknown.")
-            }
-            let flags = try reader.readByte()
-            guard flags & ~(listFlag | encryptedFlag) == 0 else {
-                throw reader.corrupt("A flag of a field is unknown.")
-            }
+            let key = try reader.readName(after: &last)
+            let scalar: ScalarType = try reader.readCase("The type of a field is unknown.")
+            let flags = try reader.readFlags(below: 4)
             let indexes = FieldIndexes(rawValue: try reader.readByte())
             guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
             fields[key] = FieldSchema(
-                StratusModel.FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
+                FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
                 indexes: indexes)
         }
         return fields
@@ -100,20 +92,11 @@ package enum SchemaEntry: LayoutValue {
         var grants: [RoleName: RecordPermissions] = [:]
         var last: RoleName?
         for _ in 0..<(try reader.readCount()) {
-            let role = try readName(&reader, after: last)
-            last = role
+            let role = try reader.readName(after: &last)
             let permissions = RecordPermissions(rawValue: try reader.readByte())
             guard permissions.isSubset(of: .all) else { throw reader.corrupt("A permission of a role is unknown.") }
             grants[role] = permissions
         }
         return grants
-    }
-
-    private static func readName<Name: ByteComparedName>(
-        _ reader: inout ValueReader, after last: Name?
-    ) throws(LayoutError) -> Name {
-        let name = Name(try reader.readText())
-        if let last, !(last < name) { throw reader.corrupt("The names of a schema are not in order.") }
-        return name
     }
 }

@@ -1,7 +1,7 @@
-// What the server keeps of a share, as it lies in a field of the share's record.
+// What the server stores about a share, in a field of the share's record.
 //
-// Any content goes through unchanged, also one that breaks the invariants of `ShareContent`: those are the verifier's to
-// find. The bytes hold secrets, so no error shows them.
+// Any content is stored and read unchanged, also content that breaks the invariants of `ShareContent`: the verifier reports
+// it. The bytes hold secrets, so no error shows them.
 
 import FoundationEssentials
 package import StratusModel
@@ -18,7 +18,9 @@ package import StratusModel
 /// A requester or blocked person: text: id · text: user · handle, or byte 0 · date.
 ///
 /// A handle: byte: kind (1 e-mail, 2 telephone) · text: its normalised form.
-package struct ShareContentEntry: LayoutValue {
+package struct ShareContentEntry: VersionedValue {
+    package static var holdsSecret: Bool { true }
+
     package var content: ShareContent
 
     package init(_ content: ShareContent) { self.content = content }
@@ -33,8 +35,7 @@ package struct ShareContentEntry: LayoutValue {
 
     // MARK: Writing
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(
             (content.root == nil ? 0 : Flag.root) | (content.allowsAccessRequests ? Flag.allowsAccessRequests : 0))
         if let root = content.root { ValueWriter.append(root.text, to: &bytes) }
@@ -53,14 +54,13 @@ package struct ShareContentEntry: LayoutValue {
         bytes.append(participant.role.rawValue)
         bytes.append(participant.permission.rawValue)
         bytes.append(participant.status.rawValue)
-        let invitation: UInt8 =
+        var flags: UInt8 =
             switch participant.invitation {
             case nil: 0
             case .handle: 1
             case .userRecord: 2
             case .oneTime: 3
             }
-        var flags = invitation
         if participant.user != nil { flags |= Flag.user }
         if participant.isApprovedRequester { flags |= Flag.approved }
         bytes.append(flags)
@@ -82,36 +82,26 @@ package struct ShareContentEntry: LayoutValue {
 
     // MARK: Reading
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ShareContentEntry", isSecret: true)
-        try reader.expectVersion(1)
-        let flags = try reader.readByte()
-        guard flags < 4 else { throw reader.corrupt("A flag of the share is unknown.") }
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        let flags = try reader.readFlags(below: 4)
         let root = flags & Flag.root == 0 ? nil : RecordName(try reader.readText())
         let token = try reader.readShareToken()
-        let publicPermission = try reader.readPermission()
+        let publicPermission: ParticipantPermission = try reader.readCase()
         var participants: [ShareParticipant] = []
         for _ in 0..<(try reader.readCount()) { participants.append(try Self.readParticipant(&reader)) }
-        var requesters: [SharePetitioner] = []
-        for _ in 0..<(try reader.readCount()) { requesters.append(try Self.readPetitioner(&reader)) }
-        var blocked: [SharePetitioner] = []
-        for _ in 0..<(try reader.readCount()) { blocked.append(try Self.readPetitioner(&reader)) }
-        try reader.expectEnd()
+        let requesters = try Self.readPetitioners(&reader)
         content = ShareContent(
             root: root, token: token, publicPermission: publicPermission,
             allowsAccessRequests: flags & Flag.allowsAccessRequests != 0, participants: participants,
-            requesters: requesters, blocked: blocked)
+            requesters: requesters, blocked: try Self.readPetitioners(&reader))
     }
 
     private static func readParticipant(_ reader: inout ValueReader) throws(LayoutError) -> ShareParticipant {
         let id = ParticipantID(try reader.readText())
-        let role = try reader.readRole()
-        let permission = try reader.readPermission()
-        guard let status = AcceptanceStatus(rawValue: try reader.readByte()) else {
-            throw reader.corrupt("No status of a participant has this number.")
-        }
-        let flags = try reader.readByte()
-        guard flags < 16 else { throw reader.corrupt("A flag of a participant is unknown.") }
+        let role: ParticipantRole = try reader.readCase()
+        let permission: ParticipantPermission = try reader.readCase()
+        let status: AcceptanceStatus = try reader.readCase()
+        let flags = try reader.readFlags(below: 16)
         let invitation: Invitation? =
             switch flags & Flag.invitation {
             case 1: .handle(try reader.readHandle())
@@ -125,9 +115,22 @@ package struct ShareContentEntry: LayoutValue {
             added: try reader.readDate(), isApprovedRequester: flags & Flag.approved != 0)
     }
 
-    private static func readPetitioner(_ reader: inout ValueReader) throws(LayoutError) -> SharePetitioner {
-        SharePetitioner(
-            id: ParticipantID(try reader.readText()), user: UserName(try reader.readText()),
-            handle: try reader.readOptionalHandle(), date: try reader.readDate())
+    private static func readPetitioners(_ reader: inout ValueReader) throws(LayoutError) -> [SharePetitioner] {
+        var people: [SharePetitioner] = []
+        for _ in 0..<(try reader.readCount()) {
+            people.append(
+                SharePetitioner(
+                    id: ParticipantID(try reader.readText()), user: UserName(try reader.readText()),
+                    handle: try reader.readOptionalHandle(), date: try reader.readDate()))
+        }
+        return people
+    }
+}
+
+extension ValueReader {
+    mutating func readShareToken() throws(LayoutError) -> ShareToken {
+        let span = try readSpan(byteCount: ShareToken.byteCount)
+        guard let token = ShareToken(bytes: [UInt8](copying: span)) else { throw corrupt("A secret is missing.") }
+        return token
     }
 }

@@ -1,20 +1,20 @@
-// The values by which shares are found from outside their zones, and what a zone keeps of shares beside their records.
+// The values that find shares from outside their zones, and what a zone stores about shares, besides their records.
 
 package import FoundationEssentials
 package import StratusModel
 
-/// The share that a URL leads to. Its key holds the digest of the URL's secret; the secret lies in the share alone.
+/// The share of a URL. The key holds the digest of the URL's secret; only the share stores the secret.
 ///
 /// Bytes: version 1 · byte: 1 the URL of one participant, else 0 · text: container · text: owner · text: zone · UUID: the
 /// zone's identity · text: share · (1) text: participant.
-package struct ShareURLEntry: LayoutValue {
+package struct ShareURLEntry: VersionedValue {
     package var container: ContainerName
     package var owner: UserName
     package var zone: ZoneName
     /// The entry is dead without a zone of this identity.
     package var zoneIdentity: UUID
     package var share: RecordName
-    /// Whose one-time URL it is; nil for the share's own URL.
+    /// The participant of a one-time URL; nil for the share's own URL.
     package var participant: ParticipantID?
 
     package init(
@@ -29,8 +29,7 @@ package struct ShareURLEntry: LayoutValue {
         self.participant = participant
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(participant == nil ? 0 : 1)
         ValueWriter.append(container.text, to: &bytes)
         ValueWriter.append(owner.text, to: &bytes)
@@ -40,31 +39,27 @@ package struct ShareURLEntry: LayoutValue {
         if let participant { ValueWriter.append(participant.text, to: &bytes) }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ShareURLEntry")
-        try reader.expectVersion(1)
-        let flag = try reader.readByte()
-        guard flag <= 1 else { throw reader.corrupt("A flag of the entry is unknown.") }
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        let hasParticipant = try reader.readFlag()
         container = ContainerName(try reader.readText())
         owner = UserName(try reader.readText())
         zone = ZoneName(try reader.readText())
         zoneIdentity = try reader.readUUID()
         share = RecordName(try reader.readText())
-        participant = flag == 1 ? ParticipantID(try reader.readText()) : nil
-        try reader.expectEnd()
+        participant = hasParticipant ? ParticipantID(try reader.readText()) : nil
     }
 }
 
-/// What a user has accepted. The user, the zone's identity and the share are in its key.
+/// An acceptance of a share. The user, the zone's identity and the share are in its key.
 ///
 /// Bytes: version 1 · text: container · text: owner · text: zone · byte: role · byte: permission · text: participant ·
 /// number: since · date: accepted.
-package struct AcceptanceEntry: LayoutValue {
+package struct AcceptanceEntry: VersionedValue {
     package var container: ContainerName
     package var owner: UserName
     package var zone: ZoneName
     package var role: ParticipantRole
-    /// Of public users the share's public permission.
+    /// For public users this is the share's public permission.
     package var permission: ParticipantPermission
     package var participant: ParticipantID
     /// The change of the zone since which the user sees what is shared or, without permission, does not.
@@ -86,15 +81,14 @@ package struct AcceptanceEntry: LayoutValue {
         self.date = date
     }
 
-    /// Whether it was given in this zone. A zone's identity alone does not show it: stores of earlier versions may hold
-    /// two zones with one identity.
+    /// Whether it belongs to this zone. A zone's identity does not prove that: stores of earlier versions may hold two
+    /// zones with one identity.
     package func isOf(_ id: ZoneID) -> Bool {
         zone == id.name && owner == id.database.owner && container == id.database.container
             && id.database.scope == .private
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(container.text, to: &bytes)
         ValueWriter.append(owner.text, to: &bytes)
         ValueWriter.append(zone.text, to: &bytes)
@@ -105,56 +99,105 @@ package struct AcceptanceEntry: LayoutValue {
         ValueWriter.append(date, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "AcceptanceEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         container = ContainerName(try reader.readText())
         owner = UserName(try reader.readText())
         zone = ZoneName(try reader.readText())
-        role = try reader.readRole()
-        permission = try reader.readPermission()
+        role = try reader.readCase()
+        permission = try reader.readCase()
         participant = ParticipantID(try reader.readText())
         since = try reader.readNumber()
         date = try reader.readDate()
-        try reader.expectEnd()
     }
 }
 
 /// The secret of the URL of a root, or of a whole zone. Bytes: version 1 · the secret's 16 bytes.
-package struct ShareTokenEntry: LayoutValue {
+package struct ShareTokenEntry: VersionedValue {
+    package static var holdsSecret: Bool { true }
+
     package var token: ShareToken
 
     package init(token: ShareToken) { self.token = token }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        bytes.append(contentsOf: token.bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { bytes.append(contentsOf: token.bytes) }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ShareTokenEntry", isSecret: true)
-        try reader.expectVersion(1)
-        token = try reader.readShareToken()
-        try reader.expectEnd()
-    }
+    package init(parts reader: inout ValueReader) throws(LayoutError) { token = try reader.readShareToken() }
 }
 
-/// What somebody was admitted to, until the change in its key. Bytes: version 1 · number: began.
-package struct EndedAcceptanceEntry: LayoutValue {
+/// An acceptance that lasted until the change in its key. Bytes: version 1 · number: began.
+package struct EndedAcceptanceEntry: VersionedValue {
     /// The change of the zone since which the person saw what was shared.
     package var began: UInt64
 
     package init(began: UInt64) { self.began = began }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        ValueWriter.append(number: began, to: &bytes)
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: began, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { began = try reader.readNumber() }
+}
+
+/// An event of a share.
+///
+/// Bytes: version 1 · byte: kind · date · text: actor · text: share · flags (1 root, 2 participant, 4 user, 8 handle) ·
+/// (1) text: root · (2) text: participant · (4) text: user · (8) byte: kind of handle, text · bytes: old permission, new
+/// permission, old role, new role, each 0 if there is none.
+package struct ShareEventEntry: VersionedValue {
+    package var event: ShareEvent
+
+    package init(_ event: ShareEvent) { self.event = event }
+
+    private enum Flag {
+        static let root: UInt8 = 1
+        static let participant: UInt8 = 2
+        static let user: UInt8 = 4
+        static let handle: UInt8 = 8
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "EndedAcceptanceEntry")
-        try reader.expectVersion(1)
-        began = try reader.readNumber()
-        try reader.expectEnd()
+    package func appendParts(to bytes: inout [UInt8]) {
+        bytes.append(event.kind.rawValue)
+        ValueWriter.append(event.date, to: &bytes)
+        ValueWriter.append(event.actor.text, to: &bytes)
+        ValueWriter.append(event.share.text, to: &bytes)
+        var flags: UInt8 = event.root == nil ? 0 : Flag.root
+        if event.participant != nil { flags |= Flag.participant }
+        if event.user != nil { flags |= Flag.user }
+        if event.handle != nil { flags |= Flag.handle }
+        bytes.append(flags)
+        for text in [event.root?.text, event.participant?.text, event.user?.text] {
+            if let text { ValueWriter.append(text, to: &bytes) }
+        }
+        if let handle = event.handle { ValueWriter.append(handle, to: &bytes) }
+        bytes.append(event.oldPermission?.rawValue ?? 0)
+        bytes.append(event.newPermission?.rawValue ?? 0)
+        bytes.append(event.oldRole?.rawValue ?? 0)
+        bytes.append(event.newRole?.rawValue ?? 0)
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        let kind: ShareEventKind = try reader.readCase("No kind of event has this number.")
+        let date = try reader.readDate()
+        let actor = UserName(try reader.readText())
+        let share = RecordName(try reader.readText())
+        let flags = try reader.readFlags(below: 16)
+        let root = flags & Flag.root == 0 ? nil : RecordName(try reader.readText())
+        let participant = flags & Flag.participant == 0 ? nil : ParticipantID(try reader.readText())
+        let user = flags & Flag.user == 0 ? nil : UserName(try reader.readText())
+        let handle = flags & Flag.handle == 0 ? nil : try reader.readHandle()
+        event = ShareEvent(
+            date: date, actor: actor, kind: kind, share: share, root: root, participant: participant, user: user,
+            handle: handle,
+            oldPermission: try Self.readOptional(&reader), newPermission: try Self.readOptional(&reader),
+            oldRole: try Self.readOptional(&reader), newRole: try Self.readOptional(&reader))
+    }
+
+    private static func readOptional<Value: RawRepresentable<UInt8>>(
+        _ reader: inout ValueReader
+    ) throws(LayoutError) -> Value? {
+        let number = try reader.readByte()
+        if number == 0 { return nil }
+        guard let value = Value(rawValue: number) else {
+            throw reader.corrupt("No role or permission has this number.")
+        }
+        return value
     }
 }

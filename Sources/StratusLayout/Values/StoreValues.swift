@@ -1,20 +1,21 @@
-// The values outside zones: the format, the counters and the directory of databases and zones.
+// The values outside zones: the format, the counters, the directory of databases and zones, the ledger of assets, and
+// deleted zones whose keys are still there.
 
 package import FoundationEssentials
 package import StratusModel
 
-/// What format the store has, and which life of it this is. Checked first on opening.
+/// The format and the incarnation of the store. Checked first on opening.
 ///
 /// Bytes: version 1 · number: format · UUID: incarnation.
-package struct FormatEntry: LayoutValue {
-    /// The format this software writes. It reads every one from 1 on.
+package struct FormatEntry: VersionedValue {
+    /// The format this software writes. It reads every format from 1 on.
     ///
     ///   1  the first
     ///   2  entries of record types say which were imported (`SchemaEntry`)
     package static let currentVersion: UInt64 = 2
 
     package var version: UInt64
-    /// Changes when the store is restored, copied, moved or repaired; change tokens of another one expire.
+    /// Changes when the store is restored, copied, moved or repaired. Change tokens of another incarnation expire.
     package var incarnation: UUID
 
     package init(version: UInt64 = Self.currentVersion, incarnation: UUID) {
@@ -22,16 +23,13 @@ package struct FormatEntry: LayoutValue {
         self.incarnation = incarnation
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(number: version, to: &bytes)
         ValueWriter.append(incarnation, to: &bytes)
     }
 
-    /// Throws `.corruptValue`, and `.newerFormat` as soon as the format's number shows that the rest may be different.
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "FormatEntry")
-        try reader.expectVersion(1)
+    /// Throws `.newerFormat` as soon as the format's number shows that the rest may be different.
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         version = try reader.readNumber()
         guard version <= Self.currentVersion else {
             throw LayoutError(
@@ -40,32 +38,25 @@ package struct FormatEntry: LayoutValue {
         }
         guard version >= 1 else { throw reader.corrupt("No format has the number 0.") }
         incarnation = try reader.readUUID()
-        try reader.expectEnd()
     }
 }
 
 /// The store's own counter. Bytes: version 1 · number: next database number.
-package struct GlobalHeader: LayoutValue {
+package struct GlobalHeader: VersionedValue {
     /// The number the next database gets; 1 in an empty store.
     package var nextDatabaseNumber: UInt64
 
     package init(nextDatabaseNumber: UInt64 = 1) { self.nextDatabaseNumber = nextDatabaseNumber }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        ValueWriter.append(number: nextDatabaseNumber, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: nextDatabaseNumber, to: &bytes) }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "GlobalHeader")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         nextDatabaseNumber = try reader.readPositive()
-        try reader.expectEnd()
     }
 }
 
 /// A database's number and identity. Bytes: version 1 · number: number · UUID: identity.
-package struct DatabaseEntry: LayoutValue {
+package struct DatabaseEntry: VersionedValue {
     package var number: DatabaseNumber
     package var identity: UUID
 
@@ -74,23 +65,19 @@ package struct DatabaseEntry: LayoutValue {
         self.identity = identity
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(number: number.rawValue, to: &bytes)
         ValueWriter.append(identity, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "DatabaseEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         number = DatabaseNumber(try reader.readPositive())
         identity = try reader.readUUID()
-        try reader.expectEnd()
     }
 }
 
 /// A database's counters. Bytes: version 1 · number: next zone number · number: change counter.
-package struct DatabaseHeader: LayoutValue {
+package struct DatabaseHeader: VersionedValue {
     /// The number the next zone gets; 1 in an empty database.
     package var nextZoneNumber: UInt64
     /// The number of the newest entry of the feed of zones.
@@ -101,57 +88,48 @@ package struct DatabaseHeader: LayoutValue {
         self.changeCounter = changeCounter
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(number: nextZoneNumber, to: &bytes)
         ValueWriter.append(number: changeCounter, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "DatabaseHeader")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         nextZoneNumber = try reader.readPositive()
         changeCounter = try reader.readNumber()
-        try reader.expectEnd()
     }
 }
 
-/// A zone's number, identity and origin.
+/// How often an owner's records hold a content. Bytes: version 1 · number: count · number: how many bytes it has.
 ///
-/// Bytes: version 1 · number: number · UUID: identity · date: created · text: creator.
-package struct ZoneEntry: LayoutValue {
-    package var number: ZoneNumber
-    package var identity: UUID
-    package var created: Stamp
+/// Content that no record holds has no entry.
+package struct AssetEntry: VersionedValue {
+    /// At least 1.
+    package var count: UInt64
+    package var byteCount: Int64
 
-    package init(number: ZoneNumber, identity: UUID, created: Stamp) {
-        self.number = number
-        self.identity = identity
-        self.created = created
+    package init(count: UInt64, byteCount: Int64) {
+        self.count = count
+        self.byteCount = byteCount
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        ValueWriter.append(number: number.rawValue, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
-        ValueWriter.append(created.date, to: &bytes)
-        ValueWriter.append(created.user.text, to: &bytes)
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: count, to: &bytes)
+        ValueWriter.append(number: UInt64(bitPattern: byteCount), to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ZoneEntry")
-        try reader.expectVersion(1)
-        number = ZoneNumber(try reader.readPositive())
-        identity = try reader.readUUID()
-        created = Stamp(date: try reader.readDate(), user: UserName(try reader.readText()))
-        try reader.expectEnd()
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        count = try reader.readPositive()
+        guard let size = Int64(exactly: try reader.readNumber()) else {
+            throw reader.corrupt("The size of a content is negative.")
+        }
+        byteCount = size
     }
 }
 
-/// A zone that was deleted and whose keys are still there.
+/// A deleted zone whose keys are still there.
 ///
 /// Bytes: version 1 · number: database · number: zone · UUID: identity.
-package struct PurgeEntry: LayoutValue {
+package struct PurgeEntry: VersionedValue {
     package var database: DatabaseNumber
     package var zone: ZoneNumber
     package var identity: UUID
@@ -162,19 +140,55 @@ package struct PurgeEntry: LayoutValue {
         self.identity = identity
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(number: database.rawValue, to: &bytes)
         ValueWriter.append(number: zone.rawValue, to: &bytes)
         ValueWriter.append(identity, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "PurgeEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         database = DatabaseNumber(try reader.readPositive())
         zone = ZoneNumber(try reader.readPositive())
         identity = try reader.readUUID()
-        try reader.expectEnd()
+    }
+}
+
+/// A deleted zone whose records still count as holders of assets. Its keys are purged when they no longer do.
+///
+/// Bytes: version 1 · number: database · number: zone · UUID: identity · text: owner · byte: 1 if some were released, else 0
+/// · (1) text: the last record released.
+package struct ReleaseEntry: VersionedValue {
+    package var database: DatabaseNumber
+    package var zone: ZoneNumber
+    package var identity: UUID
+    /// The owner of the assets that the records hold.
+    package var owner: UserName
+    /// The last record, in the order of names, that no longer counts; nil if all still do.
+    package var last: RecordName?
+
+    package init(
+        database: DatabaseNumber, zone: ZoneNumber, identity: UUID, owner: UserName, last: RecordName? = nil
+    ) {
+        self.database = database
+        self.zone = zone
+        self.identity = identity
+        self.owner = owner
+        self.last = last
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: database.rawValue, to: &bytes)
+        ValueWriter.append(number: zone.rawValue, to: &bytes)
+        ValueWriter.append(identity, to: &bytes)
+        ValueWriter.append(owner.text, to: &bytes)
+        ValueWriter.append(optional: last?.text, to: &bytes)
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        database = DatabaseNumber(try reader.readPositive())
+        zone = ZoneNumber(try reader.readPositive())
+        identity = try reader.readUUID()
+        owner = UserName(try reader.readText())
+        last = try reader.readOptionalText().map { RecordName($0) }
     }
 }

@@ -1,16 +1,16 @@
-// What change tokens hold. They lie with clients, who archive them for months: their bytes change as carefully as those on
-// disk. Sealed, so that no client reads or makes one.
+// The contents of change tokens. Clients store tokens, some for months, so these bytes change as carefully as those on disk.
+// Tokens are sealed: no client can read or forge one.
 
 package import FoundationEssentials
 package import StratusModel
 
-/// How far a client knows a zone.
+/// A client's position in the changes of a zone.
 ///
 /// Bytes: version 1 · UUID: the zone's identity · UUID: its incarnation · byte: 1 an owner's, 2 a guest's · (1) numbers:
 /// position, beginning · (2) number: base · flags (1 redelivers, 2 in a round) · (2 in a round) the round: number: end ·
 /// flags (1 will redeliver, 2 share, 4 walk, 8 top of the walk, 16 last name of the walk) · byte: phase · number: sequence ·
 /// a text for each flag from 2 on but for the walk.
-package struct ZoneToken: LayoutValue {
+package struct ZoneToken: VersionedValue {
     package var identity: UUID
     package var incarnation: UUID
     package var progress: Progress
@@ -26,8 +26,7 @@ package struct ZoneToken: LayoutValue {
         self.progress = progress
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(identity, to: &bytes)
         ValueWriter.append(incarnation, to: &bytes)
         switch progress {
@@ -43,9 +42,7 @@ package struct ZoneToken: LayoutValue {
         }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ZoneToken")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         identity = try reader.readUUID()
         incarnation = try reader.readUUID()
         switch try reader.readByte() {
@@ -53,21 +50,19 @@ package struct ZoneToken: LayoutValue {
             progress = .owner(OwnerProgress(position: try reader.readNumber(), beginning: try reader.readNumber()))
         case 2:
             let base = try reader.readNumber()
-            let flags = try reader.readByte()
-            guard flags <= 3 else { throw reader.corrupt("A flag of the token is unknown.") }
+            let flags = try reader.readFlags(below: 4)
             let round = flags & 2 == 0 ? nil : try GuestRound(&reader)
             progress = .guest(GuestProgress(base: base, redelivers: flags & 1 != 0, round: round))
         default: throw reader.corrupt("No kind of token has this number.")
         }
-        try reader.expectEnd()
     }
 }
 
-/// How far an owner knows a zone of theirs.
+/// An owner's position in the changes of a zone, or of the zones of a database.
 package struct OwnerProgress: Hashable, Sendable {
-    /// The sequence up to which changes were told.
+    /// The sequence of the last change that was reported.
     package var position: UInt64
-    /// The zone's last change when the client began without a token: earlier deletions are not told (T-08). 0 behind it.
+    /// The zone's last change when the client began without a token. Earlier deletions are not reported (T-08). 0 after it.
     package var beginning: UInt64
 
     package init(position: UInt64, beginning: UInt64) {
@@ -76,10 +71,10 @@ package struct OwnerProgress: Hashable, Sendable {
     }
 }
 
-/// How far a participant knows a zone of another: up to `base` completely, and what of a round has been told since.
+/// A participant's position in another user's zone: everything up to `base`, and the part of a round that was reported since.
 package struct GuestProgress: Hashable, Sendable {
     package var base: UInt64
-    /// Whether something that was seen at `base` may not have been told, because it was not seen when it was its turn.
+    /// Whether something that was visible at `base` may not have been reported, because it was hidden at its turn.
     package var redelivers: Bool
     package var round: GuestRound?
 
@@ -90,36 +85,31 @@ package struct GuestProgress: Hashable, Sendable {
     }
 }
 
-/// The way from one moment of a zone to another.
+/// The step from one moment of a zone to a later one.
 package struct GuestRound: Hashable, Sendable {
-    /// What is looked through, in this order. The raw values are in tokens: they never change.
+    /// The phases, in their order. The raw values are in tokens: they never change.
     package enum Phase: UInt8, Hashable, Sendable, CaseIterable {
         /// The shares that the participant began or ceased to see, by name.
         case shares = 1
         /// The changes of the zone up to the end.
         case changes = 2
-        /// Later changes, of records that were changed up to the end as well.
+        /// Later changes of records that also changed up to the end.
         case laterChanges = 3
     }
 
-    /// The moment to which the round leads.
+    /// The moment at which the round ends.
     package var end: UInt64
     /// Whether the next round must redeliver.
-    package var willRedeliver: Bool
-    package var phase: Phase
-    /// The last change that was looked at.
-    package var sequence: UInt64
-    /// The last share that was looked at.
+    package var willRedeliver = false
+    package var phase = Phase.shares
+    /// The last change that was examined.
+    package var sequence: UInt64 = 0
+    /// The last share that was examined.
     package var share: RecordName?
-    /// The walk that is to be ended first.
+    /// The walk to finish first.
     package var walk: GuestWalk?
 
-    package init(end: UInt64) {
-        self.end = end
-        willRedeliver = false
-        phase = .shares
-        sequence = 0
-    }
+    package init(end: UInt64) { self.end = end }
 
     private enum Flag {
         static let redeliver: UInt8 = 1
@@ -147,10 +137,7 @@ package struct GuestRound: Hashable, Sendable {
         guard flags < 32, flags & Flag.walk != 0 || flags & (Flag.top | Flag.last) == 0 else {
             throw reader.corrupt("A flag of the token is unknown.")
         }
-        guard let phase = Phase(rawValue: try reader.readByte()) else {
-            throw reader.corrupt("No phase has this number.")
-        }
-        self.phase = phase
+        phase = try reader.readCase("No phase has this number.")
         willRedeliver = flags & Flag.redeliver != 0
         sequence = try reader.readNumber()
         share = flags & Flag.share == 0 ? nil : RecordName(try reader.readText())
@@ -160,7 +147,7 @@ package struct GuestRound: Hashable, Sendable {
     }
 }
 
-/// A walk over what lies below a record, or over a whole zone.
+/// A walk over everything below a record, or over a whole zone.
 package struct GuestWalk: Hashable, Sendable {
     /// Nil for the whole zone.
     package var top: RecordName?
@@ -173,13 +160,13 @@ package struct GuestWalk: Hashable, Sendable {
     }
 }
 
-/// How far an owner knows the zones of a private database.
+/// An owner's position in the changes of the zones of a private database.
 ///
-/// Bytes: version 1 · UUID: the store's incarnation · UUID: the database's identity, zero where there was none yet ·
+/// Bytes: version 1 · UUID: the store's incarnation · UUID: the database's identity, zero if there was none yet ·
 /// numbers: position, beginning.
-package struct DatabaseToken: LayoutValue {
+package struct DatabaseToken: VersionedValue {
     package var incarnation: UUID
-    /// Nil where the database had no zone yet.
+    /// Nil if the database had no zone yet.
     package var identity: UUID?
     package var progress: OwnerProgress
 
@@ -191,31 +178,27 @@ package struct DatabaseToken: LayoutValue {
 
     private static let nothing = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(incarnation, to: &bytes)
         ValueWriter.append(identity ?? Self.nothing, to: &bytes)
         ValueWriter.append(number: progress.position, to: &bytes)
         ValueWriter.append(number: progress.beginning, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "DatabaseToken")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         incarnation = try reader.readUUID()
         let identity = try reader.readUUID()
         self.identity = identity == Self.nothing ? nil : identity
         progress = OwnerProgress(position: try reader.readNumber(), beginning: try reader.readNumber())
-        try reader.expectEnd()
     }
 }
 
-/// A zone of another, as a participant knows it.
+/// Another user's zone, as a participant knows it.
 package struct KnownZone: Hashable, Sendable {
     package var owner: UserName
     package var name: ZoneName
     package var identity: UUID
-    /// The zone's last change when it was told.
+    /// The zone's last change when the zone was reported.
     package var sequence: UInt64
 
     package init(owner: UserName, name: ZoneName, identity: UUID, sequence: UInt64) {
@@ -226,15 +209,15 @@ package struct KnownZone: Hashable, Sendable {
     }
 }
 
-/// How far a participant knows the zones of a shared database.
+/// A participant's position in the changes of the zones of a shared database.
 ///
 /// Bytes: version 1 · UUID: the store's incarnation · number: zones · for each: text: owner, text: zone, UUID: identity,
-/// number: sequence · byte: 1 the last zone that was told, else 0 · (1) text: its owner · text: its name.
-package struct SharedDatabaseToken: LayoutValue {
+/// number: sequence · byte: 1 the last zone that was reported, else 0 · (1) text: its owner · text: its name.
+package struct SharedDatabaseToken: VersionedValue {
     package var incarnation: UUID
     /// In the byte order of owners and names.
     package var zones: [KnownZone]
-    /// The last zone that was told, while there are more.
+    /// The last zone that was reported, while there are more.
     package var last: Place?
 
     package struct Place: Hashable, Comparable, Sendable {
@@ -257,8 +240,7 @@ package struct SharedDatabaseToken: LayoutValue {
         self.last = last
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(incarnation, to: &bytes)
         ValueWriter.append(number: UInt64(zones.count), to: &bytes)
         for zone in zones {
@@ -274,9 +256,7 @@ package struct SharedDatabaseToken: LayoutValue {
         }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "SharedDatabaseToken")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         incarnation = try reader.readUUID()
         zones = []
         for _ in 0..<(try reader.readCount()) {
@@ -285,9 +265,7 @@ package struct SharedDatabaseToken: LayoutValue {
                     owner: UserName(try reader.readText()), name: ZoneName(try reader.readText()),
                     identity: try reader.readUUID(), sequence: try reader.readNumber()))
         }
-        let flag = try reader.readByte()
-        guard flag <= 1 else { throw reader.corrupt("A flag of the token is unknown.") }
-        last = flag == 0 ? nil : Place(owner: UserName(try reader.readText()), name: ZoneName(try reader.readText()))
-        try reader.expectEnd()
+        let hasLast = try reader.readFlag()
+        last = hasLast ? Place(owner: UserName(try reader.readText()), name: ZoneName(try reader.readText())) : nil
     }
 }

@@ -1,30 +1,106 @@
-// What a database keeps of a zone beside its entry: settings, why it was deleted, how many assets it holds.
-//
-// The numbers of scopes and reasons are the floor above's; any byte is kept and read back.
+// The values of zones: the zone's own header, and what its database stores about it: the entry, settings, why it was
+// deleted, how many assets it holds. Scopes and reasons are numbers of the floor above; any byte is stored and read back.
 
 package import FoundationEssentials
+package import StratusModel
 
-/// What was chosen when a zone was made. Bytes: version 1 · byte: encryption scope.
-package struct ZoneSettingsEntry: LayoutValue {
-    package var encryptionScope: UInt8
+/// A zone's counters and identity. Every commit to the zone reads and writes them.
+///
+/// Bytes: version 1, or 2 in a zone with indexes for queries, so that software that would not maintain them refuses the
+/// zone · UUID: identity · UUID: incarnation · numbers: sequence, horizon, database counter, record count.
+package struct ZoneHeader: LayoutValue {
+    /// The zone's identity. A zone deleted and created again under the same name has another.
+    package var identity: UUID
+    /// The zone's incarnation. Change tokens of another one expire.
+    package var incarnation: UUID
+    /// The sequence of the newest change; 0 before the first.
+    package var sequence: UInt64
+    /// Changes up to this sequence may have been purged; older tokens expire.
+    package var horizon: UInt64
+    /// The counter of the zone's entry in its database's feed.
+    package var databaseCounter: UInt64
+    /// The number of live records in the zone.
+    package var recordCount: UInt64
+    /// Whether the zone has ever had an index for queries. If not, its writers do not look for one.
+    package var hasQueryIndexes: Bool
 
-    package init(encryptionScope: UInt8) { self.encryptionScope = encryptionScope }
+    package init(
+        identity: UUID, incarnation: UUID, sequence: UInt64 = 0, horizon: UInt64 = 0, databaseCounter: UInt64 = 0,
+        recordCount: UInt64 = 0, hasQueryIndexes: Bool = false
+    ) {
+        self.identity = identity
+        self.incarnation = incarnation
+        self.sequence = sequence
+        self.horizon = horizon
+        self.databaseCounter = databaseCounter
+        self.recordCount = recordCount
+        self.hasQueryIndexes = hasQueryIndexes
+    }
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        bytes.append(encryptionScope)
+        bytes.append(hasQueryIndexes ? 2 : 1)
+        ValueWriter.append(identity, to: &bytes)
+        ValueWriter.append(incarnation, to: &bytes)
+        ValueWriter.append(number: sequence, to: &bytes)
+        ValueWriter.append(number: horizon, to: &bytes)
+        ValueWriter.append(number: databaseCounter, to: &bytes)
+        ValueWriter.append(number: recordCount, to: &bytes)
     }
 
     package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ZoneSettingsEntry")
-        try reader.expectVersion(1)
-        encryptionScope = try reader.readByte()
+        var reader = ValueReader(bytes, ZoneHeader.self)
+        hasQueryIndexes = bytes.count > 0 && bytes[0] == 2
+        try reader.expectVersion(hasQueryIndexes ? 2 : 1)
+        identity = try reader.readUUID()
+        incarnation = try reader.readUUID()
+        sequence = try reader.readNumber()
+        horizon = try reader.readNumber()
+        databaseCounter = try reader.readNumber()
+        recordCount = try reader.readNumber()
         try reader.expectEnd()
     }
 }
 
+/// A zone's number, identity and origin.
+///
+/// Bytes: version 1 · number: number · UUID: identity · date: created · text: creator.
+package struct ZoneEntry: VersionedValue {
+    package var number: ZoneNumber
+    package var identity: UUID
+    package var created: Stamp
+
+    package init(number: ZoneNumber, identity: UUID, created: Stamp) {
+        self.number = number
+        self.identity = identity
+        self.created = created
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: number.rawValue, to: &bytes)
+        ValueWriter.append(identity, to: &bytes)
+        ValueWriter.append(created, to: &bytes)
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        number = ZoneNumber(try reader.readPositive())
+        identity = try reader.readUUID()
+        created = try reader.readStamp()
+    }
+}
+
+/// Settings from the zone's creation. Bytes: version 1 · byte: encryption scope.
+package struct ZoneSettingsEntry: VersionedValue {
+    package var encryptionScope: UInt8
+
+    package init(encryptionScope: UInt8) { self.encryptionScope = encryptionScope }
+
+    package func appendParts(to bytes: inout [UInt8]) { bytes.append(encryptionScope) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { encryptionScope = try reader.readByte() }
+}
+
 /// Why and when a host deleted a zone. Bytes: version 1 · byte: reason · date: deleted.
-package struct ZoneMarkerEntry: LayoutValue {
+package struct ZoneMarkerEntry: VersionedValue {
     package var reason: UInt8
     package var deleted: Date
 
@@ -33,36 +109,38 @@ package struct ZoneMarkerEntry: LayoutValue {
         self.deleted = deleted
     }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
+    package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(reason)
         ValueWriter.append(deleted, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ZoneMarkerEntry")
-        try reader.expectVersion(1)
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
         reason = try reader.readByte()
         deleted = try reader.readDate()
-        try reader.expectEnd()
     }
 }
 
 /// How many fields and list items of a zone's records hold an asset. Bytes: version 1 · number: count.
-package struct ZoneAssetsEntry: LayoutValue {
+package struct ZoneAssetsEntry: VersionedValue {
     package var count: UInt64
 
     package init(count: UInt64) { self.count = count }
 
-    package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        ValueWriter.append(number: count, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: count, to: &bytes) }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
-        var reader = ValueReader(bytes, "ZoneAssetsEntry")
-        try reader.expectVersion(1)
-        count = try reader.readNumber()
-        try reader.expectEnd()
+    package init(parts reader: inout ValueReader) throws(LayoutError) { count = try reader.readNumber() }
+}
+
+extension ValueWriter {
+    /// Date · text: user.
+    static func append(_ stamp: Stamp, to bytes: inout [UInt8]) {
+        append(stamp.date, to: &bytes)
+        append(stamp.user.text, to: &bytes)
+    }
+}
+
+extension ValueReader {
+    mutating func readStamp() throws(LayoutError) -> Stamp {
+        Stamp(date: try readDate(), user: UserName(try readText()))
     }
 }

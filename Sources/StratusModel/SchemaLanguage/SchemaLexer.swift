@@ -1,10 +1,30 @@
 // The words of the schema language: identifiers, identifiers in double quotes, and the marks ( ) , ; < >. Between them
 // white space, line comments (`//` or `--`) and block comments.
 //
-// Invariants: whatever the text, the lexer ends, and every token is at least one character. Positions count Unicode
-// scalars, so that no combining character swallows a mark.
+// Why no library: the language has six marks and two kinds of words. A parser generator, or a grammar for one, would be
+// larger than this file.
+//
+// Invariants: the lexer ends on any text, and every token has at least one character. Positions count Unicode scalars, so
+// that no combining character hides a mark.
 
-/// One word of the language and where it stands.
+/// A text that is no schema, and where.
+package struct SchemaTextError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Counted from 1.
+    package let line: Int
+    /// Counted from 1, in characters of the line.
+    package let column: Int
+    package let message: String
+
+    init(line: Int, column: Int, _ message: String) {
+        self.line = line
+        self.column = column
+        self.message = message
+    }
+
+    package var description: String { "line \(line), column \(column): \(message)" }
+}
+
+/// One word of the language and its position.
 struct SchemaToken: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case word(String)
@@ -18,7 +38,7 @@ struct SchemaToken: Hashable, Sendable {
     let line: Int
     let column: Int
 
-    /// As an error names it.
+    /// The name of the token in an error.
     var text: String {
         switch kind {
         case .word(let word): "'\(word)'"
@@ -37,7 +57,7 @@ struct SchemaLexer {
 
     init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-    /// The next token; `end` again and again when there are no more.
+    /// The next token; `end` at every call after the last one.
     mutating func next() throws(SchemaTextError) -> SchemaToken {
         try skipSpace()
         let (line, column) = (line, column)
@@ -52,7 +72,7 @@ struct SchemaLexer {
             guard Self.isWordScalar(scalar) else {
                 let code = String(scalar.value, radix: 16, uppercase: true)
                 throw SchemaTextError(
-                    line: line, column: column, "The character U+\(code) is no part of a name, unless it is quoted.")
+                    line: line, column: column, "The character U+\(code) cannot be part of a name without quotes.")
             }
             var word = String.UnicodeScalarView()
             while let scalar = peek(), Self.isWordScalar(scalar) {
@@ -119,7 +139,7 @@ struct SchemaLexer {
         position += 1
     }
 
-    /// Letters, digits and underscore; and the dot of `cloudkit.share`, which is written without quotes too.
+    /// Letters, digits and underscore, and the dot of `cloudkit.share`, which needs no quotes.
     static func isWordScalar(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "_", ".": true

@@ -1,11 +1,21 @@
 // Reads the schema language:
 //   DEFINE SCHEMA  { CREATE ROLE role ;  |  RECORD TYPE type ( { field type options | GRANT rights TO role } , … ) ; } …
-// Keywords are read in any case. Names are taken as they are; what they may be is the caller's to decide, except that
-// nothing is defined twice.
+// Keywords are read in any case. The parser refuses definitions that occur twice; the caller checks the names themselves.
+//
+// The writer gives a text that reads back as the same schema: roles, then types, each in the byte order of its names, system
+// fields first. Every type shows all its system fields, as exports of the real service do.
+
+/// The words of the language for indexes and permissions, in the order in which they are written.
+private let indexWords: [(word: String, value: FieldIndexes)] = [
+    ("QUERYABLE", .queryable), ("SEARCHABLE", .searchable), ("SORTABLE", .sortable),
+]
+private let permissionWords: [(word: String, value: RecordPermissions)] = [
+    ("READ", .read), ("CREATE", .create), ("WRITE", .write),
+]
 
 /// Reads a text in the schema language.
 package struct SchemaParser {
-    /// Types, fields and grants of one text; a longer one is no schema but an attack.
+    /// The most types, fields and grants of one text. A longer text is an attack.
     private static let maximumDefinitionCount = 100_000
 
     private var lexer: SchemaLexer
@@ -13,10 +23,10 @@ package struct SchemaParser {
     private var schema = ContainerSchema()
     private var definitionCount = 0
 
-    /// The schema that a text defines, which may be in any order. System fields without indexes are left out: every
-    /// type has them.
+    /// The schema that a text defines, which may be in any order. System fields without indexes are left out, because
+    /// every type has them.
     ///
-    /// Throws `SchemaTextError` with the place of the first mistake.
+    /// Throws `SchemaTextError` with the position of the first mistake.
     package static func schema(of text: String) throws(SchemaTextError) -> ContainerSchema {
         var parser = try SchemaParser(text)
         return try parser.parse()
@@ -48,7 +58,7 @@ package struct SchemaParser {
     private mutating func parseRole() throws(SchemaTextError) {
         let start = token
         let role = RoleName(try name("a role"))
-        guard !RoleName.systemRoles.contains(role) else { throw error(start, "The role \(role) is there already.") }
+        guard !RoleName.systemRoles.contains(role) else { throw error(start, "The role \(role) exists already.") }
         guard schema.roles.insert(role).inserted else { throw error(start, "The role \(role) is created twice.") }
         try countDefinition(start)
     }
@@ -83,7 +93,7 @@ package struct SchemaParser {
         let typeToken = token
         let fieldType = try parseFieldType()
         var indexes: FieldIndexes = []
-        while let index = try takeIndex() { indexes.insert(index) }
+        while let index = try take(oneOf: indexWords) { indexes.insert(index) }
         if fieldType.isEncrypted, !indexes.isEmpty {
             throw error(start, "The field \(key) is encrypted and cannot have indexes.")
         }
@@ -125,15 +135,8 @@ package struct SchemaParser {
     private mutating func parseGrant(_ type: inout RecordTypeSchema) throws(SchemaTextError) {
         var permissions: RecordPermissions = []
         repeat {
-            if try take("READ") {
-                permissions.insert(.read)
-            } else if try take("CREATE") {
-                permissions.insert(.create)
-            } else if try take("WRITE") {
-                permissions.insert(.write)
-            } else {
-                throw unexpected("READ, CREATE or WRITE")
-            }
+            guard let permission = try take(oneOf: permissionWords) else { throw unexpected("READ, CREATE or WRITE") }
+            permissions.insert(permission)
         } while try take(mark: ",")
         try expect("TO")
         type.grants[RoleName(try name("a role")), default: []].formUnion(permissions)
@@ -141,10 +144,8 @@ package struct SchemaParser {
 }
 
 extension SchemaParser {
-    private mutating func takeIndex() throws(SchemaTextError) -> FieldIndexes? {
-        if try take("QUERYABLE") { return .queryable }
-        if try take("SORTABLE") { return .sortable }
-        if try take("SEARCHABLE") { return .searchable }
+    private mutating func take<Value>(oneOf words: [(word: String, value: Value)]) throws(SchemaTextError) -> Value? {
+        for (word, value) in words where try take(word) { return value }
         return nil
     }
 
@@ -186,7 +187,7 @@ extension SchemaParser {
     private mutating func countDefinition(_ token: SchemaToken) throws(SchemaTextError) {
         definitionCount += 1
         guard definitionCount <= Self.maximumDefinitionCount else {
-            throw error(token, "The text defines more than \(Self.maximumDefinitionCount) things.")
+            throw error(token, "The text has more than \(Self.maximumDefinitionCount) definitions.")
         }
     }
 
@@ -196,5 +197,62 @@ extension SchemaParser {
 
     private func error(_ token: SchemaToken, _ message: String) -> SchemaTextError {
         SchemaTextError(line: token.line, column: token.column, message)
+    }
+}
+
+/// Writes a schema as text.
+package enum SchemaWriter {
+    /// Words that are names only in quotes.
+    private static let keywords: Set<String> = [
+        "GRANT", "PREFERRED", "QUERYABLE", "SORTABLE", "SEARCHABLE", "LIST", "ENCRYPTED", "DEFINE", "SCHEMA", "CREATE",
+        "ROLE", "RECORD", "TYPE", "TO", "AS", "READ", "WRITE",
+    ]
+
+    /// The text of a schema. Its names have neither quotes nor line breaks, which `SchemaParser` refuses.
+    package static func text(of schema: ContainerSchema) -> String {
+        var text = "DEFINE SCHEMA\n"
+        if !schema.roles.isEmpty { text += "\n" }
+        for role in schema.roles.sorted() { text += "    CREATE ROLE \(name(role.text));\n" }
+        for type in schema.types.values.sorted(by: { $0.name < $1.name }) { text += "\n" + self.text(of: type) }
+        return text
+    }
+
+    private static func text(of type: RecordTypeSchema) -> String {
+        let system = SystemFieldName.types.sorted { $0.key < $1.key }.map { key, scalar in
+            (name(key.text), type.fields[key] ?? FieldSchema(FieldType(scalar)))
+        }
+        let own = type.fields.filter { SystemFieldName.types[$0.key] == nil }.sorted { $0.key < $1.key }
+            .map { key, field in (name(key.text), field) }
+        let width = (system + own).map(\.0.utf8.count).max() ?? 0
+        var lines = (system + own).map { name, field in
+            name + String(repeating: " ", count: width - name.utf8.count + 1)
+                + ([fieldType(field.type)] + words(of: field.indexes, indexWords)).joined(separator: " ")
+        }
+        lines += type.grants.sorted { $0.key < $1.key }.compactMap { role, permissions in
+            permissions.isEmpty
+                ? nil : "GRANT \(words(of: permissions, permissionWords).joined(separator: ", ")) TO \(name(role.text))"
+        }
+        return "    RECORD TYPE \(name(type.name.text)) (\n"
+            + lines.map { "        " + $0 }.joined(separator: ",\n") + "\n    );\n"
+    }
+
+    private static func fieldType(_ type: FieldType) -> String {
+        let scalar = (type.isEncrypted ? "ENCRYPTED " : "") + type.scalar.name
+        return type.isList ? "LIST<\(scalar)>" : scalar
+    }
+
+    private static func words<Value: OptionSet>(
+        of value: Value, _ words: [(word: String, value: Value)]
+    ) -> [String] where Value.Element == Value {
+        words.filter { value.contains($0.value) }.map(\.word)
+    }
+
+    /// The name, in quotes if it would not be read as one without them.
+    private static func name(_ name: String) -> String {
+        guard let first = name.unicodeScalars.first, SchemaLexer.isWordScalar(first), first != "_", first != ".",
+            !("0"..."9").contains(first), name.unicodeScalars.allSatisfy({ SchemaLexer.isWordScalar($0) && $0 != "." }),
+            !keywords.contains(name.uppercased())
+        else { return "\"\(name)\"" }
+        return name
     }
 }

@@ -1,21 +1,26 @@
 // The map under the in-memory store: a copy-on-write B+ tree from byte strings to byte strings, as a value.
 //
+// Why no library: no maintained Swift library on Linux offers a copy-on-write ordered map of byte strings with cheap
+// snapshots. The sorted collections of swift-collections never left its experimental branch.
+//
 // Invariants:
 //   1. Copying the tree is O(1) and gives an independent value: a node that two trees share is copied before it changes.
-//      A node that only one tree can reach is changed in place.
+//      A node that only one tree reaches is changed in place.
 //   2. All leaves are at the same depth, keys ascend in unsigned byte order, and only leaves hold entries.
 //   3. An inner node has one separator fewer than children; everything below `children[i]` is less than
 //      `keys[i]`, which is not greater than anything below `children[i + 1]`.
 //   4. No node holds more than `Node.capacity` keys (a leaf) or children (an inner node), none but the root fewer than
 //      half of that, and an inner root has two children at least.
 // The depth is logarithmic, so recursion over it is bounded: with 10⁹ entries it is below ten.
+//
+// A scan keeps the tree it began on, so its visitor can change the variable that holds the tree.
 
-/// An ordered map of bytes whose copies cost nothing.
+/// An ordered map of bytes with O(1) copies.
 struct ByteTree: Sendable {
     private(set) var root = Node.leaf()
     private(set) var count = 0
 
-    /// The value of `key`, or nil when it is absent.
+    /// The value of `key`; nil if it is absent.
     func value(forKey key: [UInt8]) -> [UInt8]? {
         var node = root
         while !node.isLeaf { node = node.children[node.childIndex(forKey: key)] }
@@ -23,7 +28,7 @@ struct ByteTree: Sendable {
         return position.isMatch ? node.values[position.index] : nil
     }
 
-    /// Sets the value of `key` and says whether the key is new.
+    /// Sets the value of `key`. Returns whether the key is new.
     @discardableResult
     mutating func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
         makeRootUnique()
@@ -36,7 +41,7 @@ struct ByteTree: Sendable {
         return isNew
     }
 
-    /// Removes `key` and says whether it was there. An absent key copies nothing.
+    /// Removes `key`. Returns whether it was there. For an absent key nothing is copied.
     @discardableResult
     mutating func remove(_ key: [UInt8]) -> Bool {
         guard value(forKey: key) != nil else { return false }
@@ -50,4 +55,259 @@ struct ByteTree: Sendable {
     private mutating func makeRootUnique() {
         if !isKnownUniquelyReferenced(&root) { root = root.copy() }
     }
+}
+
+extension ByteTree {
+    /// Visits the entries from `lower` up to but not including `upper` in order, until `visit` returns `.stop`.
+    func scan(
+        from lower: [UInt8], upTo upper: [UInt8], _ direction: ScanDirection,
+        _ visit: (_ key: [UInt8], _ value: [UInt8]) throws -> ScanStep
+    ) rethrows {
+        switch direction {
+        case .forward: try scanForward(from: lower, upTo: upper, visit)
+        case .backward: try scanBackward(from: lower, upTo: upper, visit)
+        }
+    }
+
+    private func scanForward(
+        from lower: [UInt8], upTo upper: [UInt8], _ visit: ([UInt8], [UInt8]) throws -> ScanStep
+    ) rethrows {
+        var path = Path(root, to: lower)
+        while true {
+            while path.index < path.leaf.keys.count {
+                let key = path.leaf.keys[path.index]
+                guard compareBytes(key, upper).order < 0 else { return }
+                guard case .next = try visit(key, path.leaf.values[path.index]) else { return }
+                path.index += 1
+            }
+            guard path.moveToNextLeaf() else { return }
+        }
+    }
+
+    private func scanBackward(
+        from lower: [UInt8], upTo upper: [UInt8], _ visit: ([UInt8], [UInt8]) throws -> ScanStep
+    ) rethrows {
+        var path = Path(root, to: upper)
+        while true {
+            while path.index > 0 {
+                path.index -= 1
+                let key = path.leaf.keys[path.index]
+                guard compareBytes(key, lower).order >= 0 else { return }
+                guard case .next = try visit(key, path.leaf.values[path.index]) else { return }
+            }
+            guard path.moveToPreviousLeaf() else { return }
+        }
+    }
+
+    /// The path from the root to a position between two entries of a leaf.
+    private struct Path {
+        /// The inner nodes above the leaf, the root first, with the child taken in each.
+        private var ancestors: [(node: Node, childIndex: Int)] = []
+        private(set) var leaf: Node
+        /// The entry after the position.
+        var index = 0
+
+        init(_ root: Node, to key: [UInt8]) {
+            leaf = root
+            descend(from: root) { $0.childIndex(forKey: key) }
+            index = leaf.firstIndex(notBefore: key).index
+        }
+
+        /// Moves before the first entry of the next leaf. Returns false if there is none.
+        mutating func moveToNextLeaf() -> Bool {
+            guard moveToSibling(1, { _ in 0 }) else { return false }
+            index = 0
+            return true
+        }
+
+        /// Moves after the last entry of the previous leaf. Returns false if there is none.
+        mutating func moveToPreviousLeaf() -> Bool {
+            guard moveToSibling(-1, { $0.children.count - 1 }) else { return false }
+            index = leaf.keys.count
+            return true
+        }
+
+        /// Moves to the leaf that `choose` leads to below the next sibling in a direction.
+        private mutating func moveToSibling(_ step: Int, _ choose: (Node) -> Int) -> Bool {
+            while let (node, childIndex) = ancestors.popLast() {
+                guard node.children.indices.contains(childIndex + step) else { continue }
+                ancestors.append((node, childIndex + step))
+                descend(from: node.children[childIndex + step], choose)
+                return true
+            }
+            return false
+        }
+
+        private mutating func descend(from top: Node, _ choose: (Node) -> Int) {
+            var node = top
+            while !node.isLeaf {
+                let childIndex = choose(node)
+                ancestors.append((node, childIndex))
+                node = node.children[childIndex]
+            }
+            leaf = node
+        }
+    }
+}
+
+// MARK: Nodes, and how they split and merge
+
+extension ByteTree {
+    /// A leaf (keys and values) or an inner node (separators and children).
+    ///
+    /// `@unchecked Sendable` because a node changes only while a single tree reaches it, and a tree that other threads see
+    /// keeps all its nodes shared while a thread works on a copy of it.
+    final class Node: @unchecked Sendable {
+        /// Keys of a leaf, children of an inner node.
+        static let capacity = 32
+
+        private(set) var keys: [[UInt8]]
+        private(set) var values: [[UInt8]]
+        private(set) var children: [Node]
+
+        init(keys: [[UInt8]], values: [[UInt8]], children: [Node]) {
+            self.keys = keys
+            self.values = values
+            self.children = children
+        }
+
+        static func leaf() -> Node { Node(keys: [], values: [], children: []) }
+
+        func copy() -> Node { Node(keys: keys, values: values, children: children) }
+
+        var isLeaf: Bool { children.isEmpty }
+        /// Entries of a leaf, children of an inner node.
+        var slotCount: Int { isLeaf ? keys.count : children.count }
+        var isOverfull: Bool { slotCount > Node.capacity }
+    }
+}
+
+extension ByteTree.Node {
+    /// The index of the child that may hold `key`.
+    func childIndex(forKey key: [UInt8]) -> Int {
+        let position = firstIndex(notBefore: key)
+        return position.isMatch ? position.index + 1 : position.index
+    }
+
+    /// The index of the first key that is not less than `key`, and whether it equals it.
+    ///
+    /// A key between two others with a common beginning has the same beginning, so the bytes that both bounds share with
+    /// `key` are not compared again.
+    func firstIndex(notBefore key: [UInt8]) -> (index: Int, isMatch: Bool) {
+        var low = 0
+        var high = keys.count
+        var lowSharedByteCount = 0
+        var highSharedByteCount = 0
+        while low < high {
+            let middle = (low + high) / 2
+            let (order, sharedByteCount) = compareBytes(
+                keys[middle], key, skipping: min(lowSharedByteCount, highSharedByteCount))
+            if order == 0 { return (middle, true) }
+            if order < 0 {
+                low = middle + 1
+                lowSharedByteCount = sharedByteCount
+            } else {
+                high = middle
+                highSharedByteCount = sharedByteCount
+            }
+        }
+        return (low, false)
+    }
+
+    /// Sets a value below this node, which the caller has made unique. The node may be overfull afterwards. Returns whether the
+    /// key is new.
+    func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
+        if isLeaf {
+            let position = firstIndex(notBefore: key)
+            if position.isMatch {
+                values[position.index] = value
+            } else {
+                keys.insert(key, at: position.index)
+                values.insert(value, at: position.index)
+            }
+            return !position.isMatch
+        }
+        let index = childIndex(forKey: key)
+        makeChildUnique(index)
+        let isNew = children[index].set(key, to: value)
+        if children[index].isOverfull {
+            let (separator, right) = children[index].split()
+            keys.insert(separator, at: index)
+            children.insert(right, at: index + 1)
+        }
+        return isNew
+    }
+
+    /// Removes an existing entry below this node, which the caller has made unique.
+    func remove(_ key: [UInt8]) {
+        if isLeaf {
+            let position = firstIndex(notBefore: key)
+            keys.remove(at: position.index)
+            values.remove(at: position.index)
+            return
+        }
+        let index = childIndex(forKey: key)
+        makeChildUnique(index)
+        children[index].remove(key)
+        mergeIfSmall(index)
+    }
+
+    /// Moves the upper half into a new node. Returns it with the separator before it.
+    func split() -> (separator: [UInt8], right: ByteTree.Node) {
+        let middle = slotCount / 2
+        if isLeaf {
+            let right = ByteTree.Node(keys: Array(keys[middle...]), values: Array(values[middle...]), children: [])
+            keys.removeSubrange(middle...)
+            values.removeSubrange(middle...)
+            return (right.keys[0], right)
+        }
+        let right = ByteTree.Node(keys: Array(keys[middle...]), values: [], children: Array(children[middle...]))
+        let separator = keys[middle - 1]
+        keys.removeSubrange((middle - 1)...)
+        children.removeSubrange(middle...)
+        return (separator, right)
+    }
+
+    private func makeChildUnique(_ index: Int) {
+        if !isKnownUniquelyReferenced(&children[index]) { children[index] = children[index].copy() }
+    }
+
+    /// Merges a child that is less than half full with a neighbour, and splits the result if it is overfull.
+    private func mergeIfSmall(_ index: Int) {
+        guard children.count > 1, children[index].slotCount < ByteTree.Node.capacity / 2 else { return }
+        let left = max(index - 1, 0)
+        makeChildUnique(left)
+        children[left].append(children[left + 1], after: keys[left])
+        guard children[left].isOverfull else {
+            keys.remove(at: left)
+            children.remove(at: left + 1)
+            return
+        }
+        (keys[left], children[left + 1]) = children[left].split()
+    }
+
+    private func append(_ right: ByteTree.Node, after separator: [UInt8]) {
+        if !isLeaf { keys.append(separator) }
+        keys += right.keys
+        values += right.values
+        children += right.children
+    }
+}
+
+/// Compares two byte strings that agree in their first `skipping` bytes, and counts the bytes of their common beginning.
+/// `order` is negative, zero or positive as `left` is less than, equal to or greater than `right`.
+func compareBytes(
+    _ left: [UInt8], _ right: [UInt8], skipping: Int = 0
+) -> (order: Int, sharedByteCount: Int) {
+    let leftBytes = left.span
+    let rightBytes = right.span
+    let end = min(leftBytes.count, rightBytes.count)
+    var index = skipping
+    while index < end {
+        let leftByte = leftBytes[index]
+        let rightByte = rightBytes[index]
+        if leftByte != rightByte { return (leftByte < rightByte ? -1 : 1, index) }
+        index += 1
+    }
+    return (leftBytes.count - rightBytes.count, index)
 }

@@ -1,16 +1,16 @@
-// The seam in memory: what tests and hosts that want no disk stand on, and the model the other stores are compared with.
+// The seam in memory: for tests, for hosts that want no disk, and as the model that other stores are compared with.
 //
-// How it works: the newest commit is a tree whose copies cost nothing (`ByteTree`). A reader takes a copy. A transaction
-// works on a copy of its own and, when its body returns, puts that in the place of the published one.
+// How it works: the newest commit is a tree with O(1) copies (`ByteTree`). A reader takes a copy. A transaction works on its
+// own copy, which replaces the published one when the body returns.
 //
 // Invariants:
 //   1. One lane: bodies of transactions run one after another, so they are serialisable and never conflict.
-//   2. The published tree and its version change together under the publication lock, which is held for moments only
-//      and never while a body runs: readers never wait for writers.
-//   3. While a transaction runs, the published tree holds every node it began with, so all it changes in place is new.
-//      Nodes that a reader can see are never changed.
-//   4. What `transact` returned is there for every reader that starts afterwards, and survives `reopened()`. Durable
-//      means that and no more: there is no disk, so `StoreStatistics.syncs` stays zero.
+//   2. The published tree and its version change together under the publication lock. It is held for moments only and
+//      never while a body runs: readers never wait for writers.
+//   3. While a transaction runs, the published tree holds every node it began with, so the transaction changes only new
+//      nodes in place. Nodes that a reader sees never change.
+//   4. A transaction that returned is visible to every reader that starts afterwards, and survives `reopened()`. Durable
+//      means only that: there is no disk, so `StoreStatistics.syncs` stays zero.
 // The lane's lock is not recursive: starting a transaction, closing or resetting inside a body stops the process.
 
 import Synchronization
@@ -18,9 +18,9 @@ import Synchronization
 /// An ordered store in memory with O(1) snapshots and O(log n) updates.
 package final class MemoryStore: OrderedStore {
     package struct Options: Sendable {
-        /// Runs the body of every transaction once, undoes it, and runs it again; the second run counts. It shows
-        /// bodies that are not pure. `statistics` counts the second run only, so costs are the same either way.
-        package var runsBodiesTwice = false
+        /// Runs the body of every transaction, undoes it, and runs it again; the second run counts. This reveals bodies
+        /// that are not pure. `statistics` counts only the second run, so costs stay the same.
+        package var runsBodiesTwice: Bool
 
         package init(runsBodiesTwice: Bool = false) {
             self.runsBodiesTwice = runsBodiesTwice
@@ -38,7 +38,7 @@ package final class MemoryStore: OrderedStore {
     let lane = Locked<Void>(())
     let published: Locked<Published>
 
-    /// An empty store.
+    /// Creates an empty store.
     package init(options: Options = Options()) {
         self.options = options
         published = Locked(Published())
@@ -60,7 +60,7 @@ package final class MemoryStore: OrderedStore {
         var result: Result?
         try lane.withLock { _ in
             if options.runsBodiesTwice {
-                // The first run is thrown away with what it threw: the second decides.
+                // The first run is discarded with any error it threw: the second decides.
                 let rehearsal = try begin()
                 _ = try? body(rehearsal)
                 _ = rehearsal.end()
@@ -76,11 +76,11 @@ package final class MemoryStore: OrderedStore {
 
     package var statistics: StoreStatistics { published.withLock { $0.statistics } }
 
-    /// Always false: nothing is done in the background.
+    /// Always false: there is no background work.
     package var isUnderWritePressure: Bool { false }
 
-    /// Waits for the running transaction and refuses what comes later with `.closed`. Readers that have started go on.
-    /// Closing again does nothing.
+    /// Waits for the running transaction. Later calls throw `.closed`; readers that have started continue. Closing again
+    /// does nothing.
     package func close() {
         lane.withLock { _ in published.withLock { $0.isClosed = true } }
     }
@@ -90,21 +90,21 @@ package final class MemoryStore: OrderedStore {
 }
 
 extension MemoryStore {
-    /// Closes this store and opens its contents again, as if they had been on a disk: a new store with the same entries,
+    /// Closes this store and opens its contents again, as if they were on a disk. Returns a new store with the same entries,
     /// whose versions and statistics begin at zero.
     package func reopened() -> MemoryStore {
         close()
         return MemoryStore(options: options, tree: published.withLock { $0.tree })
     }
 
-    /// Forgets all entries as one commit: readers that have started keep what they see.
+    /// Removes all entries in one commit. Readers that have started keep their snapshots.
     ///
-    /// It is meant for tests. No `onPublish` action hears of it, so caches above the store must be dropped as well.
-    /// Throws `.closed` when the store was closed.
+    /// For tests. It calls no `onPublish` action, so drop the caches above the store too. Throws `.closed` if the store was
+    /// closed.
     package func reset() throws {
         try lane.withLock { _ in
             _ = try snapshot()
-            // The entries are freed after the publication lock is given back, because that takes longer than a moment.
+            // Free the entries after the publication lock is released, because that takes longer than a moment.
             let forgotten = published.withLock { state in
                 let tree = state.tree
                 state.tree = ByteTree()
@@ -152,5 +152,101 @@ extension MemoryStore {
     private func finish(_ reader: MemoryReader) {
         let cost = reader.end()
         published.withLock { $0.statistics.cost = $0.statistics.cost + cost }
+    }
+}
+
+/// A snapshot of a `MemoryStore`. `StoreCost` defines what it counts.
+class MemoryReader: StoreReader {
+    final fileprivate(set) var tree: ByteTree
+    final let version: StoreVersion
+    final fileprivate(set) var cost = StoreCost()
+    private final var hasEnded = false
+
+    init(tree: ByteTree, version: StoreVersion) {
+        self.tree = tree
+        self.version = version
+    }
+
+    final func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        checkIsValid()
+        cost.pointReads += 1
+        guard let value = tree.value(forKey: key) else { return false }
+        try body(value.span)
+        return true
+    }
+
+    final func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        checkIsValid()
+        guard limit > 0, compareBytes(range.lower, range.upper).order < 0 else { return }
+        cost.seeks += 1
+        var remaining = limit
+        // A scan sees the writes before its beginning: its visitor may write and scan.
+        let snapshot = tree
+        try snapshot.scan(from: range.lower, upTo: range.upper, direction) { key, value in
+            cost.cursorSteps += 1
+            remaining -= 1
+            let step = try visit(key.span, value.span)
+            return remaining > 0 ? step : .stop
+        }
+    }
+
+    /// Ends the reader, releases its snapshot, and returns its cost.
+    final func end() -> StoreCost {
+        hasEnded = true
+        tree = ByteTree()
+        return cost
+    }
+
+    fileprivate final func checkIsValid() {
+        precondition(!hasEnded, "A reader is valid only inside the call that passed it.")
+    }
+}
+
+/// A transaction of a `MemoryStore`: a reader that may change its tree.
+final class MemoryTransaction: MemoryReader, StoreTransaction {
+    private(set) var publishActions: [@Sendable (StoreVersion) -> Void] = []
+    private var writtenKeys: Set<[UInt8]> = []
+
+    /// Whether nothing was written.
+    var isEmpty: Bool { writtenKeys.isEmpty }
+
+    func set(_ key: [UInt8], to value: [UInt8]) throws {
+        try note(key, valueByteCount: value.count)
+        tree.set(key, to: value)
+    }
+
+    func delete(_ key: [UInt8]) throws {
+        try note(key, valueByteCount: 0)
+        tree.remove(key)
+    }
+
+    func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
+        writtenKeys.contains(key)
+    }
+
+    func hasUnpublishedWrite(in range: KeyRange) -> Bool {
+        writtenKeys.contains {
+            !$0.lexicographicallyPrecedes(range.lower) && $0.lexicographicallyPrecedes(range.upper)
+        }
+    }
+
+    func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
+        checkIsValid()
+        publishActions.append(action)
+    }
+
+    /// Counts a write. Throws `.tooLarge` for one beyond the limits, which then changes and costs nothing.
+    private func note(_ key: [UInt8], valueByteCount: Int) throws {
+        checkIsValid()
+        let byteCount = key.count + valueByteCount
+        try StoreLimits.check(
+            keyByteCount: key.count, valueByteCount: valueByteCount,
+            transactionByteCount: cost.bytesWritten + byteCount)
+        cost.entriesWritten += 1
+        cost.bytesWritten += byteCount
+        writtenKeys.insert(key)
     }
 }

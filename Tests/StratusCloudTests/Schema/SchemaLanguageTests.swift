@@ -99,7 +99,7 @@ struct SchemaLanguageTests {
                 "DEFINE SCHEMA RECORD TYPE A (); RECORD TYPE A ();",
                 "line 1, column 45: The record type A is defined twice."
             ),
-            ("DEFINE SCHEMA CREATE ROLE \"_world\";", "line 1, column 27: The role _world is there already."),
+            ("DEFINE SCHEMA CREATE ROLE \"_world\";", "line 1, column 27: The role _world exists already."),
             (
                 "DEFINE SCHEMA RECORD TYPE A ( \"___etag\" INT64 );",
                 "line 1, column 41: The system field ___etag is of the type STRING."
@@ -120,7 +120,7 @@ struct SchemaLanguageTests {
             ("DEFINE SCHEMA RECORD TYPE \"\" ();", "line 1, column 27: The name of a record type is empty."),
             (
                 "DEFINE SCHEMA \u{E9}",
-                "line 1, column 15: The character U+E9 is no part of a name, unless it is quoted."
+                "line 1, column 15: The character U+E9 cannot be part of a name without quotes."
             ),
         ])
     func mistakes(text: String, message: String) {

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import StratusLayout
+import StratusTestSupport
 import Testing
 
 @Suite("every small tuple")
@@ -94,8 +95,7 @@ struct TupleExhaustiveTests {
 
     /// 1 when the bytes can be read, and then written again as they were; 0 when they are refused.
     private func rewrites(_ bytes: [UInt8]) throws -> Int {
-        var reader = TupleReader(bytes.span)
-        guard let elements = try? reader.readAllElements() else { return 0 }
+        guard let elements = try? TupleReader.elements(of: bytes) else { return 0 }
         #expect(try TupleWriter.encoding(of: elements) == bytes)
         return 1
     }

@@ -15,7 +15,6 @@ struct TupleReadWriteTests {
         TupleWriter.appendInteger(UInt64.max, to: &buffer)
         TupleWriter.appendString("a\0b\u{1}c", to: &buffer)
         TupleWriter.appendBytes([0, 1, 0xFF], to: &buffer)
-        TupleWriter.appendBytes([3, 2, 1].span, to: &buffer)
         TupleWriter.appendDouble(-1.5, to: &buffer)
         TupleWriter.appendBoolean(true, to: &buffer)
         TupleWriter.appendBoolean(false, to: &buffer)
@@ -28,7 +27,6 @@ struct TupleReadWriteTests {
         #expect(try reader.readUnsigned() == .max)
         #expect(try Array(reader.readString().utf8) == Array("a\0b\u{1}c".utf8))
         #expect(try reader.readBytes() == [0, 1, 0xFF])
-        #expect(try reader.readBytes() == [3, 2, 1])
         #expect(try reader.readDouble() == -1.5)
         #expect(try reader.readBoolean())
         #expect(try reader.readBoolean() == false)
@@ -58,8 +56,7 @@ struct TupleReadWriteTests {
         #expect(throws: TupleError(.unexpectedType, position: 4, typeCode: 0x11)) { try reader.endNested() }
         #expect(try reader.readInteger() == 7)
         try reader.endNested()
-        #expect(reader.depth == 0)
-        try reader.expectEnd()
+        #expect(reader.depth == 0 && reader.isAtEnd)
     }
 
     @Test("content of every length around a scanned block is read whole, wherever a zero byte lies in it")
@@ -103,7 +100,6 @@ struct TupleReadWriteTests {
         // Identifiers that differ in their last byte alone.
         let (first, second) = (UUID(uuid: Self.identifier(1)), UUID(uuid: Self.identifier(2)))
         #expect(TupleElement.uuid(first) != .uuid(second))
-        #expect(TupleElement.uuid(first) < .uuid(second))
     }
 
     @Test("the upper bound of a prefix is the next key that lacks it")

@@ -1,26 +1,25 @@
-// Committing exactly once although a commit's outcome can be unknown.
+// Commits exactly once although the outcome of a commit can be unknown.
 //
-// The transaction carries a marker: a key of the caller's that names this one request. The marker is read first and
-// written with the effects, so it is there if and only if the effects are. A retry that finds it returns the receipt
-// stored under it: the effects are not applied twice, and the retry does not meet its own earlier effects as if
-// somebody else had made them.
+// The transaction has a marker: a key that names this one request. It reads the marker first and writes it with the effects,
+// so the marker exists if and only if the effects do. A retry that finds the marker returns the receipt stored under it: it
+// does not apply the effects twice, and does not take its own earlier effects for another caller's.
 
 /// The limits of `transactOnce`.
 package enum IdempotentRetry {
-    /// How often a transaction is tried before its conflict or unknown outcome is handed on.
+    /// How often a transaction is tried before its conflict or unknown outcome is thrown.
     package static let defaultAttemptLimit = 8
 }
 
 extension OrderedStore {
-    /// Runs `body` as one transaction whose effects are applied once, however often it is called with one marker.
+    /// Runs `body` as one transaction whose effects are applied once, however often you call it with one marker.
     ///
-    /// `body` returns a receipt, which is stored as the marker's value (so `StoreLimits` hold for it, and it may be
-    /// empty). If the marker is there already, `body` is not kept and the stored receipt is returned. Markers stay
-    /// until the caller deletes them.
+    /// `body` returns a receipt, which is stored as the marker's value (so `StoreLimits` apply to it, and it may be empty).
+    /// If the marker exists already, `body` does not run and the stored receipt is returned. Markers stay until you delete
+    /// them.
     ///
-    /// Throws what `transact` throws. A `.conflict` or `.commitUnknown` is retried at once, up to `attemptLimit`
-    /// attempts. Once an attempt's outcome was unknown, `.commitUnknown` is thrown in place of any later failure that
-    /// does not settle it: call again with the same marker, after reopening the store where it refuses to go on.
+    /// Throws what `transact` throws. A `.conflict` or `.commitUnknown` is retried at once, up to `attemptLimit` attempts.
+    /// Once an attempt's outcome was unknown, any later failure that does not settle it throws `.commitUnknown`: call again
+    /// with the same marker, after reopening the store if it refuses requests.
     package func transactOnce(
         marker: [UInt8], attemptLimit: Int = IdempotentRetry.defaultAttemptLimit,
         _ body: (any StoreTransaction) throws -> [UInt8]
@@ -44,7 +43,7 @@ extension OrderedStore {
                 guard attempt < attemptLimit else { throw unknown ?? error }
                 attempt += 1
             } catch {
-                // Without its marker no earlier attempt had an effect, so this failure is the whole truth.
+                // Without the marker no earlier attempt had an effect, so this failure is final.
                 guard let unknown, !sawNoMarker else { throw error }
                 throw StoreError(
                     .commitUnknown, "An attempt's outcome is unknown: try again with the same marker.",

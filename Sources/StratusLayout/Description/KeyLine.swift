@@ -1,11 +1,11 @@
-// Reads the line of a key back into its bytes; a line that stops early gives the bytes all such keys begin with.
+// Reads the line of a key, as `KeyDescription` writes it, back into the key's bytes.
 
 import FoundationEssentials
 import StratusModel
 
 extension KeyDescription {
-    /// The key a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`) gives
-    /// the beginning of all keys it fits, so that the tool can name a range.
+    /// The key that a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`) gives the
+    /// beginning of all keys that it fits, so that it can name a range.
     ///
     /// Throws `.invalidDescription`, with the position in the line.
     package static func bytes(of line: String) throws(LayoutError) -> [UInt8] {
@@ -17,7 +17,7 @@ extension KeyDescription {
             try scanner.expect(" / ")
             try read(part, &scanner, &key)
         }
-        guard scanner.isAtEnd else { throw scanner.invalid("The key has fewer parts than the line.") }
+        guard scanner.isAtEnd else { throw scanner.invalid("The line has more parts than the key.") }
         return key
     }
 
@@ -26,7 +26,7 @@ extension KeyDescription {
         KeyBuilder.range(of: try bytes(of: line))
     }
 
-    /// Reads where the key belongs and writes it; nil when the line ends before the keyspace.
+    /// Reads and writes the database, zone and keyspace. Returns the parts that follow; nil if the line ends before them.
     private static func readBeginning(_ scanner: inout LineScanner, _ key: inout [UInt8]) throws(LayoutError)
         -> [KeyPart]?
     {
@@ -70,7 +70,12 @@ extension KeyDescription {
     ) throws(LayoutError) {
         switch part {
         case .text: TupleWriter.appendString(try scanner.readText(), to: &key)
-        case .optionalText: KeyBuilder.append(scanner.take("null") ? nil : RecordName(try scanner.readText()), to: &key)
+        case .optionalText:
+            if scanner.take("null") {
+                TupleWriter.appendNull(to: &key)
+            } else {
+                try scanner.readText().append(to: &key)
+            }
         case .number: TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
         case .bytes: TupleWriter.appendBytes(try scanner.readBytes(), to: &key)
         case .uuid:
@@ -133,7 +138,7 @@ extension KeyDescription {
             if let number = Int64(word) { return .integer(number) }
             if let number = UInt64(word) { return .unsigned(number) }
             if let uuid = UUID(uuidString: word) { return .uuid(uuid) }
-            throw scanner.invalid("The line does not go on as an element does.")
+            throw scanner.invalid("No element begins with these characters.")
         }
     }
 
@@ -148,7 +153,7 @@ extension KeyDescription {
         }
     }
 
-    /// Reads a number as `bits(of:)` writes it, and the parenthesis behind it.
+    /// Reads a number as `bits(of:)` writes it, and the parenthesis after it.
     private static func readDouble(_ scanner: inout LineScanner) throws(LayoutError) -> Double {
         let number =
             scanner.take("bits ")
@@ -156,5 +161,91 @@ extension KeyDescription {
         guard let number else { throw scanner.invalid("A number is missing.") }
         try scanner.expect(")")
         return number
+    }
+}
+
+/// Reads the pieces of one line: words, numbers, quoted text, hexadecimal bytes. Every error has its position in the line.
+struct LineScanner {
+    private let scalars: [Unicode.Scalar]
+    private(set) var position = 0
+
+    init(_ line: String) { scalars = Array(line.unicodeScalars) }
+
+    var isAtEnd: Bool { position == scalars.count }
+
+    var next: Unicode.Scalar? { isAtEnd ? nil : scalars[position] }
+
+    /// Skips `text` if it comes next.
+    mutating func take(_ text: String) -> Bool {
+        var end = position
+        for scalar in text.unicodeScalars {
+            guard end < scalars.count, scalars[end] == scalar else { return false }
+            end += 1
+        }
+        position = end
+        return true
+    }
+
+    mutating func expect(_ text: String) throws(LayoutError) {
+        guard take(text) else {
+            throw invalid("The line does not continue as a key does.").adding("expected", text)
+        }
+    }
+
+    /// Takes letters, digits, signs and points, up to any other character.
+    mutating func takeWord() -> String {
+        var word = ""
+        while let scalar = next, scalar.isASCII {
+            guard
+                scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "+-.".unicodeScalars.contains(scalar)
+            else { break }
+            word.unicodeScalars.append(scalar)
+            position += 1
+        }
+        return word
+    }
+
+    mutating func readNumber() throws(LayoutError) -> UInt64 {
+        guard let number = UInt64(takeWord()) else { throw invalid("A number is missing.") }
+        return number
+    }
+
+    /// Reads text in double quotes, as `ReadableText.quoted` writes it.
+    mutating func readText() throws(LayoutError) -> String {
+        try expect("\"")
+        var text = ""
+        while !isAtEnd {
+            if take("\"") { return text }
+            if take("\\") {
+                text.unicodeScalars.append(try readEscape())
+            } else {
+                text.unicodeScalars.append(scalars[position])
+                position += 1
+            }
+        }
+        throw invalid("A quotation mark is missing.")
+    }
+
+    private mutating func readEscape() throws(LayoutError) -> Unicode.Scalar {
+        if take("\"") { return "\"" }
+        if take("\\") { return "\\" }
+        try expect("u{")
+        guard let value = UInt32(takeWord(), radix: 16), let scalar = Unicode.Scalar(value) else {
+            throw invalid("An escaped character does not exist.")
+        }
+        try expect("}")
+        return scalar
+    }
+
+    /// Reads `x'…'`.
+    mutating func readBytes() throws(LayoutError) -> [UInt8] {
+        try expect("x'")
+        guard let bytes = Hex.bytes(takeWord()) else { throw invalid("Bytes are not an even number of digits.") }
+        try expect("'")
+        return bytes
+    }
+
+    func invalid(_ message: StaticString) -> LayoutError {
+        LayoutError(.invalidDescription, message, ["position": "\(position)"])
     }
 }

@@ -1,0 +1,152 @@
+// The values of people: an account, the look-ups that find it, what an owner uses, and what remains of a deleted account.
+
+package import FoundationEssentials
+package import StratusModel
+
+/// An account, whose identifier is in its key.
+///
+/// Bytes: version 1 · text: user name · byte: standing · byte: flags (1 external identifier, 2 discoverable, 4 quota) ·
+/// (1) text: external identifier · (4) number: the bits of the quota · date: created · byte: name parts (from 1: prefix,
+/// given, middle, family, suffix, nickname) · a text for each · number: how many handles · handles in ascending order,
+/// each byte: kind (1 e-mail, 2 telephone) · text: its normalised form.
+package struct AccountEntry: VersionedValue {
+    package var userName: UserName
+    package var externalID: String?
+    package var handles: Set<Handle>
+    package var name: PersonName
+    package var standing: AccountStanding
+    package var isDiscoverable: Bool
+    package var quotaByteCount: Int64?
+    package var created: Date
+
+    private static let nameParts: [any WritableKeyPath<PersonName, String?> & Sendable] = [
+        \.prefix, \.given, \.middle, \.family, \.suffix, \.nickname,
+    ]
+
+    package init(_ account: Account) {
+        userName = account.userName
+        externalID = account.externalID
+        handles = account.handles
+        name = account.name
+        standing = account.standing
+        isDiscoverable = account.isDiscoverable
+        quotaByteCount = account.quotaByteCount
+        created = account.created
+    }
+
+    /// The account that is stored under the key of `id`.
+    package func account(_ id: AccountID) -> Account {
+        Account(
+            id: id, externalID: externalID, userName: userName, handles: handles, name: name, standing: standing,
+            isDiscoverable: isDiscoverable, quotaByteCount: quotaByteCount, created: created)
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(userName.text, to: &bytes)
+        bytes.append(standing.rawValue)
+        bytes.append((externalID == nil ? 0 : 1) | (isDiscoverable ? 2 : 0) | (quotaByteCount == nil ? 0 : 4))
+        if let externalID { ValueWriter.append(externalID, to: &bytes) }
+        if let quotaByteCount { ValueWriter.append(number: UInt64(bitPattern: quotaByteCount), to: &bytes) }
+        ValueWriter.append(created, to: &bytes)
+        let parts = Self.nameParts.map { name[keyPath: $0] }
+        bytes.append(parts.reversed().reduce(0) { flags, part in flags << 1 | (part == nil ? 0 : 1) })
+        for case let part? in parts { ValueWriter.append(part, to: &bytes) }
+        let sorted = handles.sorted { Self.areAscending($0, $1) }
+        ValueWriter.append(number: UInt64(sorted.count), to: &bytes)
+        for handle in sorted { ValueWriter.append(handle, to: &bytes) }
+    }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) {
+        userName = UserName(try reader.readText())
+        standing = try reader.readCase("No standing of an account has this number.")
+        let flags = try reader.readFlags(below: 8)
+        externalID = flags & 1 == 0 ? nil : try reader.readText()
+        isDiscoverable = flags & 2 != 0
+        quotaByteCount = flags & 4 == 0 ? nil : Int64(bitPattern: try reader.readNumber())
+        created = try reader.readDate()
+        name = PersonName()
+        let nameFlags = try reader.readFlags(below: 64)
+        for (index, part) in Self.nameParts.enumerated() where nameFlags & 1 << UInt8(index) != 0 {
+            name[keyPath: part] = try reader.readText()
+        }
+        handles = []
+        var last: Handle?
+        for _ in 0..<(try reader.readCount()) {
+            let handle = try reader.readHandle()
+            // Swift's strings are equal if they mean the same letters, which two of an entry never do.
+            guard last.map({ Self.areAscending($0, handle) }) ?? true, handles.insert(handle).inserted else {
+                throw reader.corrupt("The handles are not in ascending order.")
+            }
+            last = handle
+        }
+    }
+
+    /// Handles are stored by kind, then by the bytes of their text.
+    private static func areAscending(_ left: Handle, _ right: Handle) -> Bool {
+        if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
+        return left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+}
+
+/// The account of a handle, a user record or the host's own identifier. Bytes: version 1 · text: account.
+package struct IdentityEntry: VersionedValue {
+    package var account: AccountID
+
+    package init(account: AccountID) { self.account = account }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { account = AccountID(try reader.readText()) }
+}
+
+/// How many bytes an owner's zones hold, or one of them. Bytes: version 1 · number: bytes.
+package struct UsageEntry: VersionedValue {
+    package var byteCount: UInt64
+
+    package init(byteCount: UInt64) { self.byteCount = byteCount }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: byteCount, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { byteCount = try reader.readNumber() }
+}
+
+/// A deleted account whose data is still being removed. Bytes: version 1 · text: account.
+package struct DepartureEntry: VersionedValue {
+    package var account: AccountID
+
+    package init(account: AccountID) { self.account = account }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(LayoutError) { account = AccountID(try reader.readText()) }
+}
+
+extension ValueWriter {
+    /// Byte: kind (1 e-mail, 2 telephone) · text.
+    static func append(_ handle: Handle, to bytes: inout [UInt8]) {
+        bytes.append(handle.kind.rawValue)
+        append(handle.text, to: &bytes)
+    }
+
+    /// The handle, or byte 0.
+    static func append(_ handle: Handle?, to bytes: inout [UInt8]) {
+        if let handle { append(handle, to: &bytes) } else { bytes.append(0) }
+    }
+}
+
+extension ValueReader {
+    mutating func readHandle() throws(LayoutError) -> Handle {
+        guard let handle = try readOptionalHandle() else { throw corrupt("A handle is missing.") }
+        return handle
+    }
+
+    mutating func readOptionalHandle() throws(LayoutError) -> Handle? {
+        let kind = try readByte()
+        if kind == 0 { return nil }
+        switch IdentityKind(rawValue: kind) {
+        case .email: return .email(try readText())
+        case .phone: return .phone(try readText())
+        case .userRecord, .externalID, nil: throw corrupt("No kind of handle has this number.")
+        }
+    }
+}
