@@ -113,3 +113,206 @@ public enum StratusArchive {
             ["expected": "\(type)", "found": object.map { "\(Swift.type(of: $0))" } ?? "nothing"])
     }
 }
+
+// Why an archive was refused, or an object could not be archived.
+
+/// The refusal of an archive that did not decode, or of an object that cannot be archived.
+public struct StratusArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kinds of refusals. More may come.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The name of the code, for logs.
+        public let rawValue: String
+
+        /// A code by its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The archive is larger than its reader allows.
+        public static let tooLarge = Code(rawValue: "tooLarge")
+        /// The data is no keyed archive.
+        public static let notAnArchive = Code(rawValue: "notAnArchive")
+        /// The archive contradicts itself.
+        public static let damaged = Code(rawValue: "damaged")
+        /// The archive holds another object than was asked for.
+        public static let wrongClass = Code(rawValue: "wrongClass")
+        /// The archive has a part that Stratus does not understand or has no place for. `fields` names it.
+        public static let notUnderstood = Code(rawValue: "notUnderstood")
+        /// The object cannot be archived: something in it is of a class that archives do not hold.
+        public static let notArchivable = Code(rawValue: "notArchivable")
+    }
+
+    /// What kind of refusal it is.
+    public let code: Code
+    /// What is wrong.
+    public let message: String
+    /// What the message is about: names and numbers.
+    public let fields: [String: String]
+
+    init(_ code: Code, _ message: StaticString, _ fields: [String: String] = [:]) {
+        self.code = code
+        self.message = "\(message)"
+        self.fields = fields
+    }
+
+    /// A line for a log.
+    public var description: String {
+        let variables = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return "\(code.rawValue): \(message)\(variables)"
+    }
+}
+
+// Casts between a StratusArchiveError and an NSError, in both directions, as Apple's runtime has them built in for every
+// error: without them `catch let error as NSError` ends the process on Linux (see CKError+Foundation.swift).
+
+extension StratusArchiveError: CustomNSError {
+    /// `StratusArchiveErrorDomain`.
+    public static var errorDomain: String { "StratusArchiveErrorDomain" }
+
+    /// 1 for every error: `code` tells them apart, and is open, as a number cannot be.
+    public var errorCode: Int { 1 }
+
+    /// The description as a sentence for people, and the error itself.
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description, Self.errorDomain: self] }
+}
+
+extension StratusArchiveError: _ObjectiveCBridgeable {
+    /// The error as Foundation has it: what `as? NSError` gives.
+    public func _bridgeToObjectiveC() -> NSError {
+        NSError(domain: Self.errorDomain, code: errorCode, userInfo: errorUserInfo)
+    }
+
+    /// The error that an object was made from. Others leave nil.
+    public static func _conditionallyBridgeFromObjectiveC(
+        _ source: NSError, result: inout StratusArchiveError?
+    ) -> Bool {
+        result = source.domain == errorDomain ? source.userInfo[errorDomain] as? StratusArchiveError : nil
+        return result != nil
+    }
+
+    /// The same as the conditional cast. The compiler does not call it for errors.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout StratusArchiveError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    /// The error that the object was made from, else that the data is no archive. The compiler does not call it for
+    /// errors.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> StratusArchiveError {
+        var found: StratusArchiveError?
+        if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &found) }
+        return found ?? StratusArchiveError(.notAnArchive, "An error of another kind.")
+    }
+}
+
+// Which classes stand in archives, and under which names.
+//
+// Apple's systems archive the Objective-C names; Foundation on Linux puts the module before them. Both decode: with
+// NSKeyedUnarchiver because the names are registered when the process is loaded, before a client can have an archive
+// in hand, and with StratusArchive because it looks here.
+//
+// Some names stand for classes that clients do not see: what Apple's records, shares and people are made of inside.
+
+/// The classes that can be archived.
+enum ArchivedClasses {
+    typealias ArchivedClass = NSObject & NSSecureCoding
+
+    /// Every class by the name it has on Apple's systems.
+    private static let all: [String: any ArchivedClass.Type] = [
+        "CKRecord": CKRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self,
+        "CKReference": CKReference.self, "CKAsset": CKAsset.self, "CKRecordZone": CKRecordZone.self,
+        "CKUserIdentity": CKUserIdentity.self, "CKUserIdentityLookupInfo": CKUserIdentityLookupInfo.self,
+        "CKShare": CKShare.self, "CKShareParticipant": CKShareParticipant.self,
+        "CKShareMetadata": CKShareMetadata.self, "CKShareAccessRequester": CKShareAccessRequester.self,
+        "CKShareBlockedIdentity": CKShareBlockedIdentity.self,
+        "CKAllowedSharingOptions": CKAllowedSharingOptions.self, "CLLocation": CLLocation.self,
+        "CKOperationGroup": CKOperationGroup.self, "CKServerChangeToken": CKServerChangeToken.self,
+        "CKFetchRecordZoneChangesConfiguration": CKFetchRecordZoneChangesConfiguration.self,
+        // The name that configurations had before.
+        "CKFetchRecordZoneChangesOptions": CKFetchRecordZoneChangesConfiguration.self,
+        "CKQuery": CKQuery.self, "CKQueryCursor": CKQueryCursor.self,
+        "CKLocationSortDescriptor": CKLocationSortDescriptor.self,
+        "CKQuerySubscription": CKQuerySubscription.self, "CKDatabaseSubscription": CKDatabaseSubscription.self,
+        "CKRecordZoneSubscription": CKRecordZoneSubscription.self, "CKNotificationInfo": CKNotificationInfo.self,
+        "CKNotificationID": CKNotificationID.self,
+        // The inside of Apple's objects.
+        "CKRecordValueStore": ArchivedValueStore.self, "CKEncryptedRecordValueStore": ArchivedEncryptedValueStore.self,
+        "CKContainerID": ArchivedContainerID.self, "_NSPersonNameComponentsData": ArchivedNameParts.self,
+        // Reads what Foundation's class of this name reads, and Apple's form of it too.
+        "NSPersonNameComponents": ArchivedPersonName.self,
+    ]
+
+    /// What stands between a class and `NSObject` on Apple's systems.
+    private static let parents = [
+        "CKShare": ["CKRecord"], "CKEncryptedRecordValueStore": ["CKRecordValueStore"],
+        "CKQuerySubscription": ["CKSubscription"], "CKDatabaseSubscription": ["CKSubscription"],
+        "CKRecordZoneSubscription": ["CKSubscription"], "CKLocationSortDescriptor": ["NSSortDescriptor"],
+        "NSMutableArray": ["NSArray"], "NSMutableDictionary": ["NSDictionary"], "NSMutableSet": ["NSSet"],
+    ]
+
+    /// The class that an archive names, on Apple's systems or here.
+    static func type(named name: String) -> (any ArchivedClass.Type)? { all[appleName(name)] }
+
+    /// The name that a class has on Apple's systems.
+    static func appleName(_ name: String) -> String {
+        let ownPrefix = "StratusKit."
+        return name.hasPrefix(ownPrefix) ? String(name.dropFirst(ownPrefix.count)) : name
+    }
+
+    /// The name that an object's class has in Apple's archives; nil for one that is never archived.
+    static func appleName(of type: NSObject.Type) -> String? {
+        type.classFallbacksForKeyedArchiver().first { all[$0] != nil }
+    }
+
+    /// A class and those above it on Apple's systems, by their names.
+    static func lineage(of name: String) -> [String] { [name] + (parents[name] ?? []) + ["NSObject"] }
+
+    /// Whether a class is among them, so that its decoder is known never to trap.
+    static func isKnown(_ type: NSObject.Type) -> Bool { all.values.contains { $0 == type } }
+
+    /// Makes Foundation decode archives from Apple's systems.
+    static func register() {
+        for (name, type) in all { NSKeyedUnarchiver.setClass(type, forClassName: name) }
+    }
+}
+
+/// Called when the process is loaded; see the target `CLoadHook`.
+@_cdecl("stratus_register_class_names")
+func registerArchivedClassNames() {
+    ArchivedClasses.register()
+}
+
+// Arrays and dictionaries out of archives by the class of what is in them, which Foundation on Linux does not have: clients
+// keep their zones' change tokens in one dictionary.
+//
+// A protocol lends the methods, so that Foundation's own would be preferred to them.
+
+/// What `NSKeyedUnarchiver` is lent. Nothing else conforms to it.
+public protocol StratusCollectionUnarchiving {}
+
+extension NSKeyedUnarchiver: StratusCollectionUnarchiving {}
+
+extension StratusCollectionUnarchiving where Self: NSKeyedUnarchiver {
+    /// The array in an archive.
+    /// - Parameters:
+    ///   - objectClass: The class of its elements.
+    ///   - data: The archive.
+    /// - Returns: The array; nil where the archive holds something else.
+    /// - Throws: What Foundation throws of data that is no archive, and of classes that are not expected.
+    public static func unarchivedArrayOfObjects<Element>(
+        ofClass objectClass: Element.Type, from data: Data
+    ) throws -> [Element]? where Element: NSObject, Element: NSCoding {
+        try NSKeyedUnarchiver.unarchivedObject(ofClasses: [NSArray.self, objectClass], from: data) as? [Element]
+    }
+
+    /// The dictionary in an archive.
+    /// - Parameters:
+    ///   - keyClass: The class of its keys.
+    ///   - objectClass: The class of its values.
+    ///   - data: The archive.
+    /// - Returns: The dictionary; nil where the archive holds something else.
+    /// - Throws: What Foundation throws of data that is no archive, and of classes that are not expected.
+    public static func unarchivedDictionary<Key, Value>(
+        ofKeyClass keyClass: Key.Type, objectClass: Value.Type, from data: Data
+    ) throws -> [Key: Value]? where Key: NSObject, Key: NSCopying, Key: NSCoding, Value: NSObject, Value: NSCoding {
+        let classes: [AnyClass] = [NSDictionary.self, keyClass, objectClass]
+        return try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data) as? [Key: Value]
+    }
+}

@@ -3,6 +3,7 @@
 // A CKError is thrown and stored as itself, and casts to an NSError and back (CKError+Foundation.swift).
 
 public import Foundation
+import StratusCloud
 
 /// An error of a request or of one of its items.
 ///
@@ -106,5 +107,79 @@ extension CKError: CustomStringConvertible {
     /// The variables of the sentence: texts of the server's, under names that neither CloudKit nor Foundation has.
     private var variables: [String: String] {
         userInfo.compactMapValues { $0 as? String }.filter { key, _ in !key.hasPrefix("NS") && !key.hasPrefix("CK") }
+    }
+}
+
+// Casts between a CKError and an NSError, in both directions, as Apple's runtime has them built in.
+//
+// On Linux a cast looks for this protocol, and for nothing else. The compiler does not know that: it takes
+// `catch let error as NSError` for a cast that always succeeds, and what it makes of one that fails ends the process.
+
+extension CKError: _ObjectiveCBridgeable {
+    /// The error as Foundation has it, with its sentence for people: what `as? NSError` gives, of an error in a dictionary
+    /// as well.
+    public func _bridgeToObjectiveC() -> NSError {
+        NSError(domain: CKErrorDomain, code: errorCode, userInfo: errorUserInfo)
+    }
+
+    /// An error of CloudKit's domain. Others leave nil.
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
+        result = source.domain == CKErrorDomain ? CKError(_nsError: source) : nil
+        return result != nil
+    }
+
+    /// The same as the conditional cast. The compiler does not call it for errors.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    /// The error itself, whatever its domain; `internalError` where there is none. The compiler does not call it for
+    /// errors.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
+        source.map { CKError(_nsError: $0) } ?? CKError.unanswered()
+    }
+}
+
+// From the server's errors to the clients'.
+
+extension CKError {
+    /// The domain of the errors beneath, whose code is the finer number in log lines such as `14/2004`.
+    static let innerDomain = "CKInternalErrorDomain"
+
+    /// An error of the server's as the client sees it.
+    /// - Parameters:
+    ///   - error: The server's error.
+    ///   - client: The record that was to be saved, in a conflict.
+    ///   - origin: Where the request went, and whose it was: the server's record may be saved there.
+    init(_ error: CloudError, client: CKRecord? = nil, origin: RecordOrigin? = nil) {
+        var info: [String: Any] = error.fields
+        info[NSLocalizedDescriptionKey] = error.message
+        info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
+        if error.didResetEncryptedData { info[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
+        if let inner = error.innerCode {
+            let text = error.cause.map { "\(error.message) (\($0))" } ?? error.message
+            info[NSUnderlyingErrorKey] = NSError(
+                domain: Self.innerDomain, code: inner, userInfo: [NSLocalizedDescriptionKey: text])
+        } else if let cause = error.cause {
+            info[NSLocalizedFailureReasonErrorKey] = cause
+        }
+        // A conflict's record, or the share that is in the way.
+        info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord.from($0, origin: origin) }
+        if error.code == .serverRecordChanged {
+            info[CKRecordChangedErrorClientRecordKey] = client
+            info[CKRecordChangedErrorAncestorRecordKey] = client?.makeAncestor()
+        }
+        self.init(_nsError: NSError(domain: CKErrorDomain, code: error.code.rawValue, userInfo: info))
+    }
+
+    /// The failure of a request whose items failed each for itself.
+    static func partialFailure(_ errors: [AnyHashable: any Error], _ message: String) -> CKError {
+        CKError(
+            .partialFailure,
+            userInfo: [
+                CKPartialErrorsByItemIDKey: errors, NSLocalizedDescriptionKey: message,
+                NSUnderlyingErrorKey: NSError(
+                    domain: innerDomain, code: 1011, userInfo: [NSLocalizedDescriptionKey: message]),
+            ])
     }
 }

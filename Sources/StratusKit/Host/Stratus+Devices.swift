@@ -202,3 +202,59 @@ extension HostedServer: NotificationSource {
 
     func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
 }
+
+// What a host gets for a person's device, to hand to the app there.
+
+extension Stratus {
+    /// What a device of a person is told: as an object of CloudKit's, and as the dictionary that an app gets of the
+    /// system.
+    ///
+    /// A host that reaches its devices over a wire sends `userInfo`, as JSON or as a property list, and the app there
+    /// makes the notification of it: `CKNotification(fromRemoteNotificationDictionary:)`.
+    public struct RemoteNotification: Hashable, Sendable, CustomStringConvertible {
+        let told: ClientNotification
+
+        init(told: ClientNotification) { self.told = told }
+
+        /// The notification, of the class of its kind. Each time an object of its own.
+        public var notification: CKNotification { CKNotification.make(NotificationContent(told)) }
+
+        /// The payload: `aps`, in the words of Apple's push service, and `ck`. Dictionaries, lists, texts and numbers
+        /// of Foundation's, and nothing else, so that JSON and property lists can be made of it.
+        public var userInfo: [AnyHashable: Any] { NotificationPayload.dictionary(of: told) }
+
+        /// The notification's description.
+        public var description: String { notification.description }
+    }
+}
+
+// Whose a web token is: for hosts with a web service beside their store.
+
+extension Stratus {
+    /// The account of which a client has got this token with a `CKFetchWebAuthTokenOperation`, so that a web service of the
+    /// host knows whose requests it gets.
+    ///
+    /// ```swift
+    /// guard let account = try cloud.account(
+    ///     webAuthToken: request.token, apiToken: "my-web-app", container: "iCloud.com.example.app")
+    /// else { return .unauthorized }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - token: What the service was shown.
+    ///   - apiToken: What the service is known by: the same text as the client said.
+    ///   - container: The container in which the client acts.
+    ///   - age: How old the token may be, in seconds; two weeks by default.
+    /// - Returns: The account; nil for a token that was not made by this store for just this container and service, or is
+    ///   too old, and where the account is gone, closed or restricted.
+    /// - Throws: ``StratusError`` where the store fails or was closed.
+    public func account(
+        webAuthToken token: String, apiToken: String, container: String, notOlderThan age: Double = 14 * 24 * 3600
+    ) throws -> Account? {
+        try asking { service in
+            try service.account(
+                ofWebAuthToken: token, apiToken: apiToken, container: ContainerName(container), maximumAgeSeconds: age
+            ).map(Account.init)
+        }
+    }
+}

@@ -2,8 +2,9 @@
 //
 // They are made in a person's container and can do what the person can, and no more than the options allow.
 
-import Foundation
+public import Foundation
 import StratusCloud
+import StratusModel
 
 extension Stratus {
     /// Invites people to a share.
@@ -155,5 +156,125 @@ extension CKContainer {
                 attempt += 1
             }
         }
+    }
+}
+
+// What a host is told when somebody was invited to a share.
+
+extension Stratus {
+    /// An invitation: all that a mail or a message would carry. Whoever has its URL and is the person may accept.
+    ///
+    /// Its description does not show the URL, which is a secret.
+    public struct Invitation: Hashable, Sendable, CustomStringConvertible {
+        /// The container of the share.
+        public let containerIdentifier: String
+        /// The share, as its owner names it.
+        public let shareID: CKRecord.ID
+        /// ``Account/userRecordName`` of the owner.
+        public let ownerUserRecordName: String
+        /// ``Account/userRecordName`` of who has invited: the owner or an administrator.
+        public let inviterUserRecordName: String
+        /// The name of the participant within the share.
+        public let participantID: CKShare.Participant.ID
+        /// The e-mail address that was invited, in the form in which it is compared.
+        public let emailAddress: String?
+        /// The telephone number that was invited, in the form in which it is compared.
+        public let phoneNumber: String?
+        /// ``Account/userRecordName`` of who was invited, where it is known. Without it and without a handle, whoever comes
+        /// first may use the URL (P-16).
+        public let userRecordName: String?
+        /// What the person would be to the share.
+        public let role: CKShare.ParticipantRole
+        /// What the person could do with the shared records.
+        public let permission: CKShare.ParticipantPermission
+        /// Where to accept: the share's URL, or the participant's own.
+        public let url: URL
+        /// What the share is called; nil where it was not said.
+        public let title: String?
+
+        /// Nil where the URL cannot be one: what the host lets URLs begin with is none.
+        init?(_ invitation: ShareInvitation) {
+            guard let url = URL(string: invitation.url) else { return nil }
+            containerIdentifier = invitation.container.text
+            shareID = CKRecord.ID(
+                recordName: invitation.share.text, zoneID: CKRecordZone.ID(zoneName: invitation.zone.text))
+            ownerUserRecordName = invitation.owner.text
+            inviterUserRecordName = invitation.inviter.text
+            participantID = invitation.participant.text
+            switch invitation.handle {
+            case .email(let address): (emailAddress, phoneNumber) = (address, nil)
+            case .phone(let number): (emailAddress, phoneNumber) = (nil, number)
+            case nil: (emailAddress, phoneNumber) = (nil, nil)
+            }
+            userRecordName = invitation.user?.text
+            role = CKShare.ParticipantRole(invitation.role)
+            permission = CKShare.ParticipantPermission(invitation.permission)
+            self.url = url
+            title = invitation.title
+        }
+
+        /// Who was invited to what.
+        public var description: String {
+            let person = emailAddress ?? phoneNumber ?? userRecordName ?? "whoever has the URL"
+            return "\(person) to \(shareID.recordName) of \(ownerUserRecordName) in \(containerIdentifier)"
+        }
+    }
+}
+
+// What a host does with the URL of a share that somebody has opened.
+
+extension Stratus {
+    /// What a tap on a share's URL does: finds the share in whatever container it is, accepts it for the account, and tells
+    /// of it. Who takes part already is told, too.
+    ///
+    /// The person must be the owner, invited by a handle that is theirs or by their user record, the first to use a
+    /// one-time URL, or anybody where the share is public.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - account: Who has opened it.
+    /// - Returns: The share's metadata, with its root.
+    /// - Throws: ``StratusError`` with `unknownShare` where there is no share, or none that the person may know of (M-04,
+    ///   M-05); with `accessNotGranted` where they may ask for access; with `alreadyInvited` for another's one-time URL
+    ///   (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
+    @discardableResult
+    public func open(_ url: URL, as account: Account) throws -> CKShare.Metadata {
+        session.metadata(try openShare(url.absoluteString, as: account.accountID), as: account.accountID)
+    }
+
+    /// The same in the server's words.
+    func openShare(_ url: String, as account: AccountID) throws -> ClientShareMetadata {
+        do {
+            return try server.withService { try $0.openShare(url, as: account) }
+        } catch let error as CloudError {
+            throw StratusError(ofShare: error)
+        }
+    }
+}
+
+extension CloudSession {
+    /// What somebody is told of a share that they have opened.
+    func metadata(_ told: ClientShareMetadata, as account: AccountID) -> CKShare.Metadata {
+        let context = RequestContext(
+            session: self, caller: Caller(container: told.container, account: account),
+            database: .shared, callbacks: CallbackQueue(pool: nil))
+        return context.metadata(told)
+    }
+}
+
+extension StratusError {
+    /// A server's refusal of something that a host has asked of a share.
+    fileprivate init(ofShare error: CloudError) {
+        let code: Code
+        switch error.code {
+        case .unknownItem: code = .unknownShare
+        case .permissionFailure, .participantMayNeedVerification: code = .accessNotGranted
+        case .participantAlreadyInvited: code = .alreadyInvited
+        case .tooManyParticipants: code = .shareIsFull
+        default:
+            self.init(error)
+            return
+        }
+        self.init(code, text: error.message, error.fields, cause: error.cause)
     }
 }

@@ -6,6 +6,8 @@ public import Metrics
 import StratusCloud
 import StratusModel
 import StratusRecords
+import StratusStore
+import Synchronization
 
 extension Stratus {
     /// Whether record types and fields are learnt from what is saved, or must be known.
@@ -181,6 +183,148 @@ extension Stratus {
             options.waitingNotificationCount = waitingNotificationCount
             options.notificationByteCount = notificationByteCount
             return options
+        }
+    }
+}
+
+// The clocks of a store: the system's, or one that a test moves by hand.
+
+extension Stratus {
+    /// Where a store takes the time from.
+    public enum Clock: Sendable {
+        /// The clocks of the system.
+        case system
+        /// A clock that stands still until it is moved.
+        case manual(ManualClock)
+    }
+
+    /// A wall clock and a monotonic clock that stand still until they are moved by hand.
+    ///
+    /// Records are stamped with the wall clock, and by it deletions leave change feeds; time-outs, planned faults, retries
+    /// and copies of assets go by the monotonic clock.
+    /// `advance(by:)` moves both. One clock may serve several stores.
+    public final class ManualClock: Sendable {
+        private struct Hands: Sendable {
+            var now: Date
+            var uptimeSeconds = 0.0
+            var listeners: [@Sendable () -> Void] = []
+        }
+
+        private let hands: Locked<Hands>
+
+        /// A clock whose wall clock shows `now`, and whose monotonic clock shows zero.
+        ///
+        /// - Parameter now: By default the beginning of the year 2025, UTC.
+        public init(now: Date = Date(timeIntervalSince1970: 1_735_689_600)) {
+            hands = Locked(Hands(now: now))
+        }
+
+        /// What the wall clock shows. Setting it moves the wall clock alone, backwards too, as people do with clocks.
+        public var now: Date {
+            get { hands.withLock { $0.now } }
+            set { move { $0.now = newValue } }
+        }
+
+        /// What the monotonic clock shows, in seconds.
+        public var uptimeSeconds: Double { hands.withLock { $0.uptimeSeconds } }
+
+        /// Moves both clocks forward by `seconds`, which must not be negative. What was due meanwhile is told at once.
+        public func advance(by seconds: Double) {
+            precondition(seconds >= 0, "A monotonic clock does not go back: set `now` to move the wall clock alone.")
+            move {
+                $0.now += seconds
+                $0.uptimeSeconds += seconds
+            }
+        }
+
+        package func onMove(_ body: @escaping @Sendable () -> Void) {
+            hands.withLock { $0.listeners.append(body) }
+        }
+
+        private func move(_ change: @Sendable (inout Hands) -> Void) {
+            let listeners = hands.withLock { state in
+                change(&state)
+                return state.listeners
+            }
+            for listener in listeners { listener() }
+        }
+    }
+}
+
+extension Stratus.ManualClock: HandMovedClock {}
+
+extension Stratus.Clock {
+    var cloudClock: any CloudClock {
+        switch self {
+        case .system: SystemClock()
+        case .manual(let clock): clock
+        }
+    }
+}
+
+// Where a store's identities, salts and secrets come from: the system's generator, or a seed.
+
+extension Stratus {
+    /// Where a store draws its identifiers from: the identities of zones and accounts, change tags, secret URLs.
+    public enum Identifiers: Hashable, Sendable {
+        /// The system's generator: nobody can guess them.
+        case random
+        /// A sequence that the seed decides: **for tests only**, because who knows the seed knows every secret.
+        case seeded(UInt64)
+    }
+}
+
+/// Identifiers that nobody can guess.
+struct RandomIdentifiers: IdentifierSource {
+    func makeUUID() -> UUID { .drawn() }
+
+    func makeSalt() -> UInt32 { SystemRandom.salt() }
+
+    func makeSecret(byteCount: Int) -> [UInt8] { SystemRandom.bytes(count: byteCount) }
+}
+
+/// Identifiers that a seed decides, in the order they are drawn.
+final class SeededIdentifiers: IdentifierSource {
+    private let state: Locked<SplitMix64>
+
+    init(seed: UInt64) { state = Locked(SplitMix64(state: seed)) }
+
+    func makeUUID() -> UUID { state.withLock { UUID.drawn(from: &$0) } }
+
+    func makeSalt() -> UInt32 { UInt32(truncatingIfNeeded: state.withLock { $0.next() }) }
+
+    func makeSecret(byteCount: Int) -> [UInt8] {
+        state.withLock { generator in
+            var bytes: [UInt8] = []
+            while bytes.count < byteCount {
+                let number = generator.next()
+                for shift in stride(from: 0, to: 64, by: 8) where bytes.count < byteCount {
+                    bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+                }
+            }
+            return bytes
+        }
+    }
+
+    /// A generator whose state is a counter, so that it never gives the same number twice.
+    private struct SplitMix64: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var number = state
+            number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+            return number ^ (number >> 31)
+        }
+    }
+}
+
+extension Stratus.Identifiers {
+    func makeSource() -> any IdentifierSource {
+        switch self {
+        case .random: RandomIdentifiers()
+        case .seeded(let seed): SeededIdentifiers(seed: seed)
         }
     }
 }

@@ -3,6 +3,7 @@
 // Invariant: immutable.
 
 public import Foundation
+import StratusCloud
 import StratusModel
 
 /// A person: their user record, how they were found, their name.
@@ -91,5 +92,170 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
             nameComponents: name,
             hasiCloudAccount: coder.decodeFlag(forKey: CoderKey.hasAccount)
                 || coder.decodeFlag(forKey: CoderKey.Apple.hasAccount))
+    }
+}
+
+// By what a person is looked up. Top-level, because Foundation on Linux cannot archive nested classes; clients say
+// `CKUserIdentity.LookupInfo`.
+//
+// Invariants: immutable; exactly one of the three is set, except in what a foreign archive says.
+
+/// An e-mail address, a phone number or a user record, equal by value (C-18).
+public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The e-mail address to look for.
+    public let emailAddress: String?
+    /// The phone number to look for.
+    public let phoneNumber: String?
+    /// The user record to look for.
+    public let userRecordID: CKRecord.ID?
+
+    private init(emailAddress: String?, phoneNumber: String?, userRecordID: CKRecord.ID?) {
+        self.emailAddress = emailAddress
+        self.phoneNumber = phoneNumber
+        self.userRecordID = userRecordID
+        super.init()
+    }
+
+    /// Looks for an e-mail address.
+    public convenience init(emailAddress: String) {
+        self.init(emailAddress: emailAddress, phoneNumber: nil, userRecordID: nil)
+    }
+
+    /// Looks for a phone number.
+    public convenience init(phoneNumber: String) {
+        self.init(emailAddress: nil, phoneNumber: phoneNumber, userRecordID: nil)
+    }
+
+    /// Looks for a user record.
+    public convenience init(userRecordID: CKRecord.ID) {
+        self.init(emailAddress: nil, phoneNumber: nil, userRecordID: userRecordID)
+    }
+
+    /// One for each e-mail address.
+    public class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
+        emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
+    }
+
+    /// One for each phone number.
+    public class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
+        phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
+    }
+
+    /// One for each user record.
+    public class func lookupInfos(with userRecordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
+        userRecordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKUserIdentityLookupInfo else { return false }
+        return emailAddress == other.emailAddress && phoneNumber == other.phoneNumber
+            && userRecordID == other.userRecordID
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(emailAddress)
+        hasher.combine(phoneNumber)
+        hasher.combine(userRecordID)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        let subject = emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "nobody"
+        return "<CKUserIdentityLookupInfo: \(subject)>"
+    }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKUserIdentityLookupInfo"] }
+
+    /// Archives what is looked for.
+    public func encode(with coder: NSCoder) {
+        coder.encodeText(emailAddress, forKey: CoderKey.emailAddress)
+        coder.encodeText(phoneNumber, forKey: CoderKey.phoneNumber)
+        coder.encode(userRecordID, forKey: coder.isOfApple ? CoderKey.Apple.lookupRecordID : CoderKey.userRecordID)
+    }
+
+    /// Decodes what is looked for.
+    public convenience init?(coder: NSCoder) {
+        self.init(
+            emailAddress: coder.decodeText(forKey: CoderKey.emailAddress),
+            phoneNumber: coder.decodeText(forKey: CoderKey.phoneNumber),
+            userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID)
+                ?? coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.lookupRecordID))
+    }
+}
+
+// People between client and server.
+
+extension CKUserIdentity.LookupInfo {
+    /// The same in the server's words.
+    var lookup: IdentityLookup {
+        if let emailAddress { return .email(emailAddress) }
+        if let phoneNumber { return .phone(phoneNumber) }
+        return .userRecord(userRecordID?.recordName ?? "")
+    }
+}
+
+extension CKUserIdentity {
+    /// A person whom the server has found.
+    convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
+        self.init(
+            userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
+            nameComponents: PersonNameComponents(found.name), hasiCloudAccount: true)
+    }
+}
+
+extension CKUserIdentity {
+    /// Somebody who takes part in a share or asks to, as the server tells of them.
+    convenience init(_ identity: ClientIdentity, phoneticName: PersonName? = nil) {
+        var name = identity.name.map { PersonNameComponents($0) }
+        name?.phoneticRepresentation = phoneticName.map { PersonNameComponents($0) }
+        self.init(
+            userRecordID: identity.userName.map { CKRecordID(recordName: $0) },
+            lookupInfo: identity.lookup.map(CKUserIdentity.LookupInfo.init), nameComponents: name,
+            hasiCloudAccount: identity.hasAccount)
+    }
+
+    /// By what the person can be told from others: the user record where it is known, else how they were found (C-18).
+    var canonicalKey: PersonKey? {
+        if let userRecordID { return .user(UserName(userRecordID.recordName)) }
+        return lookupInfo?.canonicalKey
+    }
+
+    /// Whether both are known by their user records, and are two people: whatever address led to them. Whose record
+    /// `__defaultOwner__` is depends on who was told, which is not known here.
+    func isKnownToDiffer(from other: CKUserIdentity) -> Bool {
+        guard let own = userRecordID?.recordName, let others = other.userRecordID?.recordName else { return false }
+        return own != others && own != CKCurrentUserDefaultName && others != CKCurrentUserDefaultName
+    }
+}
+
+/// A person, as far as one can be told from others (C-18).
+enum PersonKey: Hashable, Sendable {
+    case user(UserName)
+    case handle(Handle)
+}
+
+extension CKUserIdentity.LookupInfo {
+    /// From the server's words.
+    convenience init(_ lookup: IdentityLookup) {
+        switch lookup {
+        case .email(let address): self.init(emailAddress: address)
+        case .phone(let number): self.init(phoneNumber: number)
+        case .userRecord(let name): self.init(userRecordID: CKRecordID(recordName: name))
+        }
+    }
+
+    /// Who is looked for; of handles that are written differently and mean the same, the same.
+    var canonicalKey: PersonKey? {
+        if let userRecordID { return .user(UserName(userRecordID.recordName)) }
+        return lookup.handle.map { .handle($0.normalized ?? $0) }
     }
 }

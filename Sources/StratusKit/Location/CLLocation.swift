@@ -3,6 +3,7 @@
 // Invariant: immutable.
 
 public import Foundation
+import StratusModel
 
 /// A latitude, a longitude or a part of one, in degrees.
 public typealias CLLocationDegrees = Double
@@ -193,5 +194,25 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         static let course = "kCLLocationCodingKeyCourse"
         static let speed = "kCLLocationCodingKeySpeed"
         static let timestamp = "kCLLocationCodingKeyTimestamp"
+    }
+}
+
+// Places between client and server.
+
+extension CLLocation {
+    convenience init(_ location: Location) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(
+                latitude: location.latitudeDegrees, longitude: location.longitudeDegrees),
+            altitude: location.altitudeMetres, horizontalAccuracy: location.horizontalAccuracyMetres,
+            verticalAccuracy: location.verticalAccuracyMetres, course: location.courseDegrees,
+            speed: location.speedMetresPerSecond, timestamp: location.timestamp)
+    }
+
+    var location: Location {
+        Location(
+            latitudeDegrees: coordinate.latitude, longitudeDegrees: coordinate.longitude, altitudeMetres: altitude,
+            horizontalAccuracyMetres: horizontalAccuracy, verticalAccuracyMetres: verticalAccuracy,
+            courseDegrees: course, speedMetresPerSecond: speed, timestamp: timestamp)
     }
 }

@@ -3,7 +3,9 @@
 //
 // Invariant: immutable, so that a copy is the object itself.
 
-import Foundation
+public import Foundation
+import StratusCloud
+import StratusModel
 import StratusStore
 
 /// A predicate made of a format.
@@ -53,5 +55,264 @@ final class FormatPredicate: NSPredicate {
             "NSPredicate(format:) is not evaluated on Linux: give it to a CKQuery, or filter with a closure.",
             in: &memory)
         return false
+    }
+}
+
+// What a predicate of a client's says, whatever made it.
+
+/// A predicate as a query keeps it.
+struct CapturedPredicate: Hashable, Sendable {
+    /// How many conditions compounds may hold, since a client can put a compound into itself.
+    private static let partLimit = 4_096
+
+    var content: Result<PredicateSyntax, PredicateProblem>
+
+    init(_ content: Result<PredicateSyntax, PredicateProblem>) { self.content = content }
+
+    /// Looks into a predicate without evaluating anything.
+    init(_ predicate: NSPredicate) {
+        var partCount = 0
+        content = Result { () throws(PredicateProblem) in
+            try Self.syntax(of: predicate, depth: 0, &partCount)
+        }
+    }
+
+    private static func syntax(
+        of predicate: NSPredicate, depth: Int, _ partCount: inout Int
+    ) throws(PredicateProblem) -> PredicateSyntax {
+        partCount += 1
+        guard depth < PredicateParser.depthLimit, partCount <= partLimit else {
+            throw PredicateProblem("The compound predicate is too large, or holds itself.")
+        }
+        if let format = predicate as? FormatPredicate { return try format.content.get() }
+        if let compound = predicate as? NSCompoundPredicate {
+            var parts: [PredicateSyntax] = []
+            for part in compound.subpredicates {
+                parts.append(try syntax(of: part, depth: depth + 1, &partCount))
+            }
+            switch compound.compoundPredicateType {
+            case .and: return .and(parts)
+            case .or: return .or(parts)
+            case .not:
+                guard let part = parts.first else { throw PredicateProblem("A compound of NOT holds a predicate.") }
+                return .not(part)
+            }
+        }
+        // Foundation's own are true, false, or a block. Their being equal is told without calling the block.
+        if type(of: predicate) == NSPredicate.self {
+            for value in [true, false] where predicate.isEqual(NSPredicate(value: value)) { return .always(value) }
+        }
+        throw PredicateProblem(
+            "CloudKit cannot look into a predicate that was made of a block, or of a class of its own: write NSPredicate(format:)."
+        )
+    }
+
+    /// A predicate that says the same, for compounds one of their kind.
+    var predicate: NSPredicate {
+        switch content {
+        case .success(let syntax): syntax.predicate
+        case .failure: FormatPredicate(content)
+        }
+    }
+}
+
+extension PredicateSyntax {
+    fileprivate var predicate: NSPredicate {
+        switch self {
+        case .always(let value): NSPredicate(value: value)
+        case .comparison: FormatPredicate(.success(self))
+        case .and(let parts): NSCompoundPredicate(andPredicateWithSubpredicates: parts.map(\.predicate))
+        case .or(let parts): NSCompoundPredicate(orPredicateWithSubpredicates: parts.map(\.predicate))
+        case .not(let part): NSCompoundPredicate(notPredicateWithSubpredicate: part.predicate)
+        }
+    }
+}
+
+// Predicates as clients write them: `NSPredicate(format: "name BEGINSWITH %@ AND age > %d", prefix, 3)`.
+//
+// An initialiser of a class cannot make an object of a subclass, but one that a protocol lends can. Foundation's own
+// initialisers of this name are marked unavailable, so that these are found.
+
+/// What `NSPredicate` is lent. Nothing else conforms to it.
+public protocol StratusFormattedPredicate {}
+
+extension NSPredicate: StratusFormattedPredicate {}
+
+extension StratusFormattedPredicate where Self: NSPredicate {
+    /// A predicate of a format, as CloudKit's queries take it.
+    ///
+    /// A format that does not parse raises an exception on Apple's systems; here the predicate remembers why, and the query
+    /// that is given it fails with `invalidArguments` and the column where the format goes wrong (X-25).
+    /// - Parameters:
+    ///   - predicateFormat: The format.
+    ///   - args: The values for its places: `%@` takes values, `%K` the names of fields, `%d`, `%ld`, `%f` and so on
+    ///     numbers.
+    public init(format predicateFormat: String, _ args: Any?...) {
+        self = made(FormatPredicate(format: predicateFormat, arguments: args))
+    }
+
+    /// A predicate of a format, as CloudKit's queries take it.
+    /// - Parameters:
+    ///   - predicateFormat: The format.
+    ///   - arguments: The values for its places.
+    public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
+        self = made(FormatPredicate(format: predicateFormat, arguments: arguments ?? []))
+    }
+
+    /// The predicate with values in the place of its variables, which are written `$NAME`.
+    /// - Parameter variables: The values by name. Variables without one stay, and fail the query.
+    /// - Returns: Another predicate.
+    public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
+        let values = variables.compactMapValues { PredicateArgument($0).side(for: "@") }
+        return CapturedPredicate(CapturedPredicate(self).content.map { $0.substituting(values) }).predicate
+    }
+}
+
+/// A predicate as the class that asks for it, which is `NSPredicate` or that of compounds.
+private func made<Wanted: NSPredicate>(_ predicate: FormatPredicate) -> Wanted {
+    if let wanted = predicate as? Wanted { return wanted }
+    guard let wanted = NSCompoundPredicate(andPredicateWithSubpredicates: [predicate]) as? Wanted else {
+        preconditionFailure("Formats make objects of NSPredicate itself, and not of \(Wanted.self).")
+    }
+    return wanted
+}
+
+// The values that a client gives for the places of a format.
+
+/// A value for a place of a format.
+enum PredicateArgument: Hashable, Sendable {
+    case single(PredicateConstant)
+    /// A list of values, or a set of them.
+    case list([PredicateConstant])
+
+    /// Takes a value of any type.
+    init(_ value: Any?) {
+        guard let value = Self.unwrapped(value) else {
+            self = .single(.null)
+            return
+        }
+        if let elements = Self.elements(of: value) {
+            self = .list(elements.map { PredicateConstant($0) })
+        } else {
+            self = .single(PredicateConstant(value))
+        }
+    }
+
+    /// What is in optionals, however many.
+    fileprivate static func unwrapped(_ value: Any?) -> Any? {
+        guard var value else { return nil }
+        while true {
+            let mirror = Mirror(reflecting: value)
+            guard mirror.displayStyle == .optional else { return value is NSNull ? nil : value }
+            guard let inner = mirror.children.first?.value else { return nil }
+            value = inner
+        }
+    }
+
+    fileprivate static func elements(of value: Any) -> [Any]? {
+        switch value {
+        case let array as [Any]: array
+        case let array as NSArray: Array(array)
+        case let set as Set<AnyHashable>: set.map(\.base)
+        case let set as NSSet: set.allObjects
+        case let set as NSOrderedSet: Array(set)
+        default: nil
+        }
+    }
+}
+
+extension PredicateConstant {
+    /// Takes a value of any type that is no list.
+    init(_ value: Any?) {
+        switch PredicateArgument.unwrapped(value) {
+        case nil: self = .null
+        case let id as CKRecordID: self = .reference(id)
+        case let record as CKRecord: self = .reference(record.recordID)
+        // Only whose record it is counts (Q-08).
+        case let reference as CKReference: self = .reference(reference.recordID)
+        case is CKAsset: self = .unusable("CKAsset")
+        case let value?:
+            let place = CKAsset.Place(record: RecordAddress(recordName: ""), key: "", in: nil)
+            if let held = try? HeldValue(holding: value), PredicateArgument.elements(of: value) == nil {
+                self = .value(held.clientValue(at: place, isChanged: false))
+            } else {
+                self = .unusable("\(type(of: value))")
+            }
+        }
+    }
+
+    private static func reference(_ id: CKRecordID) -> PredicateConstant {
+        .value(.reference(ClientReference(target: id.address, action: .none)))
+    }
+}
+
+extension PredicateArgument {
+    /// The side that the value makes in a place of a kind; nil where it is of another kind.
+    func side(for letter: Character) -> PredicateSide? {
+        switch (letter, self) {
+        case ("@", .single(let constant)): .constant(constant)
+        case ("@", .list(let constants)): .aggregate(constants.map { .constant($0) })
+        case ("K", .single(.value(.string(let path)))): Self.path(path)
+        case ("K", _), (_, .list): nil
+        case (_, .single(.value(.int64(let number)))):
+            Self.isFloating(letter) ? .double(Double(number)) : .integer(number)
+        case (_, .single(.value(.double(let number)))):
+            Self.isFloating(letter) ? .double(number) : Int64(exactly: number.rounded(.towardZero)).map { .integer($0) }
+        case (_, .single): nil
+        }
+    }
+
+    /// The field, or the path to one, that a text names.
+    static func path(_ text: String) -> PredicateSide? {
+        if text.lowercased() == "self" { return .evaluatedObject }
+        let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard names.allSatisfy({ !$0.isEmpty }) else { return nil }
+        return .keyPath(names)
+    }
+
+    private static func isFloating(_ letter: Character) -> Bool { "fFeEgGaA".contains(letter) }
+
+    /// What a place of a kind takes.
+    static func kind(of letter: Character) -> String {
+        switch letter {
+        case "@": "a value"
+        case "K": "the name of a field"
+        default: "a number"
+        }
+    }
+
+    /// What the value is.
+    var kind: String {
+        switch self {
+        case .list: "a list"
+        case .single(.null): "nil"
+        case .single(.unusable(let type)): "of the type \(type)"
+        case .single(.value(let value)):
+            switch value {
+            case .string(let text): "the text \"\(text)\""
+            case .int64(let number): "\(number)"
+            case .double(let number): "\(number)"
+            case .date: "a date"
+            case .bytes: "data"
+            case .location: "a location"
+            case .reference: "a reference"
+            case .asset: "an asset"
+            case .list: "a list"
+            }
+        }
+    }
+
+    /// What `CAST` makes of a value; nil where that is not known before a record is looked at.
+    static func cast(_ arguments: [PredicateSide]) -> PredicateConstant? {
+        guard arguments.count == 2, case .constant(.value(.string(let type))) = arguments[1],
+            case .constant(.value(let value)) = arguments[0]
+        else { return nil }
+        switch (type, value) {
+        case ("NSDate", .int64(let number)): return .value(.date(Date(timeIntervalSinceReferenceDate: Double(number))))
+        case ("NSDate", .double(let number)): return .value(.date(Date(timeIntervalSinceReferenceDate: number)))
+        case ("NSDate", .date), ("NSNumber", .int64), ("NSNumber", .double), ("NSString", .string): return .value(value)
+        case ("NSNumber", .date(let date)): return .value(.double(date.timeIntervalSinceReferenceDate))
+        default: return nil
+        }
     }
 }

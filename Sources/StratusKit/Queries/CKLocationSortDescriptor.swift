@@ -64,3 +64,84 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding, K
         self.init(key: key, relativeLocation: location)
     }
 }
+
+// The order of a query's results as clients write it: `NSSortDescriptor(key: "creationDate", ascending: false)`.
+//
+// Foundation on Linux sorts by key paths, because it has no key-value coding. The descriptor that is made here keeps the
+// key; an initialiser that a protocol lends can make one of a subclass. The key path beneath is of a type that nothing has.
+
+/// A descriptor whose key is known.
+protocol KeyedSortDescriptor: NSSortDescriptor {
+    /// What the server is told.
+    var querySort: QuerySort? { get }
+}
+
+/// What Foundation's own descriptor is made of.
+struct SortedNothing {
+    let value = 0
+}
+
+/// The descriptor of a key.
+final class KeySortDescriptor: NSSortDescriptor, KeyedSortDescriptor {
+    let name: String?
+
+    init(name: String?, ascending: Bool) {
+        self.name = name
+        super.init(keyPath: \SortedNothing.value, ascending: ascending)
+    }
+
+    var querySort: QuerySort? { name.map { QuerySort(key: $0, isAscending: ascending) } }
+
+    /// Orders records by the values of the key; records without one come first. What is no record has no order.
+    override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+        let result = order(object1, object2)
+        guard !ascending else { return result }
+        return ComparisonResult(rawValue: -result.rawValue) ?? result
+    }
+
+    private func order(_ left: Any, _ right: Any) -> ComparisonResult {
+        guard let name, let left = left as? CKRecord, let right = right as? CKRecord else { return .orderedSame }
+        switch (left.value(forKey: name), right.value(forKey: name)) {
+        case (nil, nil): return .orderedSame
+        case (nil, _): return .orderedAscending
+        case (_, nil): return .orderedDescending
+        case (let left as NSNumber, let right as NSNumber): return left.compare(right)
+        case (let left as String, let right as String):
+            return left == right ? .orderedSame : left < right ? .orderedAscending : .orderedDescending
+        case (let left as Date, let right as Date): return left.compare(right)
+        default: return .orderedSame
+        }
+    }
+
+    override var reversedSortDescriptor: Any { KeySortDescriptor(name: name, ascending: !ascending) }
+
+    override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? KeySortDescriptor else { return false }
+        return name == other.name && ascending == other.ascending
+    }
+
+    override var hash: Int { name.hashValue }
+
+    override var description: String { "(\(name ?? "nil"), \(ascending ? "ascending" : "descending"))" }
+}
+
+/// What `NSSortDescriptor` is lent. Nothing else conforms to it.
+public protocol StratusKeyedSorting {}
+
+extension NSSortDescriptor: StratusKeyedSorting {}
+
+extension StratusKeyedSorting where Self: NSSortDescriptor {
+    /// Sorts by a field.
+    /// - Parameters:
+    ///   - key: The field, or a system field in either spelling (Q-09).
+    ///   - ascending: Whether the smallest value comes first.
+    public init(key: String?, ascending: Bool) {
+        guard let made = KeySortDescriptor(name: key, ascending: ascending) as? Self else {
+            preconditionFailure("A key and an order make an NSSortDescriptor itself, and not a \(Self.self).")
+        }
+        self = made
+    }
+
+    /// The field that is sorted by; nil for a descriptor that was made of a key path.
+    public var key: String? { (self as? any KeyedSortDescriptor)?.querySort?.key }
+}

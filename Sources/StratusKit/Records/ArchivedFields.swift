@@ -38,7 +38,7 @@ enum ArchivedFields {
     }
 
     static func data(of fields: [String: HeldField]) -> Data {
-        var writer = FieldWriter()
+        var writer = ArchivedFieldWriter()
         writer.bytes.append(version)
         for (key, field) in fields.sorted(by: { $0.key < $1.key }) {
             writer.text(key)
@@ -50,7 +50,7 @@ enum ArchivedFields {
 
     /// The values that a block holds; nil where it is damaged, or holds what no record can.
     static func fields(in data: Data) -> [String: HeldField]? {
-        var reader = FieldReader(bytes: [UInt8](data))
+        var reader = ArchivedFieldReader(bytes: [UInt8](data))
         guard reader.byte() == version else { return nil }
         var fields: [String: HeldField] = [:]
         while !reader.isAtEnd {
@@ -63,7 +63,7 @@ enum ArchivedFields {
     }
 }
 
-private struct FieldWriter {
+private struct ArchivedFieldWriter {
     var bytes: [UInt8] = []
 
     mutating func number<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) {
@@ -137,7 +137,7 @@ private struct FieldWriter {
     }
 }
 
-private struct FieldReader {
+private struct ArchivedFieldReader {
     let bytes: [UInt8]
     private var position = 0
 

@@ -50,7 +50,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// What the getters of type and identifier give, unless a subclass overrides them.
     private let identity: (type: RecordType, id: CKRecord.ID)
-    let state: Locked<RecordState>
+    let state: Locked<HeldRecord>
 
     /// The record's type, which is also the name of its schema.
     open var recordType: RecordType { identity.type }
@@ -63,11 +63,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     ///   - recordID: By default a new name in the default zone.
     public init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         identity = (recordType, recordID)
-        state = Locked(RecordState())
+        state = Locked(HeldRecord())
         super.init()
     }
 
-    convenience init(recordType: RecordType, recordID: CKRecord.ID, state: RecordState) {
+    convenience init(recordType: RecordType, recordID: CKRecord.ID, state: HeldRecord) {
         self.init(recordType: recordType, recordID: recordID)
         self.state.withLock { $0 = state }
     }
@@ -157,7 +157,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     ///   - state: Its content.
     ///   - isAncestor: Whether it stands for what the server said last, and not for what is here now.
     /// - Returns: The record.
-    func makeRecord(_ state: RecordState, isAncestor: Bool) -> CKRecord {
+    func makeRecord(_ state: HeldRecord, isAncestor: Bool) -> CKRecord {
         CKRecord(recordType: recordType, recordID: recordID, state: state)
     }
 
@@ -187,7 +187,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     public required init?(coder: NSCoder) {
         guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
             let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID),
-            let state = RecordState(coder: coder), !ArchivedKeys.hasUnsupportedPart("CKRecord", in: coder)
+            let state = HeldRecord(coder: coder), !ArchivedKeys.hasUnsupportedPart("CKRecord", in: coder)
         else { return nil }
         identity = (recordType, recordID)
         self.state = Locked(state)
@@ -207,5 +207,64 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         coder.encodeText(recordType, forKey: CoderKey.recordType)
         coder.encode(recordID, forKey: CoderKey.recordID)
         state.value.encodeSystemFields(with: coder)
+    }
+}
+
+// The names by which clients know the types that belong to a record.
+
+extension CKRecord {
+    /// A record's name and zone.
+    public typealias ID = CKRecordID
+    /// A pointer to a record.
+    public typealias Reference = CKReference
+    /// What the deletion of its target does to the record that holds a reference.
+    public typealias ReferenceAction = CKReferenceAction
+}
+
+extension CKReference {
+    /// The old name of `CKRecord.ReferenceAction`.
+    @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
+    public typealias Action = CKReferenceAction
+
+    /// Points to a record.
+    public convenience init(record: CKRecord, action: CKReferenceAction) {
+        self.init(recordID: record.recordID, action: action)
+    }
+}
+
+/// The name of `CKRecord.ReferenceAction` between two versions of Swift.
+@available(*, deprecated, renamed: "CKRecord.ReferenceAction")
+public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+
+extension CKRecord: StratusFormatArgument {}
+
+// The record above another in its hierarchy.
+
+extension CKRecord {
+    /// The record above this one: what is shared with a share of it is this record too. Its action is `.none`; another
+    /// is a mistake, remembered until the save (C-09, X-25).
+    public var parent: CKRecord.Reference? {
+        get { state.withLock { $0.parent } }
+        set {
+            state.withLock { state in
+                guard newValue == nil || newValue?.action == CKReferenceAction.none else {
+                    StratusMisuse.note("A parent reference must have the action none.", in: &state.misuse)
+                    return
+                }
+                state.parent = newValue
+                state.parentEditNumber = state.nextEditNumber()
+            }
+        }
+    }
+
+    /// Puts this record under another, or under none.
+    public func setParent(_ parentRecord: CKRecord?) {
+        parent = parentRecord.map { CKRecord.Reference(recordID: $0.recordID, action: .none) }
+    }
+
+    /// Puts this record under another, or under none.
+    @_disfavoredOverload
+    public func setParent(_ parentRecordID: CKRecord.ID?) {
+        parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 }

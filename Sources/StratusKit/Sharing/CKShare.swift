@@ -52,7 +52,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// A share with this content.
-    init(_ recordID: CKRecord.ID, _ content: RecordState, sharing makeSharing: (ShareMark) -> ShareState) {
+    init(_ recordID: CKRecord.ID, _ content: HeldRecord, sharing makeSharing: (ShareMark) -> ShareState) {
         mark = ShareMark()
         sharing = Locked(makeSharing(mark))
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID)
@@ -63,7 +63,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// part that is not understood, gives a share that cannot be saved.
     public required init(coder: NSCoder) {
         let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID)
-        let content = RecordState(coder: coder)
+        let content = HeldRecord(coder: coder)
         let isShare = coder.decodeText(forKey: CoderKey.recordType) == CKRecord.SystemType.share
         mark = ShareMark()
         let zoneID = recordID?.zoneID ?? CKRecordZoneID.default
@@ -122,7 +122,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKShare"] }
 
-    override func makeRecord(_ state: RecordState, isAncestor: Bool) -> CKRecord {
+    override func makeRecord(_ state: HeldRecord, isAncestor: Bool) -> CKRecord {
         let now = sharing.value
         let viewer = state.origin?.account
         let zoneID = recordID.zoneID
@@ -195,7 +195,7 @@ extension CKShare {
     /// A share from the server.
     convenience init(share answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) {
         let recordID = CKRecordID(answer.address)
-        self.init(recordID, RecordState(answer, origin: origin, download: download)) { mark in
+        self.init(recordID, HeldRecord(answer, origin: origin, download: download)) { mark in
             let facts = answer.sharing.map { ShareFacts($0) }
             var state = ShareState(
                 facts ?? ShareFacts(root: nil), in: recordID.zoneID, viewer: origin?.account, mark: mark)
@@ -203,4 +203,170 @@ extension CKShare {
             return state
         }
     }
+}
+
+// Who is invited to a share, who asks for access, and who may not.
+
+extension CKShare {
+    /// Invites somebody, or changes the participant who is the same person (C-16). Nobody is told before the share is
+    /// saved. Only a share whose `publicPermission` is `none` takes participants; another one remembers a mistake (C-17).
+    /// - Parameter participant: One that was fetched or made for a one-time URL, and is in no other share.
+    public func addParticipant(_ participant: CKShare.Participant) {
+        change { (sharing, mark) throws(SharingMisuse) in try sharing.add(participant, to: mark) }
+    }
+
+    /// Takes somebody out of the share, when it is saved. Who was never added is a mistake, remembered until then (C-16).
+    /// - Parameter participant: One of `participants`, or an equal one.
+    public func removeParticipant(_ participant: CKShare.Participant) {
+        change { (sharing, _) throws(SharingMisuse) in try sharing.remove(participant) }
+    }
+
+    /// The URL that only one participant can use, who was made by `oneTimeURLParticipant()`; once they have accepted,
+    /// the share's own (P-16).
+    /// - Parameter participantID: The participant's name.
+    /// - Returns: The URL; nil until the share was saved, and for everybody else.
+    public func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? {
+        sharing.withLock { $0.participant(participantID) }?.facts.oneTimeURL.flatMap { URL(string: $0) }
+    }
+
+    /// Whether people who have the URL and are not invited may ask for access (P-20). False where it was never set. To
+    /// set it is the owner's and administrators' to do; by others it is a mistake, remembered until the save.
+    public var allowsAccessRequests: Bool {
+        get { sharing.withLock { $0.allowsAccessRequests } }
+        set { change { (sharing, _) throws(SharingMisuse) in try sharing.setAllowsAccessRequests(newValue) } }
+    }
+
+    /// Those who ask for access, for the owner and administrators to see. Whoever is to have it is invited:
+    /// `participantLookupInfo` says how.
+    public var requesters: [CKShare.AccessRequester] { sharing.withLock { $0.requesters } }
+
+    /// Those who may not ask for access, for the owner and administrators to see.
+    public var blockedIdentities: [CKShare.BlockedIdentity] { sharing.withLock { $0.blocked } }
+
+    /// Refuses people who ask for access, when the share is saved. They may ask again.
+    /// - Parameter requesters: Some of `requesters`.
+    public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
+        change { (sharing, _) throws(SharingMisuse) in try sharing.deny(requesters) }
+    }
+
+    /// Refuses people who ask for access, when the share is saved. They lose what access they have, and may not ask again.
+    /// - Parameter requesters: Some of `requesters`.
+    public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
+        change { (sharing, _) throws(SharingMisuse) in try sharing.block(requesters) }
+    }
+
+    /// Lets people ask for access again, when the share is saved.
+    /// - Parameter blockedIdentities: Some of `blockedIdentities`.
+    public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
+        change { (sharing, _) throws(SharingMisuse) in try sharing.unblock(blockedIdentities) }
+    }
+}
+
+// The names by which clients know the types that belong to a share.
+
+extension CKShare {
+    /// The keys of the fields that every share may have, for display (SH-15).
+    public enum SystemFieldKey {
+        /// What the share is called: a string.
+        public static let title: CKRecord.FieldKey = "cloudkit.title"
+        /// A small picture: data.
+        public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
+        /// What is shared, as a uniform type identifier: a string.
+        public static let shareType: CKRecord.FieldKey = "cloudkit.type"
+    }
+
+    /// Whether a participant has accepted (P-02).
+    public enum ParticipantAcceptanceStatus: Int, Sendable {
+        /// A value of another version's; never the server's.
+        case unknown = 0
+        /// They have not accepted.
+        case pending = 1
+        /// They have accepted.
+        case accepted = 2
+        /// They were taken off the share.
+        case removed = 3
+    }
+
+    /// What a participant may do with shared records.
+    public enum ParticipantPermission: Int, Sendable {
+        /// A value of another version's; never the server's.
+        case unknown = 0
+        /// Nothing: the person is listed and sees nothing (P-09).
+        case none = 1
+        /// They may read.
+        case readOnly = 2
+        /// They may read, change, delete and add.
+        case readWrite = 3
+    }
+
+    /// What a participant is to a share (P-04).
+    public enum ParticipantRole: Int, Sendable {
+        /// A value of another version's; never the server's.
+        case unknown = 0
+        /// The owner of the root, or of the zone.
+        case owner = 1
+        /// May invite and remove people and change permissions.
+        case administrator = 2
+        /// Somebody who was invited.
+        case privateUser = 3
+        /// Somebody who came by the link of a public share.
+        case publicUser = 4
+    }
+
+    /// Somebody who takes part in a share.
+    public typealias Participant = CKShareParticipant
+    /// A share as somebody is told of it who has its URL.
+    public typealias Metadata = CKShareMetadata
+    /// Somebody who asks for access.
+    public typealias AccessRequester = CKShareAccessRequester
+    /// Somebody who may not ask for access.
+    public typealias BlockedIdentity = CKShareBlockedIdentity
+}
+
+extension CKShareParticipant {
+    /// The type of `participantID`.
+    public typealias ID = String
+    /// The old name of `CKShare.ParticipantAcceptanceStatus`.
+    @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
+    public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+    /// The old name of `CKShare.ParticipantPermission`.
+    @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
+    public typealias Permission = CKShare.ParticipantPermission
+    /// The old name of `CKShare.ParticipantRole`.
+    @available(*, deprecated, renamed: "CKShare.ParticipantRole")
+    public typealias Role = CKShare.ParticipantRole
+}
+
+/// The name of `CKShare.ParticipantAcceptanceStatus` between two versions of Swift.
+@available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
+public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+
+/// The name of `CKShare.ParticipantPermission` between two versions of Swift.
+@available(*, deprecated, renamed: "CKShare.ParticipantPermission")
+public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
+
+/// The name of `CKShare.ParticipantRole` between two versions of Swift.
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShare_Participant_Role = CKShare.ParticipantRole
+
+// MARK: The server's words
+
+// The raw values are the same on both sides; `unknown` is nobody's but the client's.
+
+extension CKShare.ParticipantAcceptanceStatus {
+    init(_ status: AcceptanceStatus) { self = status == .accepted ? .accepted : .pending }
+}
+
+extension CKShare.ParticipantPermission {
+    init(_ permission: ParticipantPermission) { self = Self(rawValue: Int(permission.rawValue)) ?? .unknown }
+
+    /// The same in the server's words; nil for `unknown`.
+    var claim: ParticipantPermission? { ParticipantPermission(rawValue: UInt8(rawValue)) }
+}
+
+extension CKShare.ParticipantRole {
+    init(_ role: ParticipantRole) { self = Self(rawValue: Int(role.rawValue)) ?? .unknown }
+
+    /// The same in the server's words; nil for `unknown`.
+    var claim: ParticipantRole? { ParticipantRole(rawValue: UInt8(rawValue)) }
 }

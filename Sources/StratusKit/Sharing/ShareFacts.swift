@@ -203,3 +203,207 @@ extension NSCoder {
         containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
     }
 }
+
+// How a share's people stand in an archive.
+//
+// Everything an archive says is a claim: the server resolves it anew when the share is saved. An archive that was
+// edited by hand decodes to whatever it says, with one owner to show.
+
+/// A share's people with the changes that were not saved.
+struct ArchivedShare: Codable, Sendable {
+    var facts: ShareFacts
+    /// The identifiers of the participants whom the client has added.
+    var added: [String]
+    var denied: [String]
+    var blocked: [String]
+    var unblocked: [String]
+}
+
+extension ShareState {
+    /// What the server said last: it stands with the system fields.
+    func encodeBase(with coder: NSCoder) {
+        guard !coder.isOfApple else {
+            // The participants are objects there.
+            var rest = base
+            rest?.participants = []
+            return coder.encodeBlock(rest, forKey: CoderKey.sharing)
+        }
+        coder.encodeBlock(base ?? ShareFacts(root: rootID?.recordName), forKey: CoderKey.sharing)
+    }
+
+    /// What is here now: it stands with the values.
+    func encodeEdited(with coder: NSCoder) {
+        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
+        var edited = ArchivedShare(
+            facts: facts, added: added, denied: deniedEditNumbers.keys.sorted(),
+            blocked: blockedEditNumbers.keys.sorted(), unblocked: unblockedEditNumbers.keys.sorted())
+        if coder.isOfApple {
+            encodeForApple(with: coder)
+            edited.facts.participants = []
+        }
+        coder.encodeBlock(edited, forKey: CoderKey.editedSharing)
+    }
+
+    /// Whether an archive says of participants what cannot be read.
+    static func isDamaged(in coder: NSCoder) -> Bool {
+        hasForeignMembers(in: coder)
+            || coder.hasDamagedBlock(ShareFacts.self, forKey: CoderKey.sharing)
+            || coder.hasDamagedBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
+    }
+
+    /// Of an archive. One that says nothing of participants has an owner and nobody else.
+    init(coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
+        if let state = ShareState(ofApple: coder, in: zoneID, mark: mark) {
+            self = state
+            return
+        }
+        let base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
+        let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
+        var facts = edited?.facts ?? base ?? ShareFacts(root: nil)
+        facts.addMissingOwner()
+        self.init(facts, in: zoneID, viewer: nil, mark: mark)
+        // What has no URL was never saved.
+        self.base = base?.url == nil ? nil : base
+        if let edited { adoptChanges(of: edited) }
+    }
+
+    /// Takes the changes that an archive holds.
+    mutating func adoptChanges(of edited: ArchivedShare) {
+        noteAdded(Set(edited.added))
+        for id in edited.denied { deniedEditNumbers[id] = nextEditNumber() }
+        for id in edited.blocked { blockedEditNumbers[id] = nextEditNumber() }
+        for id in edited.unblocked { unblockedEditNumbers[id] = nextEditNumber() }
+    }
+
+    mutating func noteAdded(_ added: Set<String>) {
+        for index in entries.indices where added.contains(entries[index].participant.participantID) {
+            entries[index].addedEditNumber = nextEditNumber()
+        }
+    }
+}
+
+// A share's people in archives of Apple's systems, where they are objects.
+//
+// Apple does not say how its objects are archived; the keys are those of archives that its systems wrote. Clients keep
+// such archives because these objects cannot be made otherwise. What Apple has no place for stands beside them under keys
+// of our own.
+
+extension IdentityFacts {
+    init(_ identity: CKUserIdentity) {
+        self.init(user: identity.userRecordID?.recordName, hasAccount: identity.hasiCloudAccount)
+        email = identity.lookupInfo?.emailAddress
+        phone = identity.lookupInfo?.phoneNumber
+        lookupUser = identity.lookupInfo?.userRecordID?.recordName
+        func parts(_ name: PersonNameComponents) -> [String] { PersonName(name).parts.map { $0 ?? "" } }
+        name = identity.nameComponents.map(parts)
+        phoneticName = identity.nameComponents?.phoneticRepresentation.map(parts)
+    }
+}
+
+extension ParticipantFacts {
+    /// Nil where the archive holds no participant.
+    init?(ofApple coder: NSCoder) {
+        guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
+            let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
+        else { return nil }
+        self.init(id: id, identity: IdentityFacts(identity))
+        role = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.role))
+        permission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.permission))
+        status = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.acceptanceStatus))
+        if coder.decodeFlag(forKey: CoderKey.Apple.isCurrentUser) { isCurrentUser = true }
+        addedSeconds = coder.decodeNumberIfPresent(forKey: CoderKey.addedSeconds)
+        isApprovedRequester = coder.decodeFlag(forKey: CoderKey.isApprovedRequester)
+        isOneTime = coder.decodeFlag(forKey: CoderKey.isOneTime)
+        oneTimeURL = coder.decodeText(forKey: CoderKey.oneTimeURL)
+    }
+
+    func encodeForApple(with coder: NSCoder) {
+        coder.encodeText(id, forKey: CoderKey.Apple.participantID)
+        coder.encode(CKUserIdentity(identity), forKey: CoderKey.Apple.userIdentity)
+        coder.encode(Int64(role), forKey: CoderKey.Apple.role)
+        coder.encode(Int64(permission), forKey: CoderKey.Apple.permission)
+        coder.encode(Int64(status), forKey: CoderKey.Apple.acceptanceStatus)
+        coder.encode(isCurrentUser ?? false, forKey: CoderKey.Apple.isCurrentUser)
+        if let addedSeconds { coder.encode(addedSeconds, forKey: CoderKey.addedSeconds) }
+        if isApprovedRequester { coder.encode(true, forKey: CoderKey.isApprovedRequester) }
+        if isOneTime { coder.encode(true, forKey: CoderKey.isOneTime) }
+        coder.encodeText(oneTimeURL, forKey: CoderKey.oneTimeURL)
+    }
+}
+
+extension ShareFacts {
+    /// Nil where the archive holds no participants under the key.
+    init?(ofApple coder: NSCoder, participantsKey: String) {
+        guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
+        self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
+        participants = people.map(\.facts)
+        ownerID = participants.first { $0.role == CKShare.ParticipantRole.owner.rawValue }?.id ?? ""
+        currentUserID =
+            (participants.first { $0.isCurrentUser == true }
+            ?? participants.first { $0.identity.user == CKCurrentUserDefaultName })?.id
+        for index in participants.indices { participants[index].isCurrentUser = nil }
+        publicPermission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.publicPermission))
+        url = coder.decodeValue(of: NSURL.self, forKey: CoderKey.Apple.url)?.absoluteString
+        addMissingOwner()
+    }
+
+    /// The participants as objects for an archive of Apple's.
+    var archivedParticipants: NSMutableArray {
+        NSMutableArray(
+            array: participants.map { participant in
+                var participant = participant
+                participant.isCurrentUser = participant.id == currentUserID
+                return CKShareParticipant(participant)
+            })
+    }
+}
+
+extension ShareState {
+    /// Of an archive in Apple's format; nil where it holds no participants.
+    init?(ofApple coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
+        guard let now = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.participants) else { return nil }
+        let fetched = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.lastFetchedParticipants)
+        // What Apple has no place for, in archives of ours.
+        let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
+        var base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
+        base?.participants = (fetched ?? now).participants
+        // What has no tag was never saved.
+        if edited == nil, base == nil, coder.containsValue(forKey: CoderKey.changeTag) { base = fetched ?? now }
+        var facts = edited?.facts ?? now
+        facts.participants = now.participants
+        facts.addMissingOwner()
+        self.init(facts, in: zoneID, viewer: nil, mark: mark)
+        self.base = base
+        noteAdded(Set(Self.identifiers(CoderKey.Apple.addedParticipants, in: coder)))
+        for id in Self.identifiers(CoderKey.Apple.removedParticipants, in: coder) {
+            removedEditNumbers[id] = nextEditNumber()
+        }
+        if let edited { adoptChanges(of: edited) }
+    }
+
+    private static func identifiers(_ key: String, in coder: NSCoder) -> [String] {
+        (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()
+    }
+
+    /// Whether there is something else where participants should be.
+    static func hasForeignMembers(in coder: NSCoder) -> Bool {
+        [CoderKey.Apple.participants, CoderKey.Apple.lastFetchedParticipants].contains {
+            coder.hasForeignMembers(CKShareParticipant.self, forKey: $0)
+        }
+            || [CoderKey.Apple.addedParticipants, CoderKey.Apple.removedParticipants].contains {
+                coder.hasForeignMembers(NSString.self, forKey: $0)
+            }
+    }
+
+    func encodeForApple(with coder: NSCoder) {
+        func set(_ identifiers: [String]) -> NSSet { NSSet(array: identifiers.map { NSString(string: $0) }) }
+        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
+        coder.encode(facts.archivedParticipants, forKey: CoderKey.Apple.participants)
+        coder.encode(base?.archivedParticipants, forKey: CoderKey.Apple.lastFetchedParticipants)
+        coder.encode(set(added), forKey: CoderKey.Apple.addedParticipants)
+        coder.encode(set(Array(removedEditNumbers.keys)), forKey: CoderKey.Apple.removedParticipants)
+        coder.encode(Int64(publicPermission.rawValue), forKey: CoderKey.Apple.publicPermission)
+        coder.encode(rootID, forKey: CoderKey.Apple.rootRecordID)
+        coder.encode(url.flatMap { NSURL(string: $0) }, forKey: CoderKey.Apple.url)
+    }
+}

@@ -84,3 +84,54 @@ extension UInt8: NumberValue {}
 extension UInt16: NumberValue {}
 extension UInt32: NumberValue {}
 extension UInt64: NumberValue {}
+
+// A cast between a number of Foundation's and a CGFloat, which Foundation on Linux has for all other numbers of Swift:
+// without it `record["width"] as? CGFloat` is nil whatever the record holds.
+
+extension CGFloat: @retroactive _ObjectiveCBridgeable {
+    /// The number as Foundation has it.
+    public func _bridgeToObjectiveC() -> NSNumber { NSNumber(value: native) }
+
+    /// A number that a `CGFloat` can hold exactly. Others leave nil.
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSNumber, result: inout CGFloat?) -> Bool {
+        result = Double(exactly: source).map { CGFloat($0) }
+        return result != nil
+    }
+
+    /// The same as the conditional cast.
+    public static func _forceBridgeFromObjectiveC(_ source: NSNumber, result: inout CGFloat?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    /// The number; zero where there is none.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSNumber?) -> CGFloat {
+        CGFloat(source?.doubleValue ?? 0)
+    }
+}
+
+// Values as arguments of formats: clients write `NSPredicate(format: "owner == %@ AND date > %@", reference, date)`, and
+// `String(format: "%@", recordID)`.
+//
+// A text of a format can only take objects of Foundation's own; for `%@` each of these stands with its description, which
+// the list of arguments keeps alive. A predicate is given the values themselves.
+
+/// A value that a format takes by its description.
+public protocol StratusFormatArgument: _CVarArgObject {}
+
+extension StratusFormatArgument {
+    /// The description.
+    public var _cVarArgObject: any CVarArg { NSString(string: "\(self)") }
+
+    /// No object: one made here would be gone before it is used.
+    public var _cVarArgEncoding: [Int] { [0] }
+}
+
+extension CKRecordID: StratusFormatArgument {}
+extension CKRecordZoneID: StratusFormatArgument {}
+extension CKReference: StratusFormatArgument {}
+extension CKAsset: StratusFormatArgument {}
+extension CLLocation: StratusFormatArgument {}
+extension NSDate: StratusFormatArgument, @retroactive CVarArg, @retroactive _CVarArgObject {}
+extension NSArray: StratusFormatArgument, @retroactive CVarArg, @retroactive _CVarArgObject {}
+extension Date: StratusFormatArgument, @retroactive CVarArg, @retroactive _CVarArgObject {}
+extension Array: StratusFormatArgument, @retroactive CVarArg, @retroactive _CVarArgObject {}
