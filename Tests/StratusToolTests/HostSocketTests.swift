@@ -406,7 +406,7 @@ struct HostSocketTests {
         }
         let path = "\(directory.path)/told"
         // The tool makes the file before it watches; it says on standard error that it does.
-        while !FileManager.default.fileExists(atPath: path) || !host.isToolWatching {
+        while !FileManager.default.fileExists(atPath: path) || !host.output.feed.isWatched {
             try await Task.sleep(for: .milliseconds(20))
         }
         await host.close()

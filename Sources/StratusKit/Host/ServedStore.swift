@@ -41,7 +41,7 @@ package final class ServedStore: Sendable {
         session.activity.waitUntilOver()
     }
 
-    private static func naming<Result>(_ directory: String, _ body: () throws -> Result) throws -> Result {
+    private static func naming<Result>(_ directory: String?, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as LocalSocketError {
@@ -50,11 +50,7 @@ package final class ServedStore: Sendable {
     }
 
     private func ask<Answer: Decodable>(_ call: HostCall, _ type: Answer.Type = Answer.self) throws -> Answer {
-        do {
-            return try client.ask(.host(call))
-        } catch let error as LocalSocketError {
-            throw error.told()
-        }
+        try Self.naming(nil) { try client.ask(.host(call)) }
     }
 
     /// Is told of long work now and then.
@@ -63,11 +59,7 @@ package final class ServedStore: Sendable {
     private func ask<Answer: Decodable>(
         _ call: HostCall, _ progress: Listener, _ isStopping: () -> Bool
     ) throws -> Answer? {
-        do {
-            return try client.ask(.host(call), telling: progress, isStopping: isStopping)
-        } catch let error as LocalSocketError {
-            throw error.told()
-        }
+        try Self.naming(nil) { try client.ask(.host(call), telling: progress, isStopping: isStopping) }
     }
 
     // MARK: People

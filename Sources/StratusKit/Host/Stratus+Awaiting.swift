@@ -264,21 +264,15 @@ extension Stratus {
 
 extension Stratus {
     /// The threads for calls about whole stores.
-    private static let storeCalls = BlockingPool(threadCount: 64)
+    static let storeCalls = BlockingPool(threadCount: 64)
 
     func suspending<Answer: Sendable>(_ call: @escaping @Sendable () throws -> Answer) async throws -> Answer {
         try await Self.suspending(on: session.pool, call)
     }
 
-    private static func suspending<Answer: Sendable>(
-        _ call: @escaping @Sendable () throws -> Answer
-    ) async throws -> Answer {
-        try await suspending(on: storeCalls, call)
-    }
-
     /// - Throws: What the call throws, `CancellationError`, and ``StratusError`` with `unavailable`.
     static func suspending<Answer: Sendable>(
-        on pool: BlockingPool, _ call: @escaping @Sendable () throws -> Answer
+        on pool: BlockingPool = storeCalls, _ call: @escaping @Sendable () throws -> Answer
     ) async throws -> Answer {
         do {
             return try await pool.run(priority: .userInitiated, call)

@@ -183,12 +183,9 @@ extension Stratus {
     public func permissions(
         for recordIDs: [CKRecord.ID], of owner: Account?, inContainer container: String, account: Account
     ) throws -> [CKRecord.ID: RecordPermissions] {
-        let database = DatabaseID(
-            container: ContainerName(container), owner: owner.map { UserName($0.userRecordName) },
-            scope: owner == nil ? .public : .private)
         var answers: [CKRecord.ID: RecordPermissions] = [:]
         for (zoneName, recordIDs) in Dictionary(grouping: recordIDs, by: \.zoneID.zoneName) {
-            let zone = ZoneID(database: database, name: ZoneName(zoneName))
+            let zone = ZoneID(zoneName, of: owner, inContainer: container)
             let permissions = try asking {
                 try $0.permissions(
                     for: recordIDs.map { RecordName($0.recordName) }, in: zone, of: UserName(account.userRecordName))
@@ -198,6 +195,17 @@ extension Stratus {
             }
         }
         return answers
+    }
+}
+
+extension ZoneID {
+    /// A zone of a person's private database, or of the public one if `owner` is nil.
+    init(_ zoneName: String, of owner: Stratus.Account?, inContainer container: String) {
+        self.init(
+            database: DatabaseID(
+                container: ContainerName(container), owner: owner.map { UserName($0.userRecordName) },
+                scope: owner == nil ? .public : .private),
+            name: ZoneName(zoneName))
     }
 }
 

@@ -83,10 +83,7 @@ extension Stratus {
     public func explainAccess(
         to recordID: CKRecord.ID, of owner: Account?, inContainer container: String, for account: Account
     ) throws -> AccessExplanation {
-        let database = DatabaseID(
-            container: ContainerName(container), owner: owner.map { UserName($0.userRecordName) },
-            scope: owner == nil ? .public : .private)
-        let zone = ZoneID(database: database, name: ZoneName(recordID.zoneID.zoneName))
+        let zone = ZoneID(recordID.zoneID.zoneName, of: owner, inContainer: container)
         let explanation = try asking {
             try $0.explainAccess(
                 to: RecordName(recordID.recordName), in: zone, for: UserName(account.userRecordName))

@@ -262,13 +262,11 @@ extension Stratus.FaultPlan {
     }
 
     func add(_ rule: Rule) -> Fault {
-        var rule = rule
-        if let duration = rule.durationSeconds { rule.endUptimeSeconds = clock.uptimeSeconds + duration }
-        let added = rule
+        let end = rule.durationSeconds.map { clock.uptimeSeconds + $0 }
         let id = state.withLock { state in
             state.lastID += 1
-            var rule = added
-            rule.id = state.lastID
+            var rule = rule
+            (rule.id, rule.endUptimeSeconds) = (state.lastID, end)
             state.rules.append(rule)
             isPlanned.store(true, ordering: .releasing)
             return state.lastID

@@ -28,7 +28,7 @@ extension Stratus {
         }
         let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call, tell in
             guard let self else { throw CloudError(.serviceUnavailable, "The store was closed: open it again.") }
-            return try self.carryOut(call, tell)
+            return try self.answer(call, tell)
         }
         do {
             try toolSocket.withLock { [server] socket in
@@ -71,11 +71,8 @@ extension Stratus {
         if let old { Thread.detachNewThread { old.stop(removingSocket: false) } }
     }
 
-    /// Whether anybody watches over the socket.
-    package var isToolWatching: Bool { output.feed.isWatched }
-
     /// Answers another process. `tell` says whether anybody waits any longer.
-    func carryOut(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
+    func answer(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
             return try asking { service in
@@ -112,12 +109,33 @@ extension Stratus {
         return account
     }
 
-    /// Whoever still waits when a host is closed is not told that all is done.
-    private static func requireWhole(_ isWanted: Bool) throws {
-        guard !isWanted else { return }
-        throw CloudError(
-            .serviceUnavailable,
-            "The host has stopped this before its end; what is done stays, and the next host goes on with the rest.")
+    /// Runs `body` while the upkeep pauses, until it ends or the caller no longer waits. In the second case it throws: a
+    /// caller that still waits when the host closes must not read that all is done.
+    private func pausingUpkeep<Result>(
+        _ tell: @escaping (WorkProgress) -> Bool,
+        _ body: (CloudService, UpkeepPace, _ report: @escaping (WorkProgress) -> Void) throws -> Result
+    ) throws -> Result {
+        var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
+        let pace = UpkeepPace(
+            pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) },
+            shouldContinue: {
+                isWanted = isWanted && tell(progress)
+                return isWanted
+            })
+        let result = try upkeep.pausing {
+            try asking { service in
+                try body(service, pace) {
+                    progress = $0
+                    _ = tell($0)
+                }
+            }
+        }
+        guard isWanted else {
+            throw CloudError(
+                .serviceUnavailable,
+                "The host stopped this before its end. Finished work stays, and the next host continues with the rest.")
+        }
+        return result
     }
 
     /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
@@ -125,24 +143,11 @@ extension Stratus {
     /// Where nobody waits for it any more it stops, and upkeep goes on with it, or for the files whoever asks for the same
     /// again. A rebuild goes on to its end: in its middle the zone takes no requests.
     private func maintain(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
-        let pace = UpkeepPace(
-            pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) })
         switch call {
         case .finishIndexes:
-            var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest) {
-                isWanted = isWanted && tell(progress)
-                return isWanted
+            try pausingUpkeep(tell) { service, pace, report in
+                try service.finishIndexes(pace) { report(WorkProgress($0)) }
             }
-            try upkeep.pausing {
-                try asking {
-                    try $0.finishIndexes(pace) {
-                        progress = WorkProgress($0)
-                        _ = tell(progress)
-                    }
-                }
-            }
-            try Self.requireWhole(isWanted)
         case .rebuild(let zone, let incarnation):
             try asking { service in
                 try service.engine.rebuild(zone, incarnation: incarnation) {
@@ -151,21 +156,9 @@ extension Stratus {
                 }
             }
         case .purgeZones:
-            var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest) {
-                isWanted = isWanted && tell(progress)
-                return isWanted
+            return try pausingUpkeep(tell) { service, pace, report in
+                try service.purge(pace) { report(WorkProgress($0)) }
             }
-            let purged = try upkeep.pausing {
-                try asking {
-                    try $0.purge(pace) {
-                        progress = WorkProgress($0)
-                        _ = tell(progress)
-                    }
-                }
-            }
-            try Self.requireWhole(isWanted)
-            return purged
         case .compact:
             return try asking { service in
                 try StoreBacking.compact(service.engine.store) { done, total in
@@ -189,12 +182,12 @@ extension Stratus {
 private struct HostedRequests: LocalHost {
     let server: HostedServer
     let feed: EventFeed
-    let carryOut: @Sendable (HostCall, @escaping (WorkProgress) -> Bool) throws -> any Encodable
+    let answerHostCall: @Sendable (HostCall, @escaping (WorkProgress) -> Bool) throws -> any Encodable
 
     func answer(_ call: CloudCall) throws -> any Encodable { try call.answer(by: server) }
 
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
-        try carryOut(call, tell)
+        try answerHostCall(call, tell)
     }
 
     func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws {

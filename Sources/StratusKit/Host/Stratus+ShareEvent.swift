@@ -105,10 +105,7 @@ extension Stratus {
         of zoneID: CKRecordZone.ID, of account: Account, inContainer container: String,
         after position: ShareEventPage.Position? = nil, limit: Int = 200
     ) throws -> ShareEventPage {
-        let zone = ZoneID(
-            database: DatabaseID(
-                container: ContainerName(container), owner: UserName(account.userRecordName), scope: .private),
-            name: ZoneName(zoneID.zoneName))
+        let zone = ZoneID(zoneID.zoneName, of: account, inContainer: container)
         let page = try asking { try $0.shareEvents(of: zone, after: position?.position, limit: limit) }
         return ShareEventPage(
             events: page.events.map { ShareEvent($0, in: zoneID) },
@@ -239,10 +236,7 @@ extension Stratus {
             throw StratusError(
                 .invalidArgument, "A page has 1 to 1,000 people: ask for so many.", ["limit": "\(limit)"])
         }
-        let database = DatabaseID(
-            container: ContainerName(container), owner: owner.map { UserName($0.userRecordName) },
-            scope: owner == nil ? .public : .private)
-        let zone = ZoneID(database: database, name: ZoneName(recordID.zoneID.zoneName))
+        let zone = ZoneID(recordID.zoneID.zoneName, of: owner, inContainer: container)
         let page = AudiencePage(after: position?.participant, limit: limit)
         let audience = try StratusError.wrapping {
             try server.withService { service in

@@ -271,10 +271,8 @@ public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sen
     /// Decodes a token; nil where there is none. One of Apple's systems is a token like any other of another server: it is
     /// refused when it is given to a fetch.
     public convenience init?(coder: NSCoder) {
-        let data =
-            coder.decodeValue(of: NSData.self, forKey: CoderKey.changeToken)
-            ?? coder.decodeValue(of: NSData.self, forKey: CoderKey.Apple.changeToken)
-        guard let data, data.length > 0 else { return nil }
-        self.init([UInt8](Data(referencing: data)))
+        let data = coder.decodeData(forKey: CoderKey.changeToken) ?? coder.decodeData(forKey: CoderKey.Apple.changeToken)
+        guard let data, !data.isEmpty else { return nil }
+        self.init([UInt8](data))
     }
 }

@@ -242,9 +242,12 @@ extension NSCoder {
     /// The text under a key; nil where there is none.
     func decodeText(forKey key: String) -> String? {
         if let text = decodeValue(of: NSString.self, forKey: key) { return String(text) }
-        return decodeValue(of: NSData.self, forKey: Self.keyOfBytes(key)).flatMap {
-            String(validating: Data(referencing: $0), as: UTF8.self)
-        }
+        return decodeData(forKey: Self.keyOfBytes(key)).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The bytes under a key, or nil if there are none.
+    func decodeData(forKey key: String) -> Data? {
+        decodeValue(of: NSData.self, forKey: key).map { Data(referencing: $0) }
     }
 
     /// The date under a key; nil where there is none.

@@ -206,10 +206,11 @@ struct LocalSocketError: Error, Hashable, Codable, Sendable {
     static let reopening = LocalSocketError(message: "The host opens its store again: run the same again.")
     static let idle = LocalSocketError(message: "Nothing has come for so long that the connection is over.")
     static let tooSlow = LocalSocketError(message: "The other side is too slow, or has stopped.")
+}
 
+extension LocalSocketError {
     /// An error of the operating system.
     init(number: Int32) {
-        message = "The connection has failed."
         let reason =
             switch number {
             case EACCES, EPERM: "permission denied"
@@ -219,12 +220,7 @@ struct LocalSocketError: Error, Hashable, Codable, Sendable {
             case ENOENT: "no such file or directory"
             default: "error \(number) of the operating system"
             }
-        fields = ["reason": reason]
-    }
-
-    init(message: String, fields: [String: String] = [:]) {
-        self.message = message
-        self.fields = fields
+        self.init(message: "The connection has failed.", fields: ["reason": reason])
     }
 }
 

@@ -159,42 +159,24 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// Archives the place.
     public func encode(with coder: NSCoder) {
-        coder.encode(coordinate.latitude, forKey: Key.latitude)
-        coder.encode(coordinate.longitude, forKey: Key.longitude)
-        coder.encode(altitude, forKey: Key.altitude)
-        coder.encode(horizontalAccuracy, forKey: Key.horizontalAccuracy)
-        coder.encode(verticalAccuracy, forKey: Key.verticalAccuracy)
-        coder.encode(course, forKey: Key.course)
-        coder.encode(speed, forKey: Key.speed)
-        coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Key.timestamp)
+        for (part, number) in zip(Self.archivedParts, archivedNumbers) { coder.encode(number, forKey: part.key) }
     }
 
-    /// Decodes a place; nil where a coordinate is missing.
+    /// Decodes a place. Returns nil if a coordinate is missing.
     public convenience init?(coder: NSCoder) {
-        guard let latitude = coder.decodeNumberIfPresent(forKey: Key.latitude),
-            let longitude = coder.decodeNumberIfPresent(forKey: Key.longitude)
-        else { return nil }
         self.init(
-            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude),
-            altitude: coder.decodeNumberIfPresent(forKey: Key.altitude) ?? 0,
-            horizontalAccuracy: coder.decodeNumberIfPresent(forKey: Key.horizontalAccuracy) ?? 0,
-            verticalAccuracy: coder.decodeNumberIfPresent(forKey: Key.verticalAccuracy) ?? -1,
-            course: coder.decodeNumberIfPresent(forKey: Key.course) ?? -1,
-            speed: coder.decodeNumberIfPresent(forKey: Key.speed) ?? -1,
-            timestamp: Date(
-                timeIntervalSinceReferenceDate: coder.decodeNumberIfPresent(forKey: Key.timestamp) ?? 0))
+            archivedNumbers: Self.archivedParts.compactMap {
+                coder.decodeNumberIfPresent(forKey: $0.key) ?? $0.missing
+            })
     }
 
-    private enum Key {
-        static let latitude = "kCLLocationCodingKeyCoordinateLatitude"
-        static let longitude = "kCLLocationCodingKeyCoordinateLongitude"
-        static let altitude = "kCLLocationCodingKeyAltitude"
-        static let horizontalAccuracy = "kCLLocationCodingKeyHorizontalAccuracy"
-        static let verticalAccuracy = "kCLLocationCodingKeyVerticalAccuracy"
-        static let course = "kCLLocationCodingKeyCourse"
-        static let speed = "kCLLocationCodingKeySpeed"
-        static let timestamp = "kCLLocationCodingKeyTimestamp"
-    }
+    /// The keys of `archivedNumbers` in order, and the value of a number that an archive lacks. A coordinate has none.
+    private static let archivedParts: [(key: String, missing: Double?)] = [
+        ("kCLLocationCodingKeyCoordinateLatitude", nil), ("kCLLocationCodingKeyCoordinateLongitude", nil),
+        ("kCLLocationCodingKeyAltitude", 0), ("kCLLocationCodingKeyHorizontalAccuracy", 0),
+        ("kCLLocationCodingKeyVerticalAccuracy", -1), ("kCLLocationCodingKeyCourse", -1),
+        ("kCLLocationCodingKeySpeed", -1), ("kCLLocationCodingKeyTimestamp", 0),
+    ]
 }
 
 // Places between client and server.

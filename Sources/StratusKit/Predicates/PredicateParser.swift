@@ -50,12 +50,6 @@ struct PredicateParser {
         return syntax
     }
 
-    private init(format: String, tokens: [PredicateToken], arguments: [PredicateArgument]) {
-        self.format = format
-        self.tokens = tokens
-        self.arguments = arguments
-    }
-
     // MARK: Words
 
     var current: PredicateToken { tokens[min(place, tokens.count - 1)] }
@@ -254,29 +248,22 @@ struct PredicateParser {
 extension PredicateParser {
     /// Terms joined by + and -.
     mutating func sum() throws(PredicateProblem) -> Node {
-        var node = try product()
-        while case .side(let left) = node {
-            if takes(symbol: "+") {
-                node = .side(try function(PredicateSide.addition, [left, try side(try product())]))
-            } else if takes(symbol: "-") {
-                node = .side(try function(PredicateSide.subtraction, [left, try side(try product())]))
-            } else {
-                break
+        try operation(["+": PredicateSide.addition, "-": PredicateSide.subtraction]) {
+            parser throws(PredicateProblem) in
+            try parser.operation(["*": PredicateSide.multiplication, "/": PredicateSide.division]) {
+                parser throws(PredicateProblem) in try parser.power()
             }
         }
-        return node
     }
 
-    private mutating func product() throws(PredicateProblem) -> Node {
-        var node = try power()
-        while case .side(let left) = node {
-            if takes(symbol: "*") {
-                node = .side(try function(PredicateSide.multiplication, [left, try side(try power())]))
-            } else if takes(symbol: "/") {
-                node = .side(try function(PredicateSide.division, [left, try side(try power())]))
-            } else {
-                break
-            }
+    /// Parts joined by operators of one rank, from left to right. `functions` names the function of each operator.
+    private mutating func operation(
+        _ functions: [String: String], _ part: (inout PredicateParser) throws(PredicateProblem) -> Node
+    ) throws(PredicateProblem) -> Node {
+        var node = try part(&self)
+        while case .side(let left) = node, case .symbol(let symbol) = current.kind, let name = functions[symbol] {
+            advance()
+            node = .side(try function(name, [left, try side(try part(&self))]))
         }
         return node
     }

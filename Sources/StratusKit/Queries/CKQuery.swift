@@ -158,11 +158,9 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
     /// Decodes a cursor; nil where there is none. One of Apple's systems is a cursor like any other of another server: it is
     /// refused when a query goes on from it.
     public convenience init?(coder: NSCoder) {
-        let data =
-            coder.decodeValue(of: NSData.self, forKey: CoderKey.cursor)
-            ?? coder.decodeValue(of: NSData.self, forKey: CoderKey.Apple.cursor)
-        guard let data, data.length > 0 else { return nil }
-        self.init([UInt8](Data(referencing: data)))
+        let data = coder.decodeData(forKey: CoderKey.cursor) ?? coder.decodeData(forKey: CoderKey.Apple.cursor)
+        guard let data, !data.isEmpty else { return nil }
+        self.init([UInt8](data))
     }
 }
 
@@ -200,8 +198,8 @@ enum ArchivedQuery {
             return CapturedPredicate(.failure(PredicateProblem(misuse)))
         }
         guard let format = coder.decodeText(forKey: CoderKey.predicateFormat),
-            let block = coder.decodeValue(of: NSData.self, forKey: CoderKey.predicateArguments),
-            let values = ArchivedFields.fields(in: Data(referencing: block))
+            let block = coder.decodeData(forKey: CoderKey.predicateArguments),
+            let values = ArchivedFields.fields(in: block)
         else { return nil }
         return predicate(
             format, argumentCount: coder.decodeNumber(forKey: CoderKey.predicateArgumentCount), values)
@@ -290,8 +288,7 @@ enum ArchivedQuery {
     }
 
     private static func places(in coder: NSCoder) -> [String: HeldField] {
-        let block = coder.decodeValue(of: NSData.self, forKey: CoderKey.sortPlaces)
-        return block.flatMap { ArchivedFields.fields(in: Data(referencing: $0)) } ?? [:]
+        coder.decodeData(forKey: CoderKey.sortPlaces).flatMap { ArchivedFields.fields(in: $0) } ?? [:]
     }
 
     static func sortDescriptors(in coder: NSCoder) -> [NSSortDescriptor]? {

@@ -49,9 +49,7 @@ extension HeldRecord {
             coder.decodeFlag(forKey: $0)
         }
         if parentFlags.contains(true) { parentEditNumber = nextEditNumber() }
-        originMark = coder.decodeValue(of: NSData.self, forKey: CoderKey.originMark).map {
-            [UInt8](Data(referencing: $0))
-        }
+        originMark = coder.decodeData(forKey: CoderKey.originMark).map { [UInt8]($0) }
 
         guard let hasStores = decodeValueStores(in: coder) else { return nil }
         if hasStores { return }
@@ -82,9 +80,7 @@ extension HeldRecord {
     private static func fields(
         _ key: String, plain: String, encrypted: String, in coder: NSCoder
     ) -> [String: HeldField]? {
-        if let data = coder.decodeValue(of: NSData.self, forKey: key) {
-            return ArchivedFields.fields(in: Data(referencing: data))
-        }
+        if let data = coder.decodeData(forKey: key) { return ArchivedFields.fields(in: data) }
         var fields: [String: HeldField] = [:]
         for (name, isEncrypted) in [(plain, false), (encrypted, true)] {
             let decoded = coder.decodeValue(of: valueClasses, forKey: name) as? NSDictionary

@@ -47,7 +47,7 @@ extension CKRecordKeyValueSetting {
         set { setAny(newValue, forKey: key) }
     }
 
-    private func setAny(_ value: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
+    fileprivate func setAny(_ value: Any?, forKey key: CKRecord.FieldKey) {
         guard let value else { return setObject(nil, forKey: key) }
         setObject(value as? any __CKRecordObjCValue ?? UnheldValue(value: value), forKey: key)
     }
@@ -92,10 +92,7 @@ extension CKRecord {
     }
 
     /// Sets the value under a key, or removes it, like Objective-C's key-value coding (C-22).
-    public func setValue(_ value: Any?, forKey key: String) {
-        guard let value else { return setObject(nil, forKey: key) }
-        setObject(value as? any __CKRecordObjCValue ?? UnheldValue(value: value), forKey: key)
-    }
+    public func setValue(_ value: Any?, forKey key: String) { setAny(value, forKey: key) }
 
     /// The value under a key, like Objective-C's key-value coding (C-22). Where there is none, the property of that
     /// name.

@@ -22,12 +22,6 @@ struct ParticipantState: Sendable {
     var lastEditNumber: UInt64 = 0
     /// The share that the participant was added to, while there is one (C-16).
     weak var share: ShareMark?
-
-    init(_ facts: ParticipantFacts, viewer: AccountID?, share: ShareMark? = nil) {
-        self.facts = facts
-        self.viewer = viewer
-        self.share = share
-    }
 }
 
 /// Somebody who takes part in a share, or is invited to. Participants are fetched (P-01), or made by
@@ -36,7 +30,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     let state: Locked<ParticipantState>
 
     init(_ facts: ParticipantFacts, viewer: AccountID? = nil, share: ShareMark? = nil) {
-        state = Locked(ParticipantState(facts, viewer: viewer, share: share))
+        state = Locked(ParticipantState(facts: facts, viewer: viewer, share: share))
         super.init()
     }
 

@@ -21,12 +21,9 @@ struct IdentityFacts: Codable, Hashable, Sendable {
     /// How the name is said, in the same order.
     var phoneticName: [String]?
     var hasAccount: Bool?
+}
 
-    init(user: String? = nil, hasAccount: Bool) {
-        self.user = user
-        self.hasAccount = hasAccount
-    }
-
+extension IdentityFacts {
     init(_ identity: ClientIdentity) {
         switch identity.lookup {
         case .email(let address): email = address
@@ -58,28 +55,19 @@ extension CKUserIdentity {
 struct ParticipantFacts: Codable, Hashable, Sendable {
     var id: String
     var identity: IdentityFacts
-    var role: Int
-    var permission: Int
-    var status: Int
+    var role = CKShare.ParticipantRole.privateUser.rawValue
+    var permission = CKShare.ParticipantPermission.readOnly.rawValue
+    var status = CKShare.ParticipantAcceptanceStatus.pending.rawValue
     /// Seconds since the beginning of 2001.
     var addedSeconds: Double?
-    var isApprovedRequester: Bool
+    var isApprovedRequester = false
     var oneTimeURL: String?
-    var isOneTime: Bool
+    var isOneTime = false
     /// Whether an archive of one participant says that it is of the current user. A share names that participant.
     var isCurrentUser: Bool?
+}
 
-    /// Somebody who is not in a share yet (C-18).
-    init(id: String, identity: IdentityFacts, isOneTime: Bool = false) {
-        self.id = id
-        self.identity = identity
-        role = CKShare.ParticipantRole.privateUser.rawValue
-        permission = CKShare.ParticipantPermission.readOnly.rawValue
-        status = CKShare.ParticipantAcceptanceStatus.pending.rawValue
-        isApprovedRequester = false
-        self.isOneTime = isOneTime
-    }
-
+extension ParticipantFacts {
     /// Whoever will save a new share (C-15).
     static func placeholderOwner() -> ParticipantFacts {
         var facts = ParticipantFacts(
@@ -110,12 +98,9 @@ struct ParticipantFacts: Codable, Hashable, Sendable {
 struct PetitionerFacts: Codable, Hashable, Sendable {
     var id: String
     var identity: IdentityFacts
+}
 
-    init(id: String, identity: IdentityFacts) {
-        self.id = id
-        self.identity = identity
-    }
-
+extension PetitionerFacts {
     init(_ petitioner: ClientPetitioner) {
         self.init(id: petitioner.id, identity: IdentityFacts(petitioner.identity))
     }
@@ -126,25 +111,21 @@ struct ShareFacts: Codable, Hashable, Sendable {
     /// Nil for a share of a whole zone.
     var root: String?
     var url: String?
-    var publicPermission: Int
-    var allowsAccessRequests: Bool
+    var publicPermission = CKShare.ParticipantPermission.none.rawValue
+    var allowsAccessRequests = false
     var participants: [ParticipantFacts]
     var ownerID: String
     var currentUserID: String?
-    var requesters: [PetitionerFacts]
-    var blocked: [PetitionerFacts]
+    var requesters: [PetitionerFacts] = []
+    var blocked: [PetitionerFacts] = []
 
     /// A share that is not saved yet.
     init(root: String?) {
         self.root = root
-        publicPermission = CKShare.ParticipantPermission.none.rawValue
-        allowsAccessRequests = false
         let owner = ParticipantFacts.placeholderOwner()
         participants = [owner]
         ownerID = owner.id
         currentUserID = owner.id
-        requesters = []
-        blocked = []
     }
 
     init(_ share: ClientShare) {
@@ -189,8 +170,8 @@ extension NSCoder {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        guard let data = decodeValue(of: NSData.self, forKey: key) else { return nil }
-        let block = try? decoder.decode(type, from: Data(referencing: data))
+        guard let data = decodeData(forKey: key) else { return nil }
+        let block = try? decoder.decode(type, from: data)
         if block == nil {
             (self as? any ArchiveReader)?.noteUnknown(
                 "A block of values in the archive is damaged. Archive the object again.", ["key": key])

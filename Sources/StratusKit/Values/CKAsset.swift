@@ -239,9 +239,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
 extension CKAsset.State {
     fileprivate init?(coder: NSCoder) {
-        let digest = coder.decodeValue(of: NSData.self, forKey: CoderKey.assetDigest).map {
-            [UInt8](Data(referencing: $0))
-        }
+        let digest = coder.decodeData(forKey: CoderKey.assetDigest).map { [UInt8]($0) }
         let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
         // What is archived in Apple's format says the size twice.
         let appleContent = CKAsset.AppleContent(coder: coder)
@@ -280,16 +278,13 @@ extension CKAsset.AppleContent {
 
     /// Nil where the archive says nothing of a content.
     init?(coder: NSCoder) {
-        func bytes(_ key: String) -> Data? {
-            coder.decodeValue(of: NSData.self, forKey: key).map { Data(referencing: $0) }
-        }
         let size = coder.decodeNumber(forKey: CoderKey.Apple.assetSize)
         let paddedSize = coder.decodeNumber(forKey: CoderKey.Apple.assetPaddedSize)
         let hasSize = coder.decodeFlag(forKey: Self.hasSize) || size != 0
         byteCount = hasSize && size >= 0 ? size : nil
         paddedByteCount = paddedSize > 0 ? paddedSize : nil
-        signature = bytes(CoderKey.Apple.assetSignature)
-        referenceSignature = bytes(CoderKey.Apple.assetReferenceSignature)
+        signature = coder.decodeData(forKey: CoderKey.Apple.assetSignature)
+        referenceSignature = coder.decodeData(forKey: CoderKey.Apple.assetReferenceSignature)
         uuid = coder.decodeText(forKey: CoderKey.Apple.assetUUID)
         if self == CKAsset.AppleContent() { return nil }
     }

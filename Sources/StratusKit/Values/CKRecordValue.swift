@@ -20,19 +20,19 @@ public protocol CKRecordValueProtocol {}
 extension String: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Date: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Data: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Bool: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Double: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Float: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Int: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Int8: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Int16: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Int32: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension Int64: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension UInt: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension UInt8: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension UInt16: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension UInt32: __CKRecordObjCValue, CKRecordValueProtocol {}
-extension UInt64: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Bool: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue {}
+extension Double: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue {}
+extension Float: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue {}
+extension Int: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension Int8: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension Int16: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension Int32: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension Int64: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension UInt: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension UInt8: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension UInt16: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension UInt32: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension UInt64: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
 extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
 
 // Types that Apple's compiler bridges to `NSArray` and `NSNumber`, which are values whatever is in them: `as CKRecordValue`
@@ -70,20 +70,6 @@ private func foundationObject(of value: Any) -> NSObject? {
 protocol NumberValue {
     init(truncating number: NSNumber)
 }
-
-extension Bool: NumberValue {}
-extension Double: NumberValue {}
-extension Float: NumberValue {}
-extension Int: NumberValue {}
-extension Int8: NumberValue {}
-extension Int16: NumberValue {}
-extension Int32: NumberValue {}
-extension Int64: NumberValue {}
-extension UInt: NumberValue {}
-extension UInt8: NumberValue {}
-extension UInt16: NumberValue {}
-extension UInt32: NumberValue {}
-extension UInt64: NumberValue {}
 
 // A cast between a number of Foundation's and a CGFloat, which Foundation on Linux has for all other numbers of Swift:
 // without it `record["width"] as? CGFloat` is nil whatever the record holds.

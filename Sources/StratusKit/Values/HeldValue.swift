@@ -196,17 +196,6 @@ extension HoldableValue where Self: BinaryInteger {
     }
 }
 
-extension Int: HoldableValue {}
-extension Int8: HoldableValue {}
-extension Int16: HoldableValue {}
-extension Int32: HoldableValue {}
-extension Int64: HoldableValue {}
-extension UInt: HoldableValue {}
-extension UInt8: HoldableValue {}
-extension UInt16: HoldableValue {}
-extension UInt32: HoldableValue {}
-extension UInt64: HoldableValue {}
-
 extension Bool: HoldableValue {
     /// The server has no type of truth values (C-21).
     func heldValue() throws(ValueMisuse) -> HeldValue { .int64(self ? 1 : 0) }
