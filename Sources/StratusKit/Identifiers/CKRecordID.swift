@@ -1,15 +1,17 @@
-// The name of a zone as clients know it. Top-level, because Foundation on Linux cannot archive nested classes; clients
-// say `CKRecordZone.ID`.
+// The identifiers that clients use: names of zones and records, references, change tokens.
 //
-// Invariant: immutable, so that it may be shared by threads and used as a dictionary key.
+// The classes are top-level because Foundation on Linux cannot archive nested classes. Clients write `CKRecordZone.ID`,
+// `CKRecord.ID` and `CKRecord.Reference`.
+//
+// Invariant: every object is immutable, so threads can share it and dictionaries can use it as a key.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 
-/// A zone's name and its owner's, equal by value (C-01).
+/// A zone's name and its owner's name. Two are equal by value (C-01).
 ///
-/// Names are compared by their bytes. Whether a name is one the server accepts (L-08) is asked when the zone is saved.
+/// Names are compared by their bytes. The server checks whether a name is valid (L-08) when the zone is saved.
 public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The name of the zone that every database has.
     public static let defaultZoneName: String = ZoneAddress.defaultZoneName
@@ -24,17 +26,17 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         super.init()
     }
 
-    /// Names a zone.
+    /// Creates the identifier of a zone.
     /// - Parameters:
-    ///   - zoneName: 1 to 255 ASCII characters; the first is no underscore.
-    ///   - ownerName: The record name of the owner's user record, by default the signed-in user's.
+    ///   - zoneName: 1 to 255 ASCII characters; the first is not an underscore.
+    ///   - ownerName: The record name of the owner's user record. Default: the signed-in user.
     public convenience init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
         self.init(ZoneAddress(zoneName: zoneName, ownerName: ownerName))
     }
 
-    /// The initialiser of older clients, whose owner may be nil.
+    /// The initializer for older clients, whose owner may be nil.
     @available(*, deprecated, message: "Give an owner name, or leave it out.")
     @_disfavoredOverload
     public convenience init(
@@ -74,7 +76,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         coder.encodeText(address.ownerName, forKey: CoderKey.ownerName)
     }
 
-    /// Decodes an identifier; nil where there is no zone name.
+    /// Decodes an identifier. Returns nil if the zone name is missing.
     public convenience init?(coder: NSCoder) {
         guard let zoneName = coder.decodeText(forKey: CoderKey.zoneName) else { return nil }
         let ownerName = coder.decodeText(forKey: CoderKey.ownerName) ?? CKCurrentUserDefaultName
@@ -82,24 +84,18 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     }
 }
 
-// The name of a record as clients know it. Top-level, because Foundation on Linux cannot archive nested classes;
-// clients say `CKRecord.ID`.
-//
-// Invariant: immutable, so that it may be shared by threads and used as a dictionary key.
-
-/// A record's name and its zone, equal by value (C-01).
+/// A record's name and its zone. Two are equal by value (C-01).
 ///
-/// Names are compared by their bytes. Whether a name is one the server accepts (L-07) is asked when the record is
-/// saved.
+/// Names are compared by their bytes. The server checks whether a name is valid (L-07) when the record is saved.
 public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The name of the record, unique in its zone.
     public let recordName: String
     /// The record's zone.
     public let zoneID: CKRecordZoneID
 
-    /// Names a record.
+    /// Creates the identifier of a record.
     /// - Parameters:
-    ///   - recordName: 1 to 255 characters, unique in the zone; by default a new UUID.
+    ///   - recordName: 1 to 255 characters, unique in the zone. Default: a new UUID.
     ///   - zoneID: The record's zone.
     public init(recordName: String = newRecordName(), zoneID: CKRecordZoneID = CKRecordZoneID.default) {
         self.recordName = recordName
@@ -140,7 +136,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.encode(zoneID, forKey: CoderKey.zoneID)
     }
 
-    /// Decodes an identifier; nil where name or zone is missing.
+    /// Decodes an identifier. Returns nil if name or zone is missing.
     public convenience init?(coder: NSCoder) {
         guard let recordName = coder.decodeText(forKey: CoderKey.recordName),
             let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID)
@@ -149,29 +145,24 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     }
 }
 
-// A pointer to a record as clients know it. Top-level, because Foundation on Linux cannot archive nested classes;
-// clients say `CKRecord.Reference`.
-//
-// Invariant: immutable.
-
-/// What becomes of a record that holds a reference when the record it points to is deleted. Clients say
+/// What happens to a record that holds a reference when the target is deleted. Clients write
 /// `CKRecord.ReferenceAction`.
 public enum CKReferenceAction: UInt, Sendable {
-    /// The reference is left as it is.
+    /// The reference stays as it is.
     case none = 0
-    /// The record that holds it is deleted too. A participant's reference to a record that they do not see, or that
-    /// does not exist, is stored with the action `none`.
+    /// The record that holds the reference is deleted too. If a participant refers to a record that does not
+    /// exist or that they cannot see, the reference is stored with the action `none`.
     case deleteSelf = 1
 }
 
-/// A pointer to a record of the same zone, equal by target and action (C-01).
+/// A pointer to a record of the same zone. Two are equal if target and action are (C-01).
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// The record pointed to.
+    /// The target.
     public let recordID: CKRecordID
-    /// What the deletion of that record does to the one that holds the reference.
+    /// What happens to the record that holds the reference when the target is deleted.
     public let action: CKReferenceAction
 
-    /// Points to a record, which need not exist.
+    /// Creates a reference to a record. The record need not exist.
     public init(recordID: CKRecordID, action: CKReferenceAction) {
         self.recordID = recordID
         self.action = action
@@ -216,7 +207,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.encode(Int64(action.rawValue), forKey: CoderKey.referenceAction)
     }
 
-    /// Decodes a reference; nil where the target is missing.
+    /// Decodes a reference. Returns nil if the target is missing.
     public convenience init?(coder: NSCoder) {
         guard let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.targetRecordID) else {
             return nil
@@ -226,16 +217,12 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
     }
 }
 
-// A place in a feed of changes as clients keep it: bytes that only the server reads.
-//
-// Invariants: immutable; made by the server's answers and by archives alone. What an archive holds is a claim, which the
-// server checks.
-
-/// How far a client has followed the changes of a database or of a zone.
+/// A position in the changes of a database or a zone. Only the server can read its bytes.
 ///
-/// Only the server makes tokens. Keep one with what was fetched up to it, archived with `NSKeyedArchiver`, and give it
-/// to the next fetch of the same account, database and zone (T-01); any other is refused. Two are equal when they stand
-/// for the same place (C-18).
+/// Only the server creates tokens. Store a token together with the changes that were fetched up to it; archive it with
+/// `NSKeyedArchiver`. Pass it to the next fetch of the same account, database and zone (T-01); the server refuses any
+/// other token. Two tokens are equal if they mark the same position (C-18). A decoded token is a claim, which the
+/// server checks.
 public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sendable {
     let bytes: [UInt8]
 
@@ -268,10 +255,11 @@ public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sen
         coder.encode(NSData(data: Data(bytes)), forKey: key)
     }
 
-    /// Decodes a token; nil where there is none. One of Apple's systems is a token like any other of another server: it is
-    /// refused when it is given to a fetch.
+    /// Decodes a token. Returns nil if there is none. A token from Apple's systems decodes like a token of any other
+    /// server: a fetch refuses it.
     public convenience init?(coder: NSCoder) {
-        let data = coder.decodeData(forKey: CoderKey.changeToken) ?? coder.decodeData(forKey: CoderKey.Apple.changeToken)
+        let data =
+            coder.decodeData(forKey: CoderKey.changeToken) ?? coder.decodeData(forKey: CoderKey.Apple.changeToken)
         guard let data, !data.isEmpty else { return nil }
         self.init([UInt8](data))
     }

@@ -1,5 +1,5 @@
-// How a record's values stand in an archive: one block of bytes, so that Foundation's archiver, which takes equal objects
-// for one, does not meet them one by one; see `NSCoder.encodeText`.
+// The format of a record's values in an archive: one block of bytes. Foundation's archiver takes equal objects for one
+// object, so it must not see the values one by one; see `NSCoder.encodeText`.
 //
 //   block   version (1 byte), then fields until the end
 //   field   key (text), flags (1 byte: 1 when encrypted), value
@@ -12,8 +12,8 @@
 //              reference signature (bytes), UUID (text); what is not known of the latter is empty
 //   text    count of bytes (4 bytes), UTF-8
 //
-// Numbers are big-endian. Clients keep archives: a kind never changes its meaning. Whatever the bytes are, reading them
-// takes time and memory that their count bounds, and never traps.
+// Numbers are big-endian. Clients keep archives: never change the meaning of a kind. Reading takes time and memory that
+// the number of bytes bounds, and never traps, whatever the bytes are.
 
 import Foundation
 import StratusCloud
@@ -48,7 +48,7 @@ enum ArchivedFields {
         return Data(writer.bytes)
     }
 
-    /// The values that a block holds; nil where it is damaged, or holds what no record can.
+    /// The values in a block. Returns nil if the block is damaged or holds a value that no record can hold.
     static func fields(in data: Data) -> [String: HeldField]? {
         var reader = ArchivedFieldReader(bytes: [UInt8](data))
         guard reader.byte() == version else { return nil }
@@ -72,7 +72,7 @@ private struct ArchivedFieldWriter {
         }
     }
 
-    /// A count of more than four bytes can say is of nothing that a record may hold.
+    /// No value that a record may hold has a count that needs more than four bytes.
     mutating func count(_ count: Int) { number(UInt32(clamping: count)) }
 
     mutating func text(_ text: String) {
@@ -224,7 +224,7 @@ private struct ArchivedFieldReader {
     private mutating func list() -> HeldValue? {
         guard let count = count() else { return nil }
         var values: [HeldValue] = []
-        // An item has a byte at least, so that what is made is bounded by the bytes that are there.
+        // Every item has at least one byte, so the number of bytes bounds the result.
         for _ in 0..<count {
             guard let value = value(isInList: true) else { return nil }
             values.append(value)

@@ -1,8 +1,9 @@
-// How a record's state stands in an archive.
+// A record's state in an archive.
 //
-// Of its origin only a digest is in it: the account's identifier is the store's own and is never shown. The digest can
-// refuse a save elsewhere and grants nothing: a decoded record is nobody's, and the server judges it like any other
-// claim, so that whoever leaves the digest out or makes one up gains nothing.
+// The archive holds only a digest of the record's origin: the account's identifier is internal to the store and is
+// never shown. The digest can refuse a save elsewhere and grants nothing. A decoded record belongs to no
+// account, and the server judges it like any other claim. So leaving the digest out or inventing one gains
+// nothing.
 
 import Foundation
 import StratusCloud
@@ -24,8 +25,8 @@ extension HeldRecord {
         coder.encode(mark.map { Data($0) as NSData }, forKey: CoderKey.originMark)
     }
 
-    /// A mistake is archived with the values that it was made with, and not with the system fields: what decodes from
-    /// those holds nothing that could be wrong.
+    /// A mistake is archived with the values it was made with, not with the system fields: a record that decodes from
+    /// system fields holds nothing that could be wrong.
     func encodeValues(with coder: NSCoder) {
         coder.encodeText(misuse, forKey: CoderKey.misuse)
         if coder.isOfApple { return encodeValueStores(with: coder) }
@@ -35,7 +36,7 @@ extension HeldRecord {
         coder.encode(changedKeys(isEncrypted: true) as NSArray, forKey: CoderKey.encryptedChangedKeys)
     }
 
-    /// Everything that an archive says of a record but its type and identifier; nil where its values are damaged.
+    /// Decodes everything except type and identifier. Returns nil if a value is damaged.
     init?(coder: NSCoder) {
         changeTag = coder.decodeText(forKey: CoderKey.changeTag)
         creationDate = coder.decodeDate(forKey: CoderKey.creationDate)
@@ -76,7 +77,8 @@ extension HeldRecord {
         ]
     }
 
-    /// The values of a block, or of the dictionaries of older versions; nil where one is of a type that no record holds.
+    /// The values of a block, or of the dictionaries that older versions wrote. Returns nil if no record can hold one
+    /// of them.
     private static func fields(
         _ key: String, plain: String, encrypted: String, in coder: NSCoder
     ) -> [String: HeldField]? {
@@ -100,13 +102,13 @@ extension HeldRecord {
 }
 
 extension RecordOrigin {
-    /// What stands for the origin in archives. Clients keep it for months: it never changes.
+    /// The digest of the origin in archives. Clients keep archives for months: never change it.
     var mark: [UInt8] {
         let parts = ["stratus origin 1", container.text, "\(database.rawValue)", account?.text ?? ""]
         return ContentDigest.sha256([UInt8](parts.joined(separator: "\0").utf8))
     }
 
-    /// Whether a record with this mark was fetched here, by the same account or by nobody who was signed in.
+    /// Whether a record with this mark was fetched here, by the same account or without one.
     func matches(_ mark: [UInt8]) -> Bool {
         var nobodys = self
         nobodys.account = nil
@@ -116,16 +118,16 @@ extension RecordOrigin {
 
 // The values of a record in Apple's archives: one object for the plain ones and one for the encrypted ones.
 //
-//   RecordValues     a dictionary of what is there now
-//   OriginalValues   a dictionary of what the server had under the keys that differ now
-//   ChangedKeys      a set of the keys that were set
+//   RecordValues     a dictionary of the current values
+//   OriginalValues   a dictionary of the server's values for the keys that differ
+//   ChangedKeys      the set of keys that were set
 //
 // A value of a class that no record holds refuses the whole record. Encrypted values that Apple archived as
 // ciphertext are of such a class.
 
 /// The plain values of a record, as Apple archives them.
 class ArchivedValueStore: NSObject, NSSecureCoding {
-    /// The key of the record under which the object stands, and whether its values are encrypted.
+    /// The key of this object in the record, and whether its values are encrypted.
     class var place: (key: String, isEncrypted: Bool) { (CoderKey.Apple.valueStore, false) }
 
     let values: [String: HeldValue]
@@ -171,8 +173,8 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
 
     // MARK: Decoding
 
-    /// What values may be, and what stands in archives beside it: that decodes first and is refused as a value then,
-    /// because Foundation ends the process where a class is known to it and not expected.
+    /// The classes of values, and other classes in archives. The latter decode first and are then refused as values:
+    /// Foundation ends the process if it knows a class and the class was not asked for.
     private static var classes: [AnyClass] {
         [
             NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, CKReference.self,
@@ -186,7 +188,7 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
         guard let decoded = coder.decodeWithStandIns(of: classes, forKey: name) else { return values }
         guard let dictionary = decoded as? NSDictionary else { return nil }
         for (key, value) in dictionary {
-            // The value of a key that was set to nil.
+            // The key was set to nil.
             if value is NSNull { continue }
             guard let key = key as? String, let held = held(value, forKey: key, in: coder) else { return nil }
             values[key] = held
@@ -226,14 +228,14 @@ final class ArchivedEncryptedValueStore: ArchivedValueStore {
 extension HeldRecord {
     private static let stores = [ArchivedValueStore.self, ArchivedEncryptedValueStore.self]
 
-    /// Archives values, changes and originals as Apple does.
+    /// Archives values, changes and original values as Apple does.
     func encodeValueStores(with coder: NSCoder) {
         for store in Self.stores { coder.encode(store.init(self), forKey: store.place.key) }
     }
 
-    /// Takes the values of an archive of Apple's.
+    /// Decodes the values of an archive of Apple's.
     /// - Parameter coder: The archive.
-    /// - Returns: Whether it had any. Nil where they are not understood.
+    /// - Returns: Whether it had any. Nil if they are not understood.
     mutating func decodeValueStores(in coder: NSCoder) -> Bool? {
         var isThere = false
         for type in Self.stores where coder.containsValue(forKey: type.place.key) {
@@ -249,7 +251,7 @@ extension HeldRecord {
         return isThere
     }
 
-    /// Takes the values of a store; false where another store has one of its keys (C-08).
+    /// Takes the values of a store. Returns false if another store has one of its keys (C-08).
     private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool) -> Bool {
         let changed = Set(store.changedKeys)
         for (key, value) in store.values {

@@ -1,19 +1,20 @@
-// What a CKRecord keeps behind its lock.
+// What a `CKRecord` keeps behind its lock, and its exchange with the server.
 
 import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// A change of a key since the record was made, fetched or saved.
+/// A change of a key since the record was created, fetched or saved.
 struct FieldEdit: Sendable {
-    /// Edits are numbered, so that one made while a save is under way outlasts that save.
+    /// Edits are numbered, so that an edit made during a save remains after it.
     var number: UInt64
     var isEncrypted: Bool
 }
 
 extension HeldField {
-    /// What is to stand under a key, or the mistake in it. Asks objects of a client's what they hold, so no lock is held.
+    /// The new value of a key, or the mistake in it. It asks the client's objects for their content, so call it without
+    /// a lock.
     static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, ValueMisuse> {
         if let text = FieldKeyRule.misuse(of: key) { return .failure(ValueMisuse(text: text)) }
         guard let value else { return .success(nil) }
@@ -40,18 +41,18 @@ struct HeldRecord: Sendable {
     var share: CKReference?
     var fields: [String: HeldField] = [:]
 
-    /// The values as fetched or saved last: the ancestor in a conflict (S-05).
+    /// The values as last fetched or saved: the ancestor in a conflict (S-05).
     var baseFields: [String: HeldField] = [:]
-    /// The keys that were set since then, those set to nil included (C-03).
+    /// The keys that were set since then, including those set to nil (C-03).
     var edits: [String: FieldEdit] = [:]
     var parentEditNumber: UInt64?
     var lastEditNumber: UInt64 = 0
 
-    /// The first mistake of the programmer.
+    /// The programmer's first mistake.
     var misuse: String?
-    /// Where the record was fetched or saved; nil for one that is new or was decoded.
+    /// Where the record was fetched or saved; nil for a new or decoded record.
     var origin: RecordOrigin?
-    /// What an archive says of the origin.
+    /// The digest of the origin, from an archive.
     var originMark: [UInt8]?
 
     mutating func nextEditNumber() -> UInt64 {
@@ -59,7 +60,7 @@ struct HeldRecord: Sendable {
         return lastEditNumber
     }
 
-    /// Sets or removes a value, and hands out what stood there: to let go of it may end objects of a client's.
+    /// Sets or removes a value, and returns the old one. Releasing it may end a client's objects.
     mutating func set(_ field: Result<HeldField?, ValueMisuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
         switch field {
         case .failure(let mistake):
@@ -77,12 +78,12 @@ struct HeldRecord: Sendable {
         return field.value.object
     }
 
-    /// The keys that have values, in order.
+    /// The keys that have values, sorted.
     func keys(isEncrypted: Bool) -> [String] {
         fields.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
     }
 
-    /// The assets in its fields, with the keys.
+    /// The assets in its fields, with their keys.
     var assets: [(key: String, asset: CKAsset)] {
         var assets: [(key: String, asset: CKAsset)] = []
         for (key, field) in fields {
@@ -95,15 +96,13 @@ struct HeldRecord: Sendable {
         return assets
     }
 
-    /// The keys that were set, in order.
+    /// The keys that were set, sorted.
     func changedKeys(isEncrypted: Bool) -> [String] {
         edits.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
     }
 }
 
-// Records between client and server.
-
-/// Who was to take part in a share when its save began.
+/// The participants of a share when its save began.
 protocol SentSharing: Sendable {
     var claim: ShareClaim { get }
 }
@@ -113,11 +112,11 @@ struct SentRecord: Sendable {
     let recordType: String
     let address: RecordAddress
     let state: HeldRecord
-    /// Nil for a record that is no share.
+    /// Nil for a record that is not a share.
     let sharing: (any SentSharing)?
 
-    /// What the save sends to `target`. It copies contents of assets that were taken from other records or databases, so it
-    /// blocks its thread.
+    /// What the save sends to `target`. It copies the contents of assets that were taken from other records or
+    /// databases, so it blocks its thread.
     func makeSave(to target: RecordOrigin) -> RecordSave {
         var fields: [String: ClientField] = [:]
         for (key, field) in state.fields {
@@ -143,37 +142,37 @@ struct SentRecord: Sendable {
 }
 
 extension CKRecord {
-    /// A record from the server, which is no share: those are made by `from(_:origin:download:)`.
+    /// A record from the server that is not a share. `from(_:origin:download:)` creates shares.
     /// - Parameters:
     ///   - answer: What the server sent.
-    ///   - origin: From where it was fetched, and by whom.
-    ///   - download: Makes private copies of its assets; nil where assets have no content (S-07).
+    ///   - origin: Where it was fetched, and by which account.
+    ///   - download: Creates private copies of its assets; nil if assets have no content (S-07).
     convenience init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) {
         self.init(
             recordType: answer.type, recordID: CKRecordID(answer.address),
             state: HeldRecord(answer, origin: origin, download: download))
     }
 
-    /// Begins a save: edits made from now on outlast it. Quick, whatever the record holds.
+    /// Begins a save. Edits made from now on remain after it. Fast, whatever the record holds.
     func beginSave() -> SentRecord {
         SentRecord(
             recordType: recordType, address: recordID.address, state: state.value, sharing: beginSharing())
     }
 
-    /// Takes over what the server has made of this record when it was saved (C-04): the server's fields change, the
-    /// values stay, and no key is changed any longer but those set since the save began.
+    /// Takes over the server's answer to a save of this record (C-04). The server's fields change, the values stay, and
+    /// only keys that were set since the save began remain changed.
     ///
-    /// Several saves of one record may be under way, and their answers come in any order: each takes its own edits back,
-    /// and an answer older than what the record knows changes no field of the server's.
+    /// Several saves of one record may be under way, and their answers arrive in any order. Each answer clears its own
+    /// edits. An answer older than what the record knows changes none of the server's fields.
     func absorb(_ saved: ClientRecord, origin: RecordOrigin?, sent: SentRecord) {
         let sentEditNumber = sent.state.lastEditNumber
-        // What the base was is let go of after the lock: that may end objects of a client's.
+        // Release the old base after the lock: this may end a client's objects.
         let (isNews, _) = state.withLock { state in
             let base = state.baseFields
             let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
             if isNews {
                 state.absorbSystemFields(saved, origin: origin)
-                // What was sent, and not what is there now: an edit made meanwhile is no part of what was saved.
+                // The values that were sent, not the current ones: an edit made meanwhile was not saved.
                 state.baseFields = sent.state.fields
             }
             state.edits = state.edits.filter { $0.value.number > sentEditNumber }
@@ -191,7 +190,7 @@ extension CKRecord {
         }
     }
 
-    /// The version that this record began as (S-05); for a record that was never saved one without values.
+    /// The version that this record is based on (S-05). For a record that was never saved, a version without values.
     func makeAncestor() -> CKRecord {
         var state = state.value
         state.fields = state.baseFields
@@ -201,11 +200,11 @@ extension CKRecord {
         return makeRecord(state, isAncestor: true)
     }
 
-    /// Gives an asset its file back after an archive, which has none; no key becomes changed by it.
+    /// Restores the file of an asset after decoding. No key becomes changed.
     /// - Parameters:
     ///   - path: The file.
     ///   - key: The key of the asset's field.
-    ///   - item: The asset's place in a list.
+    ///   - item: The asset's index in a list.
     func restoreFile(_ path: String, forKey key: String, item: Int?) {
         let asset = HeldValue.asset(CKAsset(keptFile: path))
         state.withLock { state in
