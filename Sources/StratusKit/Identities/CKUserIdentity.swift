@@ -1,26 +1,26 @@
-// A person as others may know them.
+// People, as other people may know them, and what they are looked up by.
 //
-// Invariant: immutable.
+// Invariant: identities and lookup infos are immutable.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 
-/// A person: their user record, how they were found, their name.
+/// A person: their user record, how they were found, and their name.
 public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// By what a person is looked up.
+    /// What a person is looked up by.
     public typealias LookupInfo = CKUserIdentityLookupInfo
 
-    /// The person's user record; nil where it is not known.
+    /// The person's user record; nil if unknown.
     public let userRecordID: CKRecord.ID?
-    /// By what the person was found.
+    /// What the person was found by.
     public let lookupInfo: CKUserIdentity.LookupInfo?
-    /// The person's name; nil where it is not known.
+    /// The person's name; nil if unknown.
     public let nameComponents: PersonNameComponents?
     /// Whether the person has an account.
     public let hasiCloudAccount: Bool
 
-    /// Always empty: there is no address book on Linux.
+    /// Always empty: Linux has no address book.
     @available(*, deprecated, message: "Contacts are not linked any longer.")
     public var contactIdentifiers: [String] { [] }
 
@@ -61,12 +61,12 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
         }
         let parts = PersonName(nameComponents).parts.map { Data(($0 ?? "").utf8) as NSData }
         coder.encode(NSArray(array: parts), forKey: CoderKey.nameParts)
-        // How the name is said, which is seldom known.
+        // The pronunciation, which is seldom known.
         let phonetic = nameComponents.phoneticRepresentation.map { PersonName($0).parts.map { $0 ?? "" } }
         if let phonetic { coder.encodeBlock(phonetic, forKey: CoderKey.phoneticParts) }
     }
 
-    /// The name in an archive; nil where there is none.
+    /// The name in an archive, or nil if there is none.
     private static func name(in coder: NSCoder) -> PersonNameComponents? {
         if let name = coder.decodeValue(of: ArchivedPersonName.self, forKey: CoderKey.Apple.nameComponents) {
             return name.components
@@ -81,7 +81,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
         return name
     }
 
-    /// Decodes a person; nil where the name is damaged.
+    /// Decodes a person. Returns nil if the name is damaged.
     public convenience init?(coder: NSCoder) {
         let name = Self.name(in: coder)
         let isNameMissing = [CoderKey.nameParts, CoderKey.phoneticParts].contains { coder.containsValue(forKey: $0) }
@@ -95,12 +95,11 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
     }
 }
 
-// By what a person is looked up. Top-level, because Foundation on Linux cannot archive nested classes; clients say
-// `CKUserIdentity.LookupInfo`.
-//
-// Invariants: immutable; exactly one of the three is set, except in what a foreign archive says.
-
-/// An e-mail address, a phone number or a user record, equal by value (C-18).
+/// An e-mail address, a phone number or a user record. Two are equal by value (C-18). Exactly one of the three is set,
+/// except after decoding a foreign archive.
+///
+/// The class is top-level because Foundation on Linux cannot archive nested classes. Clients write
+/// `CKUserIdentity.LookupInfo`.
 public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The e-mail address to look for.
     public let emailAddress: String?
@@ -131,17 +130,17 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
         self.init(emailAddress: nil, phoneNumber: nil, userRecordID: userRecordID)
     }
 
-    /// One for each e-mail address.
+    /// A lookup info for each e-mail address.
     public class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
         emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
     }
 
-    /// One for each phone number.
+    /// A lookup info for each phone number.
     public class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
         phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
     }
 
-    /// One for each user record.
+    /// A lookup info for each user record.
     public class func lookupInfos(with userRecordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
         userRecordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
     }
@@ -192,10 +191,10 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
     }
 }
 
-// People between client and server.
+// Conversion to and from the server's types.
 
 extension CKUserIdentity.LookupInfo {
-    /// The same in the server's words.
+    /// The same in the server's terms.
     var lookup: IdentityLookup {
         if let emailAddress { return .email(emailAddress) }
         if let phoneNumber { return .phone(phoneNumber) }
@@ -204,7 +203,7 @@ extension CKUserIdentity.LookupInfo {
 }
 
 extension CKUserIdentity {
-    /// A person whom the server has found.
+    /// A person that the server has found.
     convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
         self.init(
             userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
@@ -213,7 +212,7 @@ extension CKUserIdentity {
 }
 
 extension CKUserIdentity {
-    /// Somebody who takes part in a share or asks to, as the server tells of them.
+    /// A participant or requester of a share, from the server.
     convenience init(_ identity: ClientIdentity, phoneticName: PersonName? = nil) {
         var name = identity.name.map { PersonNameComponents($0) }
         name?.phoneticRepresentation = phoneticName.map { PersonNameComponents($0) }
@@ -223,28 +222,28 @@ extension CKUserIdentity {
             hasiCloudAccount: identity.hasAccount)
     }
 
-    /// By what the person can be told from others: the user record where it is known, else how they were found (C-18).
+    /// What identifies the person: the user record if known, otherwise how they were found (C-18).
     var canonicalKey: PersonKey? {
         if let userRecordID { return .user(UserName(userRecordID.recordName)) }
         return lookupInfo?.canonicalKey
     }
 
-    /// Whether both are known by their user records, and are two people: whatever address led to them. Whose record
-    /// `__defaultOwner__` is depends on who was told, which is not known here.
+    /// Whether both are known by user record and are two people, whatever address led to them. The meaning of
+    /// `__defaultOwner__` depends on the account that was asked, which is not known here.
     func isKnownToDiffer(from other: CKUserIdentity) -> Bool {
         guard let own = userRecordID?.recordName, let others = other.userRecordID?.recordName else { return false }
         return own != others && own != CKCurrentUserDefaultName && others != CKCurrentUserDefaultName
     }
 }
 
-/// A person, as far as one can be told from others (C-18).
+/// What identifies a person (C-18).
 enum PersonKey: Hashable, Sendable {
     case user(UserName)
     case handle(Handle)
 }
 
 extension CKUserIdentity.LookupInfo {
-    /// From the server's words.
+    /// Converts the server's type.
     convenience init(_ lookup: IdentityLookup) {
         switch lookup {
         case .email(let address): self.init(emailAddress: address)
@@ -253,7 +252,7 @@ extension CKUserIdentity.LookupInfo {
         }
     }
 
-    /// Who is looked for; of handles that are written differently and mean the same, the same.
+    /// The person that is looked for. Handles that differ only in spelling give the same result.
     var canonicalKey: PersonKey? {
         if let userRecordID { return .user(UserName(userRecordID.recordName)) }
         return lookup.handle.map { .handle($0.normalized ?? $0) }

@@ -1,16 +1,17 @@
-// The predicate that `NSPredicate(format:)` makes. Foundation on Linux has no formats: its predicates are blocks, which
-// nobody can look into. This one keeps what it says as a tree.
+// Predicates as clients create them with `NSPredicate(format: "name BEGINSWITH %@ AND age > %d", prefix, 3)`, and as
+// queries keep them.
 //
-// Invariant: immutable, so that a copy is the object itself.
+// Foundation on Linux has no formats: its predicates are blocks, whose content cannot be read. The predicate here keeps
+// its content as a tree.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// A predicate made of a format.
+/// A predicate with a format. It is immutable, so a copy is the object itself.
 final class FormatPredicate: NSPredicate {
-    /// What it says, or what is wrong with its format (X-25).
+    /// Its content, or what is wrong with its format (X-25).
     let content: Result<PredicateSyntax, PredicateProblem>
 
     init(_ content: Result<PredicateSyntax, PredicateProblem>) {
@@ -46,8 +47,8 @@ final class FormatPredicate: NSPredicate {
 
     override var description: String { predicateFormat }
 
-    /// A format is a question to a database, and is not evaluated here: only `TRUEPREDICATE` is true of an object. Where
-    /// mistakes end the process (``StratusMisuse``), so does evaluating any other.
+    /// A format is sent to a database and is not evaluated here: the result is true only for `TRUEPREDICATE`. If
+    /// mistakes end the process (``StratusMisuse``), evaluating any other format does too.
     override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
         if case .success(.always(let isTrue)) = content { return isTrue }
         var memory: String?
@@ -58,18 +59,16 @@ final class FormatPredicate: NSPredicate {
     }
 }
 
-// What a predicate of a client's says, whatever made it.
-
-/// A predicate as a query keeps it.
+/// The content of a client's predicate, as a query keeps it.
 struct CapturedPredicate: Hashable, Sendable {
-    /// How many conditions compounds may hold, since a client can put a compound into itself.
+    /// The most conditions in a compound. A client can put a compound into itself.
     private static let partLimit = 4_096
 
     var content: Result<PredicateSyntax, PredicateProblem>
 
     init(_ content: Result<PredicateSyntax, PredicateProblem>) { self.content = content }
 
-    /// Looks into a predicate without evaluating anything.
+    /// Reads a predicate without evaluating anything.
     init(_ predicate: NSPredicate) {
         var partCount = 0
         content = Result { () throws(PredicateProblem) in
@@ -98,7 +97,7 @@ struct CapturedPredicate: Hashable, Sendable {
                 return .not(part)
             }
         }
-        // Foundation's own are true, false, or a block. Their being equal is told without calling the block.
+        // Foundation's own predicates are true, false, or a block. Comparing them does not call the block.
         if type(of: predicate) == NSPredicate.self {
             for value in [true, false] where predicate.isEqual(NSPredicate(value: value)) { return .always(value) }
         }
@@ -107,7 +106,7 @@ struct CapturedPredicate: Hashable, Sendable {
         )
     }
 
-    /// A predicate that says the same, for compounds one of their kind.
+    /// A predicate with the same content; a compound for a compound.
     var predicate: NSPredicate {
         switch content {
         case .success(let syntax): syntax.predicate
@@ -128,39 +127,37 @@ extension PredicateSyntax {
     }
 }
 
-// Predicates as clients write them: `NSPredicate(format: "name BEGINSWITH %@ AND age > %d", prefix, 3)`.
-//
-// An initialiser of a class cannot make an object of a subclass, but one that a protocol lends can. Foundation's own
-// initialisers of this name are marked unavailable, so that these are found.
+// An initialiser of a class cannot create an object of a subclass, but an initialiser of a protocol extension can.
+// Foundation's own initialisers of this name are marked unavailable, so the compiler finds these.
 
-/// What `NSPredicate` is lent. Nothing else conforms to it.
+/// Gives `NSPredicate` its initialisers. Nothing else conforms to it.
 public protocol StratusFormattedPredicate {}
 
 extension NSPredicate: StratusFormattedPredicate {}
 
 extension StratusFormattedPredicate where Self: NSPredicate {
-    /// A predicate of a format, as CloudKit's queries take it.
+    /// Creates a predicate from a format, as CloudKit's queries take it.
     ///
-    /// A format that does not parse raises an exception on Apple's systems; here the predicate remembers why, and the query
-    /// that is given it fails with `invalidArguments` and the column where the format goes wrong (X-25).
+    /// A format that does not parse raises an exception on Apple's systems. Here the predicate remembers why, and a
+    /// query with it fails with `invalidArguments` and the column of the mistake (X-25).
     /// - Parameters:
     ///   - predicateFormat: The format.
-    ///   - args: The values for its places: `%@` takes values, `%K` the names of fields, `%d`, `%ld`, `%f` and so on
+    ///   - args: The values for its placeholders: `%@` takes values, `%K` names of fields, `%d`, `%ld`, `%f` and so on
     ///     numbers.
     public init(format predicateFormat: String, _ args: Any?...) {
         self = made(FormatPredicate(format: predicateFormat, arguments: args))
     }
 
-    /// A predicate of a format, as CloudKit's queries take it.
+    /// Creates a predicate from a format, as CloudKit's queries take it.
     /// - Parameters:
     ///   - predicateFormat: The format.
-    ///   - arguments: The values for its places.
+    ///   - arguments: The values for its placeholders.
     public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
         self = made(FormatPredicate(format: predicateFormat, arguments: arguments ?? []))
     }
 
-    /// The predicate with values in the place of its variables, which are written `$NAME`.
-    /// - Parameter variables: The values by name. Variables without one stay, and fail the query.
+    /// Replaces the variables of the predicate, which are written `$NAME`, by values.
+    /// - Parameter variables: The values by name. Variables without a value stay, and fail the query.
     /// - Returns: Another predicate.
     public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
         let values = variables.compactMapValues { PredicateArgument($0).side(for: "@") }
@@ -168,7 +165,7 @@ extension StratusFormattedPredicate where Self: NSPredicate {
     }
 }
 
-/// A predicate as the class that asks for it, which is `NSPredicate` or that of compounds.
+/// The predicate as the requested class: `NSPredicate`, or that of compounds.
 private func made<Wanted: NSPredicate>(_ predicate: FormatPredicate) -> Wanted {
     if let wanted = predicate as? Wanted { return wanted }
     guard let wanted = NSCompoundPredicate(andPredicateWithSubpredicates: [predicate]) as? Wanted else {
@@ -177,15 +174,13 @@ private func made<Wanted: NSPredicate>(_ predicate: FormatPredicate) -> Wanted {
     return wanted
 }
 
-// The values that a client gives for the places of a format.
-
-/// A value for a place of a format.
+/// A client's value for a placeholder of a format.
 enum PredicateArgument: Hashable, Sendable {
     case single(PredicateConstant)
-    /// A list of values, or a set of them.
+    /// A list or a set of values.
     case list([PredicateConstant])
 
-    /// Takes a value of any type.
+    /// Converts a value of any type.
     init(_ value: Any?) {
         guard let value = Self.unwrapped(value) else {
             self = .single(.null)
@@ -198,7 +193,7 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// What is in optionals, however many.
+    /// The value inside any number of optionals.
     fileprivate static func unwrapped(_ value: Any?) -> Any? {
         guard var value else { return nil }
         while true {
@@ -222,13 +217,13 @@ enum PredicateArgument: Hashable, Sendable {
 }
 
 extension PredicateConstant {
-    /// Takes a value of any type that is no list.
+    /// Converts a value of any type except a list.
     init(_ value: Any?) {
         switch PredicateArgument.unwrapped(value) {
         case nil: self = .null
         case let id as CKRecordID: self = .reference(id)
         case let record as CKRecord: self = .reference(record.recordID)
-        // Only whose record it is counts (Q-08).
+        // Only the target counts (Q-08).
         case let reference as CKReference: self = .reference(reference.recordID)
         case is CKAsset: self = .unusable("CKAsset")
         case let value?:
@@ -247,7 +242,7 @@ extension PredicateConstant {
 }
 
 extension PredicateArgument {
-    /// The side that the value makes in a place of a kind; nil where it is of another kind.
+    /// The side of a comparison that the value gives at a placeholder; nil if the placeholder takes another kind.
     func side(for letter: Character) -> PredicateSide? {
         switch (letter, self) {
         case ("@", .single(let constant)): .constant(constant)
@@ -262,7 +257,7 @@ extension PredicateArgument {
         }
     }
 
-    /// The field, or the path to one, that a text names.
+    /// The field that a text names, or the path to it.
     static func path(_ text: String) -> PredicateSide? {
         if text.lowercased() == "self" { return .evaluatedObject }
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -272,7 +267,7 @@ extension PredicateArgument {
 
     private static func isFloating(_ letter: Character) -> Bool { "fFeEgGaA".contains(letter) }
 
-    /// What a place of a kind takes.
+    /// What a placeholder takes.
     static func kind(of letter: Character) -> String {
         switch letter {
         case "@": "a value"
@@ -281,7 +276,7 @@ extension PredicateArgument {
         }
     }
 
-    /// What the value is.
+    /// What the value is, for messages.
     var kind: String {
         switch self {
         case .list: "a list"
@@ -302,7 +297,7 @@ extension PredicateArgument {
         }
     }
 
-    /// What `CAST` makes of a value; nil where that is not known before a record is looked at.
+    /// The result of `CAST`; nil if it depends on a record.
     static func cast(_ arguments: [PredicateSide]) -> PredicateConstant? {
         guard arguments.count == 2, case .constant(.value(.string(let type))) = arguments[1],
             case .constant(.value(let value)) = arguments[0]

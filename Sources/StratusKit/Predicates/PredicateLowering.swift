@@ -1,27 +1,27 @@
-// From a predicate to the comparisons that the server takes: a flat list, all of which must hold. What CloudKit
-// does not take is refused with a sentence that says what to write instead.
+// Converts a predicate to the comparisons that the server takes: a flat list, all of which must hold. Anything
+// that CloudKit does not take is refused with a sentence that says what to write instead.
 
 import Foundation
 import StratusCloud
 import StratusModel
 
-/// What a predicate comes to for the server.
+/// A predicate in the server's terms.
 struct LoweredPredicate: Hashable, Sendable {
     var filters: [QueryFilter] = []
-    /// Whether no record can match, so that none is looked at.
+    /// Whether no record can match, so that none is read.
     var matchesNothing = false
 }
 
 /// Turns predicates into filters.
 struct PredicateLowering {
-    /// What `now()` is.
+    /// The value of `now()`.
     let now: Date
 
     /// The filters of a predicate.
     /// - Parameters:
     ///   - syntax: The predicate.
-    ///   - now: What `now()` is in it.
-    /// - Returns: All of which must hold.
+    ///   - now: The value of `now()` in it.
+    /// - Returns: Filters, all of which must hold.
     /// - Throws: What CloudKit does not take.
     static func lower(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) -> LoweredPredicate {
         var lowered = LoweredPredicate()
@@ -60,9 +60,7 @@ struct PredicateLowering {
     }
 }
 
-// From one comparison to filters: which side is the field, which comparator says it, and what CloudKit refuses.
-
-/// Turns one comparison into filters.
+/// Converts one comparison to filters: which side is the field, which comparator it needs, what CloudKit refuses.
 struct ComparisonLowering {
     private typealias Relation = PredicateComparison.Relation
 
@@ -79,7 +77,7 @@ struct ComparisonLowering {
         self.now = now
     }
 
-    /// The field that stands for all searchable text of a record.
+    /// The name that stands for all searchable text of a record.
     private static let allTokens = "allTokens"
 
     func filters() throws(PredicateProblem) -> [QueryFilter] {
@@ -160,7 +158,7 @@ struct ComparisonLowering {
         return PredicateProblem("CloudKit takes no \(relation.rawValue) here: \(advice).")
     }
 
-    /// A value on the left of IN, which asks whether a list holds it.
+    /// A value on the left of IN: whether a list contains it.
     private func membershipFilter() throws(PredicateProblem) -> QueryFilter? {
         guard comparison.relation == .isIn, comparison.quantifier == nil, case .keyPath = comparison.right,
             case .constant = comparison.left
@@ -170,7 +168,7 @@ struct ComparisonLowering {
             operand: try value(comparison.left))
     }
 
-    /// `ANY {…} = field`, which asks whether the field, or a member of it, is one of the values.
+    /// `ANY {…} = field`: whether the field, or one of its members, is among the values.
     private func anyOfFilter() throws(PredicateProblem) -> QueryFilter? {
         guard comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue else { return nil }
         return QueryFilter(
@@ -210,7 +208,7 @@ struct ComparisonLowering {
         case .constant, .aggregate:
             throw PredicateProblem("One side of a comparison is a field: both are values.")
         case .variable, .function:
-            // Throws what is wrong with it, where it is no value.
+            // Throws what is wrong with it if it is not a value.
             _ = try value(side)
             throw PredicateProblem("One side of a comparison is a field: both are values.")
         }
@@ -245,7 +243,7 @@ struct ComparisonLowering {
         }
     }
 
-    /// The values of a list; with `isOneTaken` a single value is a list of one.
+    /// The values of a list. With `isOneTaken`, a single value counts as a list of one.
     private func values(
         _ side: PredicateSide, isOneTaken: Bool = false
     ) throws(PredicateProblem) -> [ClientValue] {
@@ -264,7 +262,7 @@ struct ComparisonLowering {
 
     // MARK: Words
 
-    /// The filter of a comparison about words; nil where it is about something else.
+    /// The filter of a comparison about words; nil for any other comparison.
     private func tokenFilter() throws(PredicateProblem) -> QueryFilter? {
         if let filter = try tokenizeFilter() { return filter }
         switch (comparison.left, comparison.relation) {
@@ -292,7 +290,7 @@ struct ComparisonLowering {
         return QueryFilter(key: "", comparator: comparator, operand: words)
     }
 
-    /// `ALL tokenize(…, 'Cdl') IN allTokens`, and with ANY.
+    /// `ALL tokenize(…, 'Cdl') IN allTokens`, or the same with ANY.
     private func tokenizeFilter() throws(PredicateProblem) -> QueryFilter? {
         guard comparison.relation == .isIn, case .keyPath([Self.allTokens]) = comparison.right,
             case .function(let name, let arguments) = comparison.left,
@@ -310,7 +308,7 @@ struct ComparisonLowering {
 
     // MARK: Places
 
-    /// The filter of a comparison about a distance; nil where it is about something else.
+    /// The filter of a comparison about a distance; nil for any other comparison.
     private func distanceFilter() throws(PredicateProblem) -> QueryFilter? {
         guard case .function(PredicateSide.distance, let arguments) = comparison.left else { return nil }
         guard !isNegated, comparison.quantifier == nil, comparison.options.isEmpty,
@@ -340,7 +338,7 @@ struct ComparisonLowering {
 }
 
 extension PredicateComparison {
-    /// The same comparison with its sides changed where a value stands on the left of a field or a distance.
+    /// The same comparison, with its sides swapped if a value is on the left of a field or a distance.
     fileprivate var withFieldOnTheLeft: PredicateComparison {
         guard let mirrored = Self.mirrored[relation], left.isValue, !right.isValue else { return self }
         var comparison = self
@@ -355,7 +353,7 @@ extension PredicateComparison {
 }
 
 extension PredicateSide {
-    /// Whether it says the same for every record.
+    /// Whether it has the same value for every record.
     fileprivate var isValue: Bool {
         switch self {
         case .keyPath, .evaluatedObject: false

@@ -1,7 +1,8 @@
-// From the words of a format and its arguments to a tree.
+// Parses the tokens of a format and its arguments to a tree.
 //
-// A parenthesis may hold a condition or a part of a side: what it held is known at its end, so nothing is ever parsed
-// twice, and time grows with the length of the format. Depth is bounded, so that no format runs out of stack.
+// A parenthesis may contain a condition or part of a side. The parser knows which one only at its end, so it never
+// parses anything twice, and time grows with the length of the format. Depth is bounded, so no format overflows the
+// stack.
 
 import Foundation
 import StratusCloud
@@ -10,9 +11,9 @@ import StratusCloud
 struct PredicateParser {
     /// How deep conditions and sides may nest.
     static let depthLimit = 40
-    /// How many functions and operators may stand in a format.
+    /// The most functions and operators in a format.
     static let functionLimit = 200
-    /// The longest format that is looked at, in bytes.
+    /// The longest format that is parsed, in bytes.
     static let formatByteLimit = 1 << 16
 
     /// A condition, or a side of one.
@@ -29,12 +30,12 @@ struct PredicateParser {
     private var depth = 0
     private var functionCount = 0
 
-    /// The tree of a format.
+    /// Parses a format.
     /// - Parameters:
     ///   - format: The format.
-    ///   - arguments: The values for its places, in order. What is left over is ignored, as on Apple's systems.
-    /// - Returns: What the format says.
-    /// - Throws: Where it goes wrong, and what was expected there.
+    ///   - arguments: The values for its placeholders, in order. Extra values are ignored, as on Apple's systems.
+    /// - Returns: The tree.
+    /// - Throws: The place of a mistake, and what was expected there.
     static func parse(
         _ format: String, arguments: [PredicateArgument] = []
     ) throws(PredicateProblem) -> PredicateSyntax {
@@ -60,7 +61,7 @@ struct PredicateParser {
         PredicateProblem(format: format, column: column, message)
     }
 
-    /// Something else stands where something was expected.
+    /// Another token was expected.
     func unexpected(_ expected: String) -> PredicateProblem {
         problem(current.column, "\(expected) was expected")
     }
@@ -75,7 +76,7 @@ struct PredicateParser {
         guard takes(symbol: symbol) else { throw unexpected(symbol) }
     }
 
-    /// The next word in capitals, where it may be one with a meaning.
+    /// The next word in capitals, if it may be a keyword.
     var keyword: String? {
         guard case .word(let text, isLiteral: false) = current.kind else { return nil }
         return text.uppercased()
@@ -87,7 +88,7 @@ struct PredicateParser {
         return true
     }
 
-    /// Goes a level deeper for as long as `body` takes.
+    /// Runs `body` one level deeper.
     mutating func nested<Value>(
         _ body: (inout PredicateParser) throws(PredicateProblem) -> Value
     ) throws(PredicateProblem) -> Value {
@@ -97,7 +98,7 @@ struct PredicateParser {
         return try body(&self)
     }
 
-    /// A function of some arguments. Their number is bounded, because a chain of them is as deep as it is long.
+    /// A function call. The number of calls is bounded, because a chain of them is as deep as it is long.
     mutating func function(
         _ name: String, _ arguments: [PredicateSide]
     ) throws(PredicateProblem) -> PredicateSide {
@@ -108,7 +109,7 @@ struct PredicateParser {
         return .function(name, arguments)
     }
 
-    /// The value for a place that was just taken.
+    /// The value for the placeholder that was just parsed.
     mutating func argument(_ letter: Character, column: Int) throws(PredicateProblem) -> PredicateArgument {
         guard argumentPlace < arguments.count else {
             throw problem(column, "there is no argument for %\(letter), which is the number \(argumentPlace + 1)")
@@ -131,7 +132,7 @@ struct PredicateParser {
         return syntax
     }
 
-    /// Parts joined by OR; a side alone where nothing is joined.
+    /// Parts joined by OR, or a side if nothing is joined.
     mutating func disjunction() throws(PredicateProblem) -> Node {
         try joined("OR", "||", PredicateSyntax.or) { parser throws(PredicateProblem) in
             try parser.joined("AND", "&&", PredicateSyntax.and) { parser throws(PredicateProblem) in
@@ -204,7 +205,7 @@ struct PredicateParser {
         "LIKE": .like, "MATCHES": .matches, "TOKENMATCHES": .tokenMatches,
     ]
 
-    /// The relation that follows; nil where a side ends without one.
+    /// The relation that follows; nil if a side ends without one.
     private mutating func takeRelation() throws(PredicateProblem) -> PredicateComparison.Relation? {
         let text: String
         switch current.kind {
@@ -243,10 +244,10 @@ struct PredicateParser {
     }
 }
 
-// The sides of comparisons: fields, values, what is computed from them.
+// The sides of comparisons: fields, values, and computed values.
 
 extension PredicateParser {
-    /// Terms joined by + and -.
+    /// Terms joined by +, -, * and /.
     mutating func sum() throws(PredicateProblem) -> Node {
         try operation(["+": PredicateSide.addition, "-": PredicateSide.subtraction]) {
             parser throws(PredicateProblem) in
@@ -256,7 +257,7 @@ extension PredicateParser {
         }
     }
 
-    /// Parts joined by operators of one rank, from left to right. `functions` names the function of each operator.
+    /// Parts joined by operators of one rank, from left to right. `functions` maps each operator to its function.
     private mutating func operation(
         _ functions: [String: String], _ part: (inout PredicateParser) throws(PredicateProblem) -> Node
     ) throws(PredicateProblem) -> Node {
@@ -291,7 +292,7 @@ extension PredicateParser {
         return side
     }
 
-    /// A side with the names and indexes that follow it. Brackets after a relation, its options, have been taken before.
+    /// A side with the names and indexes that follow it. Brackets with the options of a relation were parsed before.
     private mutating func path() throws(PredicateProblem) -> Node {
         let node = try primary()
         guard case .side(var side) = node else { return node }
@@ -313,7 +314,7 @@ extension PredicateParser {
         }
     }
 
-    /// A path that goes on with a name.
+    /// A path followed by a name.
     private mutating func longer(
         _ side: PredicateSide, _ name: String
     ) throws(PredicateProblem) -> PredicateSide {
@@ -390,14 +391,14 @@ extension PredicateParser {
         }
     }
 
-    /// The words that name no field unless # stands before them.
+    /// The words that name a field only after #.
     static let reserved: Set = [
         "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TOKENMATCHES",
         "ANY", "SOME", "ALL", "NONE", "TRUEPREDICATE", "FALSEPREDICATE", "SELF", "TRUE", "YES", "FALSE", "NO", "NULL",
         "NIL",
     ]
 
-    /// A field, or a function where a parenthesis follows.
+    /// A field, or a function if a parenthesis follows.
     private mutating func field(_ name: String) throws(PredicateProblem) -> PredicateSide {
         advance()
         return current.kind == .symbol("(") ? try call(name) : .keyPath([name])
@@ -417,7 +418,7 @@ extension PredicateParser {
         if takes(symbol: symbol) { return items }
         while true {
             let column = current.column
-            // SUBQUERY holds a condition, which nothing here has a use for.
+            // SUBQUERY contains a condition, which is not used here.
             guard case .side(let item) = try nested({ parser throws(PredicateProblem) in try parser.disjunction() })
             else {
                 throw problem(column, "a value or a field was expected, for CloudKit takes no conditions within a side")

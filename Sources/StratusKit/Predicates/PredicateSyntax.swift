@@ -1,5 +1,5 @@
-// What a predicate says, as a tree of plain values. Parsing makes it, `PredicateText` writes it, and `PredicateLowering`
-// turns as much of it as CloudKit takes into the server's words.
+// The content of a predicate, as a tree of plain values. The parser creates it, `PredicateText` writes it, and
+// `PredicateLowering` converts what CloudKit takes to the server's terms.
 
 import Foundation
 import StratusCloud
@@ -13,7 +13,7 @@ indirect enum PredicateSyntax: Hashable, Sendable {
     case not(PredicateSyntax)
 }
 
-/// Two sides, and what is said of them.
+/// Two sides and the relation between them.
 struct PredicateComparison: Hashable, Sendable {
     /// Which elements of a list the comparison is about.
     enum Quantifier: String, Hashable, Sendable, CaseIterable {
@@ -42,26 +42,26 @@ struct PredicateComparison: Hashable, Sendable {
     var quantifier: Quantifier?
     var left: PredicateSide
     var relation: Relation
-    /// What stands in brackets after the relation, in lower case and in order: `cd`.
+    /// The letters in brackets after the relation, in lower case and sorted: `cd`.
     var options = ""
     var right: PredicateSide
 
-    /// The letters that may stand in brackets.
+    /// The letters that are allowed in brackets.
     static let optionLetters = "cdlnw"
 }
 
 /// A side of a comparison, or a part of one.
 indirect enum PredicateSide: Hashable, Sendable {
-    /// A field of the record, or with several names a path from it to another.
+    /// A field of the record; several names are a path to another record's field.
     case keyPath([String])
     /// The record itself.
     case evaluatedObject
     case constant(PredicateConstant)
-    /// What stands in braces.
+    /// A list in braces.
     case aggregate([PredicateSide])
-    /// A value to be given later: `$NAME`.
+    /// A value that is given later: `$NAME`.
     case variable(String)
-    /// A function, with its name as it was written; an operator is one, under the name that Foundation has for it.
+    /// A function, with its name as written. An operator is a function with Foundation's name for it.
     case function(String, [PredicateSide])
 }
 
@@ -70,7 +70,7 @@ enum PredicateConstant: Hashable, Sendable {
     case value(ClientValue)
     /// No value.
     case null
-    /// A value that no record has, by the name of its type.
+    /// A value that no record can have, by the name of its type.
     case unusable(String)
 }
 
@@ -79,7 +79,7 @@ extension PredicateSide {
     static func integer(_ number: Int64) -> Self { .constant(.value(.int64(number))) }
     static func double(_ number: Double) -> Self { .constant(.value(.double(number))) }
 
-    /// The names of functions that operators stand for.
+    /// Foundation's names for the functions of operators.
     static let negation = "negate:"
     static let addition = "add:to:"
     static let subtraction = "from:subtract:"
@@ -87,7 +87,7 @@ extension PredicateSide {
     static let division = "divide:by:"
     static let power = "raise:toPower:"
 
-    /// Other functions that have a meaning here.
+    /// Other functions with a meaning here.
     static let distance = "distanceToLocation:fromLocation:"
     static let now = "now"
     static let cast = "CAST"
@@ -96,7 +96,7 @@ extension PredicateSide {
 // MARK: Values for variables
 
 extension PredicateSyntax {
-    /// The same with values in the place of variables; those without one stay.
+    /// Replaces variables by values. Variables without a value stay.
     func substituting(_ values: [String: PredicateSide]) -> PredicateSyntax {
         switch self {
         case .always: self
@@ -124,10 +124,8 @@ extension PredicateSide {
     }
 }
 
-// What is wrong with a predicate. On Apple's systems most of it raises an exception; here it is remembered, and the
-// query fails with `invalidArguments` and the same text.
-
-/// Why a predicate cannot be asked, as a sentence that says what to write instead.
+/// Why a predicate is refused, as a sentence that says what to write instead. On Apple's systems most of these mistakes
+/// raise an exception; here the query fails with `invalidArguments` and this text.
 struct PredicateProblem: Error, Hashable, Sendable {
     var text: String
 
@@ -136,7 +134,7 @@ struct PredicateProblem: Error, Hashable, Sendable {
     /// A format that does not parse.
     /// - Parameters:
     ///   - format: The whole format.
-    ///   - column: Where it goes wrong: the number of the character, from 1.
+    ///   - column: The number of the character where it is wrong, from 1.
     ///   - message: What was expected there.
     init(format: String, column: Int, _ message: String) {
         text = "Unable to parse the format string \"\(format)\": at column \(column), \(message)."
@@ -145,11 +143,9 @@ struct PredicateProblem: Error, Hashable, Sendable {
     var error: CloudError { CloudError(.invalidArguments, text: text) }
 }
 
-// A predicate as a format again: in words for people, and with its values apart for archives.
-
-/// Writes a predicate down.
+/// Writes a predicate as a format: as text for people, or with placeholders and separate values for archives.
 struct PredicateText {
-    /// Whether values stand in the text; else there are places for them.
+    /// Whether the text contains the values; otherwise it has placeholders.
     private let isForPeople: Bool
     private(set) var arguments: [PredicateConstant] = []
 
@@ -159,14 +155,14 @@ struct PredicateText {
         return text.condition(syntax, within: .none)
     }
 
-    /// A format with a place for every value, and the values: parsed, they give the same tree.
+    /// A format with a placeholder for every value, and the values. Parsing them gives the same tree.
     static func format(of syntax: PredicateSyntax) -> (format: String, arguments: [PredicateConstant]) {
         var text = PredicateText(isForPeople: false)
         let format = text.condition(syntax, within: .none)
         return (format, text.arguments)
     }
 
-    /// What a condition stands in.
+    /// The surrounding condition.
     private enum Surroundings {
         case none
         case and
@@ -230,7 +226,7 @@ struct PredicateText {
         parts.map { side($0) }.joined(separator: ", ")
     }
 
-    /// A name that the parser would take for something else goes in as an argument of its own.
+    /// A name that the parser would read as something else becomes an argument.
     private mutating func path(_ names: [String]) -> String {
         guard !isForPeople, !names.allSatisfy(Self.isPlain) else {
             return names.map { PredicateParser.reserved.contains($0.uppercased()) ? "#\($0)" : $0 }.joined(
@@ -252,7 +248,7 @@ struct PredicateText {
         }
     }
 
-    /// A value as people read it. What has no words of its own in formats is described.
+    /// A value as people read it. A value that formats cannot express is described.
     private static func words(for constant: PredicateConstant) -> String {
         switch constant {
         case .null: "nil"

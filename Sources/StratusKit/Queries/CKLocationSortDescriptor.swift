@@ -1,4 +1,4 @@
-// Sorting a query's results by their distance from a place.
+// The order of a query's results: by the distance from a location, or by the key of a field.
 
 public import Foundation
 import StratusCloud
@@ -6,13 +6,13 @@ import StratusCloud
 /// Sorts by the distance between a field's location and a place (Q-13), nearest first.
 public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding, KeyedSortDescriptor {
     private let field: String
-    /// The place. Its altitude does not count.
+    /// The location. Its altitude does not count.
     public let relativeLocation: CLLocation
 
-    /// Sorts by the distance from a place.
+    /// Sorts by the distance from a location.
     /// - Parameters:
     ///   - key: The field.
-    ///   - relativeLocation: The place.
+    ///   - relativeLocation: The location.
     public init(key: String, relativeLocation: CLLocation) {
         field = key
         self.relativeLocation = relativeLocation
@@ -21,7 +21,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding, K
 
     var querySort: QuerySort? { QuerySort(key: field, origin: relativeLocation.location) }
 
-    /// Orders records by the distance of the field's location; records without one come last.
+    /// Orders records by the distance of the field's location. Records without a location come last.
     public override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
         let (left, right) = (distance(object1), distance(object2))
         return left == right ? .orderedSame : left < right ? .orderedAscending : .orderedDescending
@@ -31,7 +31,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding, K
         ((object as? CKRecord)?.value(forKey: field) as? CLLocation)?.distance(from: relativeLocation) ?? .infinity
     }
 
-    /// The same descriptor: the server sorts by distance one way alone.
+    /// The same descriptor: the server sorts by distance in one direction only.
     public override var reversedSortDescriptor: Any { self }
 
     public override func isEqual(_ object: Any?) -> Bool {
@@ -50,13 +50,13 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding, K
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKLocationSortDescriptor"] }
 
-    /// Archives field and place.
+    /// Archives field and location.
     public func encode(with coder: NSCoder) {
         coder.encodeText(field, forKey: CoderKey.sortKey)
         coder.encode(relativeLocation, forKey: CoderKey.sortLocation)
     }
 
-    /// Decodes a descriptor; nil where field or place is missing.
+    /// Decodes a descriptor. Returns nil if field or location is missing.
     public convenience init?(coder: NSCoder) {
         guard let key = coder.decodeText(forKey: CoderKey.sortKey),
             let location = coder.decodeValue(of: CLLocation.self, forKey: CoderKey.sortLocation)
@@ -65,23 +65,24 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding, K
     }
 }
 
-// The order of a query's results as clients write it: `NSSortDescriptor(key: "creationDate", ascending: false)`.
+// Sort descriptors as clients write them: `NSSortDescriptor(key: "creationDate", ascending: false)`.
 //
-// Foundation on Linux sorts by key paths, because it has no key-value coding. The descriptor that is made here keeps the
-// key; an initialiser that a protocol lends can make one of a subclass. The key path beneath is of a type that nothing has.
+// Foundation on Linux sorts by key paths, because it has no key-value coding. `KeySortDescriptor` keeps the key; only
+// an initialiser of a protocol extension can return an object of a subclass. Its underlying key path belongs to a type
+// that no object has.
 
 /// A descriptor whose key is known.
 protocol KeyedSortDescriptor: NSSortDescriptor {
-    /// What the server is told.
+    /// The order in the server's terms.
     var querySort: QuerySort? { get }
 }
 
-/// What Foundation's own descriptor is made of.
+/// The root of the key path that Foundation's class needs.
 struct SortedNothing {
     let value = 0
 }
 
-/// The descriptor of a key.
+/// A descriptor with a key.
 final class KeySortDescriptor: NSSortDescriptor, KeyedSortDescriptor {
     let name: String?
 
@@ -92,7 +93,7 @@ final class KeySortDescriptor: NSSortDescriptor, KeyedSortDescriptor {
 
     var querySort: QuerySort? { name.map { QuerySort(key: $0, isAscending: ascending) } }
 
-    /// Orders records by the values of the key; records without one come first. What is no record has no order.
+    /// Orders records by the values of the key. Records without a value come first. Other objects have no order.
     override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
         let result = order(object1, object2)
         guard !ascending else { return result }
@@ -125,7 +126,7 @@ final class KeySortDescriptor: NSSortDescriptor, KeyedSortDescriptor {
     override var description: String { "(\(name ?? "nil"), \(ascending ? "ascending" : "descending"))" }
 }
 
-/// What `NSSortDescriptor` is lent. Nothing else conforms to it.
+/// Gives `NSSortDescriptor` its members. Nothing else conforms to it.
 public protocol StratusKeyedSorting {}
 
 extension NSSortDescriptor: StratusKeyedSorting {}
@@ -142,6 +143,6 @@ extension StratusKeyedSorting where Self: NSSortDescriptor {
         self = made
     }
 
-    /// The field that is sorted by; nil for a descriptor that was made of a key path.
+    /// The field to sort by; nil for a descriptor with a key path.
     public var key: String? { (self as? any KeyedSortDescriptor)?.querySort?.key }
 }
