@@ -1,18 +1,18 @@
-// Decodes a keyed archive without Foundation's unarchiver, which ends the process on some damaged ones.
+// Decodes a keyed archive without Foundation's unarchiver, which ends the process on some damaged archives.
 //
-// Invariants: only classes of ArchivedClasses and the plain ones of Foundation are ever made, whatever the archive
-// names; an object is made, or found to be damaged, once; handing out a container that many places hold costs its size
-// each time, from a budget. So time and memory are bounded by the archive's size. Circles end at the object that is
-// under way, and an object's height, the longest way down from it, is bounded: letting a taller one go would run out of
-// stack. The first thing wrong is kept in `problem`, because decoders cannot throw.
+// Invariants: whatever an archive names, only classes of `ArchivedClasses` and Foundation's plain ones are created.
+// Each object is created, or found to be damaged, once. Returning a container in many places costs its size each time,
+// from a budget. So the size of the archive bounds time and memory. A circle ends at the object that is being decoded.
+// An object's height, the longest path down from it, is bounded: releasing a taller one would overflow the stack. The
+// first problem is kept in `problem`, because decoders cannot throw.
 //
-// Nothing is dropped. An object that is asked for and cannot be made is a problem, whether it is damaged, of an
-// unknown class or of another class than its place asks for. So is a key with a value that its object's decoder did
-// not ask for, unless `ArchivedKeys` names it.
+// Nothing is dropped. It is a problem if an object is asked for and cannot be created: because it is damaged, or
+// its class is unknown or not the expected one. It is also a problem if a key has a value and the decoder of its object
+// did not ask for it, unless `ArchivedKeys` lists the key.
 
 import Foundation
 
-/// A coder over a property list that was read without trust.
+/// A coder over an untrusted property list.
 final class ArchiveDecoder: NSCoder, ArchiveReader {
     private static let heightLimit = 32
     private static let keyLimit = 1_024
@@ -24,15 +24,15 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     private var asked: Set<String> = []
     private var made: [Int: MadeObject] = [:]
     private var underWay: Set<Int> = []
-    /// The height of the tallest object that was handed out for the one that is being made.
+    /// The height of the tallest object that was returned for the current object.
     private var tallestPart = 0
-    /// How many elements of containers may still be handed out.
+    /// How many elements of containers may still be returned.
     private var elementBudget: Int
     private(set) var problem: StratusArchiveError?
     private let top: [String: PropertyValue]
 
     private struct MadeObject {
-        /// Nil for an object that is damaged, or of a class that is not known.
+        /// Nil for a damaged object, or one of an unknown class.
         var object: NSObject?
         var height: Int
     }
@@ -48,7 +48,8 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         super.init()
     }
 
-    /// The object that the archive is of; nil where it has keys of its own, as one of system fields has.
+    /// The archive's root object; nil if the archive has the keys of an object itself, like an archive of system
+    /// fields.
     func rootObject() -> (isPresent: Bool, object: NSObject?) {
         guard let root = top["root"] else { return (false, nil) }
         let made = root.reference.flatMap { object(at: $0) }
@@ -65,8 +66,8 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         problem = problem ?? StratusArchiveError(.notUnderstood, message, fields)
     }
 
-    /// Notes the keys of the current object that have a value and were not asked for.
-    /// - Parameter className: The object's class, by Apple's name.
+    /// Reports the keys of the current object that have a value and were not asked for.
+    /// - Parameter className: Apple's name of the object's class.
     func noteUnaskedKeys(className: String) {
         guard problem == nil else { return }
         let unknown = current.keys.filter { key in
@@ -79,7 +80,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
             ["class": className, "key": key])
     }
 
-    /// Whether a value says no more than its absence would.
+    /// Whether a value means the same as a missing one.
     private func isEmpty(_ value: PropertyValue) -> Bool {
         switch value {
         case .null: true
@@ -98,13 +99,13 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         switch object {
         case .string(let text): text.isEmpty || text == "$null"
         case .dictionary(let content): content["NS.objects"]?.array?.isEmpty ?? false
-        // No object is a reference. Following one could lead in a circle.
+        // An object is never a reference. Following one could lead into a circle.
         case .reference: false
         default: isEmpty(object)
         }
     }
 
-    /// The object of a number; nil for none, for one of a class that is not known, and for a damaged one.
+    /// The object with a number; nil if it is missing, damaged or of an unknown class.
     private func object(at index: Int) -> NSObject? {
         guard objects.indices.contains(index) else {
             note("The archive names an object that it does not have.", index)
@@ -133,7 +134,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         return object.flatMap { pay(for: $0, index) }
     }
 
-    /// An object, unless it is a container and the budget is spent.
+    /// The object, unless it is a container and the budget is used up.
     private func pay(for object: NSObject, _ index: Int) -> NSObject? {
         elementBudget -=
             (object as? NSArray)?.count ?? (object as? NSDictionary)?.count ?? (object as? NSSet)?.count ?? 0
@@ -207,7 +208,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         return NSURL(string: String(relative), relativeTo: (base as? NSURL).map { $0 as URL })
     }
 
-    /// The members of a container; nil where one is missing.
+    /// The members of a container; nil if one is missing.
     private func members(of content: [String: PropertyValue], _ key: String, at index: Int) -> [NSObject]? {
         var members: [NSObject] = []
         for member in content[key]?.array ?? [] {
@@ -246,7 +247,8 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         return NSDictionary(dictionary: pairs)
     }
 
-    /// Foundation's dictionaries slow down when somebody chooses keys of one hash; a record has 256 fields (L-06).
+    /// Foundation's dictionaries become slow if someone chooses keys with equal hashes. A record has at most 256 fields
+    /// (L-06).
     private func hasFewKeys(_ count: Int, _ index: Int) -> Bool {
         if count <= Self.keyLimit { return true }
         note("A dictionary or a set of the archive has too many keys.", index)
@@ -299,7 +301,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
 
     override func decodeFloat(forKey key: String) -> Float { Float(decodeDouble(forKey: key)) }
 
-    /// The number under a key, which may be an object of its own; nil where there is none.
+    /// The number under a key, which may be an object of its own; nil if there is none.
     private func number<Number>(forKey key: String, _ number: (PropertyValue) -> Number?) -> Number? {
         guard var value = value(forKey: key) else { return nil }
         if let index = value.reference {

@@ -1,18 +1,22 @@
-// Reads binary property lists that anybody may have written.
+// Reads untrusted binary property lists, and writes them.
 //
-// The format: eight bytes "bplist00"; objects, each a byte of kind and size and its content, in which other objects are
-// named by number; a table with the offset of every object; 32 bytes of trailer that say where the table is. Numbers
-// are big-endian.
+// The format: eight bytes "bplist00"; the objects, each a byte of kind and size and its content, which names other
+// objects by number; a table with the offset of every object; a trailer of 32 bytes that locates the table. Numbers are
+// big-endian.
 //
-// Invariants: no byte is read outside of the data; every object is read once, however often it is named, so that time
-// and memory grow with the size of the data; an object's height, the longest way down from it, is bounded, so that
-// nobody who walks the list runs out of stack. Whatever is wrong is thrown, and nothing traps.
+// Foundation's `PropertyListSerialization` does not serve. It returns the references of an archive as objects of a
+// private class, keeps one of two equal keys without an error, and reads an object again for each reference to it: 24
+// nested arrays in 150 bytes take it 11 seconds. Its writer does not promise equal bytes.
+//
+// Invariants of reading: no byte outside the data is read. Every object is read once, however often it is referenced,
+// so time and memory grow with the size of the data. An object's height, the longest path down from it, is bounded, so
+// no code that walks the list overflows the stack. Errors are thrown; nothing traps.
 
 import Foundation
 
-/// A binary property list, read without trust.
+/// A reader of an untrusted binary property list.
 struct BinaryPropertyList {
-    /// A keyed archive nests five deep.
+    /// A keyed archive nests five levels deep.
     private static let heightLimit = 16
     private static let trailerByteCount = 32
     private static let header = Array("bplist00".utf8)
@@ -25,7 +29,7 @@ struct BinaryPropertyList {
     private let tableOffset: Int
     private var states: [ObjectState]
 
-    /// How far the reading of an object has come.
+    /// The progress of reading an object.
     private enum ObjectState {
         case unread
         case underWay
@@ -59,7 +63,7 @@ struct BinaryPropertyList {
         self.tableOffset = tableOffset
     }
 
-    /// A number of up to eight bytes that lies before `end` and fits an `Int`.
+    /// A number of up to eight bytes that ends before `end` and fits an `Int`.
     private static func number(in bytes: [UInt8], at offset: Int, byteCount: Int, end: Int) -> Int? {
         bits(in: bytes, at: offset, byteCount: byteCount, end: end).flatMap { Int(exactly: $0) }
     }
@@ -75,7 +79,7 @@ struct BinaryPropertyList {
         StratusArchiveError(.damaged, "An object of the property list is damaged.", ["object": "\(index)"])
     }
 
-    /// An object and its height. `ancestorCount` says how many objects it was found under.
+    /// An object and its height. `ancestorCount` is the number of objects it was found under.
     private mutating func value(
         of index: Int, under ancestorCount: Int
     ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
@@ -85,7 +89,7 @@ struct BinaryPropertyList {
         case .read(let value, let height): result = (value, height)
         case .underWay: throw StratusArchiveError(.damaged, "The property list runs in a circle.")
         case .unread:
-            // The way down is bounded too, because it is walked with the stack.
+            // The depth is bounded too, because the recursion uses the stack.
             guard ancestorCount < Self.heightLimit else { throw tooDeep }
             states[index] = .underWay
             result = try read(index, under: ancestorCount)
@@ -132,7 +136,7 @@ struct BinaryPropertyList {
         case (0x0, 0x9): return .bool(true)
         case (0x1, 0...2): return bits(1 << size).map { .integer(Int64($0)) }
         case (0x1, 3): return bits(8).map { .integer(Int64(bitPattern: $0)) }
-        // Sixteen bytes hold what is larger than the largest signed number, which no record can hold.
+        // Sixteen bytes are for numbers above the largest signed one, which no record can hold.
         case (0x1, 4): return bits(8) == 0 ? bits(8, 8).flatMap { Int64(exactly: $0) }.map { .integer($0) } : nil
         case (0x2, 2): return bits(4).map { .real(Double(Float(bitPattern: UInt32($0)))) }
         case (0x2, 3): return bits(8).map { .real(Double(bitPattern: $0)) }
@@ -142,7 +146,7 @@ struct BinaryPropertyList {
         }
     }
 
-    /// How many elements an object has, and where they begin.
+    /// The number of an object's elements, and where they begin.
     private func count(size: Int, at start: Int) -> (count: Int, start: Int)? {
         guard size == 0x0F else { return (size, start) }
         guard start < tableOffset, bytes[start] >> 4 == 0x1, bytes[start] & 0x0F <= 3 else { return nil }
@@ -171,7 +175,7 @@ struct BinaryPropertyList {
         }
     }
 
-    /// The numbers of objects in a container.
+    /// The numbers of the objects in a container.
     private func members(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> [Int] {
         guard start <= tableOffset, count <= (tableOffset - start) / referenceByteCount else { throw damaged(index) }
         var members: [Int] = []
@@ -209,7 +213,7 @@ struct BinaryPropertyList {
         for (key, content) in zip(members[..<count], members[count...]) {
             guard let name = try value(of: key, under: ancestorCount + 1).value.string else { throw damaged(index) }
             let content = try value(of: content, under: ancestorCount + 1)
-            // The same key again would hide a value.
+            // A second equal key would hide a value.
             guard pairs.updateValue(content.value, forKey: name) == nil else { throw damaged(index) }
             height = max(height, content.height)
         }
@@ -217,14 +221,14 @@ struct BinaryPropertyList {
     }
 }
 
-// Writes binary property lists; see BinaryPropertyList for the format.
+// Writes binary property lists.
 //
-// Invariant: equal lists give equal bytes. Keys of dictionaries are written in their order, numbers in as few bytes as
-// hold them, and the texts of keys once.
+// Invariant: equal lists give equal bytes. Keys of dictionaries are sorted, numbers are written in the fewest bytes,
+// and the text of each key once.
 
 /// A property list that is being written.
 struct BinaryPropertyListWriter {
-    /// An object's kind and content, or the numbers of its members, whose width is not known before all are there.
+    /// An object's kind and content, or the numbers of its members, whose width is known only at the end.
     private enum Object {
         case plain([UInt8])
         case container(head: [UInt8], members: [Int])
@@ -279,7 +283,7 @@ struct BinaryPropertyListWriter {
         return index
     }
 
-    /// Keys are names of this program: none differs from another in its normalisation alone.
+    /// Keys are names in this program: no two differ only in their normalisation.
     private mutating func addKey(_ key: String) -> Int {
         if let index = keys[key] { return index }
         let index = add(.string(key))
@@ -301,7 +305,7 @@ struct BinaryPropertyListWriter {
         }
     }
 
-    /// Negative numbers have eight bytes: shorter ones are read as positive.
+    /// Negative numbers take eight bytes, because shorter numbers are read as positive.
     private static func bytes(of number: Int64) -> [UInt8] {
         let byteCount = number < 0 ? 8 : byteCount(of: Int(number))
         return [0x10 | UInt8(byteCount.trailingZeroBitCount)] + big(UInt64(bitPattern: number), byteCount)
@@ -317,7 +321,7 @@ struct BinaryPropertyListWriter {
         count < 15 ? [kind << 4 | UInt8(count)] : [kind << 4 | 0xF] + bytes(of: Int64(count))
     }
 
-    /// One, two, four or eight: as many as hold a number that is not negative.
+    /// One, two, four or eight: the fewest bytes for a number that is not negative.
     private static func byteCount(of number: Int) -> Int {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
@@ -331,9 +335,7 @@ struct BinaryPropertyListWriter {
     }
 }
 
-// A property list as a plain value.
-
-/// A value of a property list, with the references that keyed archives add.
+/// A value of a property list, including the references of keyed archives.
 enum PropertyValue: Sendable {
     case null
     case bool(Bool)
@@ -353,7 +355,7 @@ enum PropertyValue: Sendable {
     var array: [PropertyValue]? { if case .array(let values) = self { values } else { nil } }
     var dictionary: [String: PropertyValue]? { if case .dictionary(let values) = self { values } else { nil } }
 
-    /// A number as an integer; nil for one that is none.
+    /// A number as an integer; nil if it is not one.
     var number: Int64? {
         switch self {
         case .bool(let flag): flag ? 1 : 0

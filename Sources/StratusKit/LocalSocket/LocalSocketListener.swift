@@ -1,10 +1,10 @@
-// A socket at which a host takes connections, and the threads that serve them.
+// The host's side of a local socket: accepting connections, and serving each one on a thread.
 //
 // Invariants:
-//   1. Only the host's own user and root are served; others are told so and let go.
-//   2. A thread serves one connection, and there are only so many: whoever comes then is told so and let go.
-//   3. Nothing that comes over a connection ends more than that connection.
-//   4. When `stop` returns no thread is left, and the socket is gone.
+//   1. Only the host's own user and root are served. Others get a refusal.
+//   2. A thread serves one connection, and the number of connections is limited. Further ones get a refusal.
+//   3. Nothing that arrives over a connection ends more than that connection.
+//   4. When `stop` returns, no thread is left and the socket is gone.
 
 import CSystem
 import Foundation
@@ -16,9 +16,9 @@ final class LocalSocketListener: @unchecked Sendable {
 
     /// How many connections are served at a time.
     static let connectionCount = 16
-    /// How long is waited where the process has no descriptors left.
+    /// How long to wait if the process has no descriptors left.
     private static let exhaustedSeconds = 0.1
-    /// Enough for values as deeply nested as a decoder lets pass.
+    /// Enough for values as deeply nested as a decoder accepts.
     private static let stackByteCount = 8 << 20
 
     typealias Serve = @Sendable (LocalChannel, _ isStopping: @escaping () -> Bool) -> Void
@@ -36,15 +36,15 @@ final class LocalSocketListener: @unchecked Sendable {
     private var threadCount = 0
     private var isStopped = false
 
-    /// Begins to take connections at a socket of this name in a directory. A socket that lies there is replaced.
+    /// Begins to accept connections at a socket with this name in a directory. Replaces an existing socket.
     ///
-    /// `wake` is called when the listener stops: whoever serves and waits for something else than their connection is to
-    /// look at `isStopping`. It may not wait. Who has nothing left to do may send for `farewellSeconds` then.
+    /// `wake` is called when the listener stops. It must not wait. Code that serves a connection and waits for anything
+    /// else must then check `isStopping`. An idle connection may still send for `farewellSeconds`.
     ///
-    /// `reached` says how the directory is reached when the socket is removed; nil where it must stay, because another directory
-    /// may have taken the place of this one.
+    /// `reached` returns the path of the directory when the socket is removed; nil if the socket must stay, because
+    /// another directory may have replaced this one.
     ///
-    /// Throws `LocalSocketError` where the directory takes none.
+    /// Throws `LocalSocketError` if the directory takes no socket.
     init(
         _ name: String, in directory: String, reached: @escaping @Sendable (String) -> String? = { $0 },
         farewellSeconds: Double = LocalPatience().farewellSeconds,
@@ -65,7 +65,8 @@ final class LocalSocketListener: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Takes no more connections, lets requests under way end, and removes the socket, unless another has its name now.
+    /// Stops accepting connections, lets current requests end, and removes the socket, unless another one has its name
+    /// now.
     func stop(removingSocket: Bool = true) {
         condition.lock()
         guard !isStopped else { return condition.unlock() }
@@ -75,7 +76,7 @@ final class LocalSocketListener: @unchecked Sendable {
         wake()
         let end = TimedCondition.now + farewellSeconds
         while threadCount > 0, condition.wait(until: end) {}
-        // Whoever does not read keeps nobody waiting.
+        // A client that does not read delays nothing.
         for channel in channels.values { channel.stop(sendingToo: true) }
         while threadCount > 0 { condition.wait() }
         condition.unlock()
@@ -83,7 +84,7 @@ final class LocalSocketListener: @unchecked Sendable {
         clocalsocket_close(listener)
     }
 
-    /// Removes a socket that nobody listens at any more. Anything else of the name stays.
+    /// Removes a socket that no process listens at. Any other file with the name stays.
     static func removeSocket(_ name: String, in directory: String) {
         let (directory, name) = (Array(directory.utf8), Array(name.utf8))
         _ = clocalsocket_remove(directory.span, name.span)
@@ -152,7 +153,7 @@ final class LocalSocketListener: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// There is always room for the first frame of a connection, so that nobody is waited for.
+    /// The first frame of a connection always fits the socket's buffer, so sending it does not wait.
     private func refuse(_ channel: LocalChannel, _ message: String, _ fields: [String: String] = [:]) {
         let error = LocalSocketError(message: message, fields: fields)
         if let content = try? LocalCoding.encode(error) {
@@ -161,31 +162,31 @@ final class LocalSocketListener: @unchecked Sendable {
     }
 }
 
-// One connection as the host serves it: greeting, then requests one after the other, each carried out on this thread.
+// One connection, as the host serves it: a greeting, then requests one after the other, each answered on this thread.
 
-/// What a connection asks of the host.
+/// What a connection needs from the host.
 protocol LocalHost: Sendable {
-    /// Throws the errors of whichever floor it reaches.
+    /// Throws the errors of the layer it calls.
     func answer(_ call: CloudCall) throws -> any Encodable
-    /// `tell` takes how much of long work is done, as often as is convenient, and says whether anybody still wants it.
+    /// `tell` takes the progress of long work, as often as convenient, and returns whether the client still waits.
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable
-    /// Lends a snapshot of the store. `isOver` says when it is to be given back, because the store is opened again.
+    /// Lends a snapshot of the store. `isOver` says when to return it, because the store is being reopened.
     func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws
     var feed: EventFeed { get }
 }
 
-/// How long the host waits for the other side.
+/// How long the host waits for the client.
 struct LocalPatience: Sendable {
-    /// How long a connection may rest between two requests. Whoever comes later connects again.
+    /// How long a connection may be idle between two requests. A later client connects again.
     var idleSeconds = 60.0
-    /// How long a frame may take from its first byte to its last, either way.
+    /// How long a frame may take from its first byte to its last, in either direction.
     var frameSeconds = 30.0
     /// How long a connection whose work is done may still send when the host stops.
     var farewellSeconds = 2.0
 }
 
 struct LocalConnection {
-    /// How often a connection on which nothing happens is looked after.
+    /// How often an idle connection is checked.
     private static let watchSeconds = 0.25
 
     let channel: LocalChannel
@@ -216,7 +217,7 @@ struct LocalConnection {
 
     // MARK: Frames
 
-    /// The next request, nil at the end. Throws where `isOver` says that none is answered any more.
+    /// The next request, or nil at the end. Throws if `isOver` says that no more are answered.
     private func nextRequest(unless isOver: () -> Bool = { false }) throws -> LocalRequest? {
         guard let frame = try nextFrame(unless: isOver) else { return nil }
         guard frame.version == LocalFrame.version else {
@@ -275,7 +276,7 @@ struct LocalConnection {
 
     // MARK: Long work
 
-    /// Tells progress now and then while the host works, and tells the host when nobody is there any more.
+    /// Sends progress while the host works, and tells the host when the client is gone.
     private func work(on call: HostCall) throws {
         let report = WorkReport(self)
         try reply {
@@ -285,9 +286,9 @@ struct LocalConnection {
         }
     }
 
-    /// What one request's work tells. Used on the connection's thread alone.
+    /// The progress reports of one request. Used only on the connection's thread.
     private final class WorkReport {
-        /// How often progress is told at most.
+        /// The shortest time between two reports.
         private static let seconds = 0.1
 
         private let connection: LocalConnection
@@ -303,7 +304,7 @@ struct LocalConnection {
             lastTold = now
             do {
                 let content = try LocalCoding.encode(progress)
-                // Nobody is waited for: the work goes on.
+                // Do not wait for the client: the work continues.
                 try connection.channel.send(LocalFrame(.progress, content), seconds: 0)
                 return true
             } catch {
@@ -342,7 +343,7 @@ struct LocalConnection {
     private func watch() throws {
         let watcher = host.feed.add()
         defer { host.feed.remove(watcher) }
-        // Whoever watches knows by it that everything from here on is told.
+        // After this answer, the watcher gets every event.
         try send(.answer, Done())
         while !channel.isHungUp {
             let isLast = isStopping()
@@ -355,7 +356,7 @@ struct LocalConnection {
 }
 
 extension ReadCall {
-    /// How much of a scan is answered at once.
+    /// How much of a scan one answer contains.
     private static let pageByteCount = 256 << 10
     private static let pageEntryCount = 4_096
 

@@ -1,9 +1,8 @@
-// What is known of a share's people, as plain values: what a share holds, and what stands in archives.
+// The people of a share as plain values: what a share object holds, and what archives contain.
 //
-// In an archive they are one block of JSON, so that Foundation's archiver, which takes equal objects for one, does not
-// meet them one by one; see `NSCoder.encodeText`. Clients keep archives: a key never changes its meaning, and new ones
-// are optional. Numbers of roles, permissions and statuses are kept as they came: a foreign one is `unknown`
-//
+// An archive contains them as one block of JSON. Foundation's archiver takes equal objects for one object, so it must
+// not see them one by one; see `NSCoder.encodeText`. Clients keep archives: never change the meaning of a key, and make
+// new keys optional. Roles, permissions and statuses keep their numbers; a foreign number means `unknown`.
 
 import Foundation
 import StratusCloud
@@ -13,12 +12,12 @@ import StratusModel
 struct IdentityFacts: Codable, Hashable, Sendable {
     var email: String?
     var phone: String?
-    /// The user record that was looked for.
+    /// The user record that was looked up.
     var lookupUser: String?
     var user: String?
-    /// The parts of the name, in the order of `PersonName.parts`, empty where there is none.
+    /// The parts of the name in the order of `PersonName.parts`. Missing parts are empty.
     var name: [String]?
-    /// How the name is said, in the same order.
+    /// The pronunciation of the name, in the same order.
     var phoneticName: [String]?
     var hasAccount: Bool?
 }
@@ -51,7 +50,7 @@ extension CKUserIdentity {
     }
 }
 
-/// Somebody who takes part.
+/// A participant.
 struct ParticipantFacts: Codable, Hashable, Sendable {
     var id: String
     var identity: IdentityFacts
@@ -63,12 +62,12 @@ struct ParticipantFacts: Codable, Hashable, Sendable {
     var isApprovedRequester = false
     var oneTimeURL: String?
     var isOneTime = false
-    /// Whether an archive of one participant says that it is of the current user. A share names that participant.
+    /// Whether an archive of a single participant says that it is the current user. A share names that participant.
     var isCurrentUser: Bool?
 }
 
 extension ParticipantFacts {
-    /// Whoever will save a new share (C-15).
+    /// The account that will save a new share (C-15).
     static func placeholderOwner() -> ParticipantFacts {
         var facts = ParticipantFacts(
             id: UUID.drawn().uuidString, identity: IdentityFacts(user: CKCurrentUserDefaultName, hasAccount: true))
@@ -94,7 +93,7 @@ extension ParticipantFacts {
     var added: Date? { addedSeconds.map { Date(timeIntervalSinceReferenceDate: $0) } }
 }
 
-/// Somebody who asks for access, or may not.
+/// A person who requests access, or may not.
 struct PetitionerFacts: Codable, Hashable, Sendable {
     var id: String
     var identity: IdentityFacts
@@ -106,7 +105,7 @@ extension PetitionerFacts {
     }
 }
 
-/// A share beside its fields.
+/// A share without its fields.
 struct ShareFacts: Codable, Hashable, Sendable {
     /// Nil for a share of a whole zone.
     var root: String?
@@ -141,7 +140,7 @@ struct ShareFacts: Codable, Hashable, Sendable {
         addMissingOwner()
     }
 
-    /// Whatever was told or decoded, a share has an owner to show.
+    /// Adds an owner if the server or an archive named none.
     mutating func addMissingOwner() {
         guard !participants.contains(where: { $0.id == ownerID }) else { return }
         let owner = ParticipantFacts.placeholderOwner()
@@ -153,10 +152,10 @@ struct ShareFacts: Codable, Hashable, Sendable {
 // MARK: Archiving
 
 extension NSCoder {
-    /// Archives plain values as one block, or nothing.
+    /// Archives plain values as one block. Writes nothing for nil.
     func encodeBlock(_ block: (some Encodable)?, forKey key: String) {
         guard let block else { return }
-        // Every value here can be written: numbers that JSON has no words for are written as such words.
+        // Every value can be written: numbers that JSON cannot express are written as words.
         let encoder = JSONEncoder()
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
@@ -165,7 +164,7 @@ extension NSCoder {
         encode(data as NSData, forKey: key)
     }
 
-    /// The values of a block; nil where there is none, or it holds something else.
+    /// The values of a block; nil if there is none, or it has another content.
     func decodeBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Block? {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -179,21 +178,22 @@ extension NSCoder {
         return block
     }
 
-    /// Whether there is a block that does not decode. An object that could do without it does not decode then.
+    /// Whether there is a block that does not decode. An object for which the block is optional does not decode then
+    ///
     func hasDamagedBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Bool {
         containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
     }
 }
 
-// How a share's people stand in an archive.
+// The people of a share in an archive.
 //
-// Everything an archive says is a claim: the server resolves it anew when the share is saved. An archive that was
-// edited by hand decodes to whatever it says, with one owner to show.
+// The content of an archive is a claim: the server resolves it again when the share is saved. An archive that
+// was edited by hand decodes to its content, with one owner added if necessary.
 
-/// A share's people with the changes that were not saved.
+/// The people of a share, with the unsaved changes.
 struct ArchivedShare: Codable, Sendable {
     var facts: ShareFacts
-    /// The identifiers of the participants whom the client has added.
+    /// The identifiers of participants that the client added.
     var added: [String]
     var denied: [String]
     var blocked: [String]
@@ -201,7 +201,7 @@ struct ArchivedShare: Codable, Sendable {
 }
 
 extension ShareState {
-    /// What the server said last: it stands with the system fields.
+    /// What the server last said. It is archived with the system fields.
     func encodeBase(with coder: NSCoder) {
         guard !coder.isOfApple else {
             // The participants are objects there.
@@ -212,7 +212,7 @@ extension ShareState {
         coder.encodeBlock(base ?? ShareFacts(root: rootID?.recordName), forKey: CoderKey.sharing)
     }
 
-    /// What is here now: it stands with the values.
+    /// The current state. It is archived with the values.
     func encodeEdited(with coder: NSCoder) {
         let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
         var edited = ArchivedShare(
@@ -225,14 +225,14 @@ extension ShareState {
         coder.encodeBlock(edited, forKey: CoderKey.editedSharing)
     }
 
-    /// Whether an archive says of participants what cannot be read.
+    /// Whether an archive has data about participants that cannot be read.
     static func isDamaged(in coder: NSCoder) -> Bool {
         hasForeignMembers(in: coder)
             || coder.hasDamagedBlock(ShareFacts.self, forKey: CoderKey.sharing)
             || coder.hasDamagedBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
     }
 
-    /// Of an archive. One that says nothing of participants has an owner and nobody else.
+    /// Decodes an archive. Without data about participants, the share has only an owner.
     init(coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
         if let state = ShareState(ofApple: coder, in: zoneID, mark: mark) {
             self = state
@@ -243,12 +243,12 @@ extension ShareState {
         var facts = edited?.facts ?? base ?? ShareFacts(root: nil)
         facts.addMissingOwner()
         self.init(facts, in: zoneID, viewer: nil, mark: mark)
-        // What has no URL was never saved.
+        // A share without a URL was never saved.
         self.base = base?.url == nil ? nil : base
         if let edited { adoptChanges(of: edited) }
     }
 
-    /// Takes the changes that an archive holds.
+    /// Takes the changes in an archive.
     mutating func adoptChanges(of edited: ArchivedShare) {
         noteAdded(Set(edited.added))
         for id in edited.denied { deniedEditNumbers[id] = nextEditNumber() }
@@ -263,11 +263,11 @@ extension ShareState {
     }
 }
 
-// A share's people in archives of Apple's systems, where they are objects.
+// The people of a share in archives of Apple's systems, where they are objects.
 //
-// Apple does not say how its objects are archived; the keys are those of archives that its systems wrote. Clients keep
-// such archives because these objects cannot be made otherwise. What Apple has no place for stands beside them under keys
-// of our own.
+// Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
+// keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for is
+// archived under keys of our own.
 
 extension IdentityFacts {
     init(_ identity: CKUserIdentity) {
@@ -282,7 +282,7 @@ extension IdentityFacts {
 }
 
 extension ParticipantFacts {
-    /// Nil where the archive holds no participant.
+    /// Returns nil if the archive has no participant.
     init?(ofApple coder: NSCoder) {
         guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
             let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
@@ -313,7 +313,7 @@ extension ParticipantFacts {
 }
 
 extension ShareFacts {
-    /// Nil where the archive holds no participants under the key.
+    /// Returns nil if the archive has no participants under the key.
     init?(ofApple coder: NSCoder, participantsKey: String) {
         guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
         self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
@@ -328,7 +328,7 @@ extension ShareFacts {
         addMissingOwner()
     }
 
-    /// The participants as objects for an archive of Apple's.
+    /// The participants as objects, for an archive in Apple's format.
     var archivedParticipants: NSMutableArray {
         NSMutableArray(
             array: participants.map { participant in
@@ -340,15 +340,15 @@ extension ShareFacts {
 }
 
 extension ShareState {
-    /// Of an archive in Apple's format; nil where it holds no participants.
+    /// Decodes an archive in Apple's format. Returns nil if it has no participants.
     init?(ofApple coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
         guard let now = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.participants) else { return nil }
         let fetched = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.lastFetchedParticipants)
-        // What Apple has no place for, in archives of ours.
+        // Data that Apple's format has no key for, in our archives.
         let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
         var base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
         base?.participants = (fetched ?? now).participants
-        // What has no tag was never saved.
+        // A share without a tag was never saved.
         if edited == nil, base == nil, coder.containsValue(forKey: CoderKey.changeTag) { base = fetched ?? now }
         var facts = edited?.facts ?? now
         facts.participants = now.participants
@@ -366,7 +366,7 @@ extension ShareState {
         (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()
     }
 
-    /// Whether there is something else where participants should be.
+    /// Whether a key of participants has any other value.
     static func hasForeignMembers(in coder: NSCoder) -> Bool {
         [CoderKey.Apple.participants, CoderKey.Apple.lastFetchedParticipants].contains {
             coder.hasForeignMembers(CKShareParticipant.self, forKey: $0)
