@@ -1,6 +1,6 @@
-// Where the events of a store go: the host's hook, its log, its metrics.
+// The events of a store, and where they go: the host's hook, its log, its metrics.
 //
-// The names of metrics and of their dimensions are documented in Docs/HOST.md and do not change.
+// Docs/HOST.md documents the names of metrics and of their dimensions. Never change them.
 
 public import Foundation
 import Logging
@@ -9,17 +9,17 @@ import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Tells a host of every request.
+/// Reports every request to a host.
 final class EventOutput: Sendable {
     private let hook: (@Sendable (Stratus.Event) -> Void)?
     private let logger: Logger?
     private let metrics: RequestMetrics?
-    /// Whoever watches from another process.
+    /// The watchers in other processes.
     let feed: EventFeed
     private let clock: any CloudClock
     private let secretBase: String
 
-    /// `secretBase` is what the URLs of shares begin with, which nobody who watches gets to know.
+    /// `secretBase` is the beginning of the URLs of shares, whose secrets watchers must not get.
     init(
         hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?,
         feed: EventFeed, clock: any CloudClock, secretBase: String
@@ -39,12 +39,12 @@ final class EventOutput: Sendable {
         hook?(Stratus.Event(event))
     }
 
-    /// Says something that is no request, at a level of its own.
+    /// Logs a message that is not about a request.
     func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
         logger?.log(level: level, message, metadata: metadata)
     }
 
-    /// Reports that the store takes no writes, with the reason, or takes them again.
+    /// Reports that the store takes no writes, with the reason, or that it takes them again.
     func tellRecovery(_ error: (any Error)?) {
         metrics?.record(takesWrites: error == nil)
         tell(
@@ -58,14 +58,14 @@ final class EventOutput: Sendable {
                 }))
     }
 
-    /// Tells that notifications could not be handed on.
+    /// Reports that notifications could not be delivered.
     func tellDeliveryFailure(_ error: any Error) {
         let caller = Caller(container: "", account: nil)
         tell(CloudEvent(kind: .deliverNotifications, caller: caller, error: CloudError(answering: error)))
     }
 
     private func log(_ event: CloudEvent, _ logger: Logger) {
-        // What only the host can mend is an error; what the client must deal with is not.
+        // Problems that only the host can fix are errors; problems that clients must handle are not.
         if [.openStore, .queryUnknownField].contains(event.kind), let error = event.error {
             return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
         }
@@ -102,7 +102,7 @@ final class EventOutput: Sendable {
     }
 }
 
-/// The metrics of requests, one set for each kind and outcome, made once.
+/// The metrics of requests, one set for each kind and outcome, created once.
 private final class RequestMetrics: Sendable {
     private struct Key: Hashable {
         var kind: RequestKind
@@ -154,36 +154,34 @@ private final class RequestMetrics: Sendable {
     }
 }
 
-// What a host can watch: one event for every request that was answered, and for what has failed unasked.
-
 extension Stratus {
-    /// A request that has been answered, with what it cost.
+    /// A request that was answered, and its cost.
     ///
-    /// An operation of a client is one request, and so is each of the convenience calls; one that is answered in pages is
-    /// a request for each page. Where notifications cannot be handed on there is an event of
-    /// ``Operation/deliverNotifications``, with its error and nothing else: what waits is safe, and is tried again. Where
-    /// the content of an asset is missing, damaged or unreadable there is an event of ``Operation/fetchAssets`` each time
-    /// it is asked for, with an error that names the file: restore that file from a backup.
+    /// An operation of a client is one request, and so is each convenience call. A request that is answered in pages
+    /// has an event for each page. If notifications cannot be delivered, there is an event of
+    /// ``Operation/deliverNotifications`` with only an error: waiting notifications are safe, and delivery is tried
+    /// again. If the content of an asset is missing, damaged or unreadable, there is an event of
+    /// ``Operation/fetchAssets`` at each attempt to read it. Its error names the file: restore that file from a backup.
     public struct Event: Sendable {
-        /// What was asked for.
+        /// The kind of request.
         public let operation: Operation
-        /// The identifier of the container; empty for what concerns the store as a whole.
+        /// The identifier of the container; empty for an event of the whole store.
         public let containerIdentifier: String
-        /// ``Account/id`` of who asked; nil when nobody was signed in.
+        /// ``Account/id`` of the caller; nil if no account was signed in.
         public let accountID: String?
-        /// Records or zones that were asked for.
+        /// The number of records or zones in the request.
         public let itemCount: Int
-        /// Those of them that failed.
+        /// How many of them failed.
         public let failedItemCount: Int
-        /// Those of them that failed because the server's record was newer (`serverRecordChanged`).
+        /// How many of them failed because the server's record was newer (`serverRecordChanged`).
         public let conflictCount: Int
-        /// Commits that were made: one for each zone at most.
+        /// The number of commits: at most one for each zone.
         public let commitCount: Int
-        /// From the beginning of the work to its end, in seconds.
+        /// The duration of the work, in seconds.
         public let durationSeconds: TimeInterval
-        /// The error of the request as a whole; nil also where items failed.
+        /// The error of the request as a whole; nil if only items failed.
         public let errorCode: CKError.Code?
-        /// The description of that error, with its variables.
+        /// The description of that error, including its variables.
         public let errorDescription: String?
 
         init(_ event: CloudEvent) {
