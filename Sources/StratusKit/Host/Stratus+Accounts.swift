@@ -24,42 +24,42 @@ extension Stratus {
 
     /// The account with the host's identifier of a person, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func account(externalID: String) throws -> Account? {
         try asking { try $0.account(externalID: externalID).map(Account.init) }
     }
 
     /// The account with the store's identifier, ``Account/id``, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func account(id: String) throws -> Account? {
         try asking { try $0.account(AccountID(id)).map(Account.init) }
     }
 
     /// The account that owns a verified e-mail address in any spelling, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func account(email: String) throws -> Account? {
         try asking { try $0.account(handle: .email(email)).map(Account.init) }
     }
 
     /// The account that owns a verified telephone number in any spelling, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func account(phoneNumber: String) throws -> Account? {
         try asking { try $0.account(handle: .phone(phoneNumber)).map(Account.init) }
     }
 
     /// The account whose user record has this name, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func account(userRecordName: String) throws -> Account? {
         try asking { try $0.account(userName: UserName(userRecordName)).map(Account.init) }
     }
 
     /// All accounts, in no particular order.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func accounts() throws -> [Account] {
         try asking { service in
             var accounts: [Account] = []
@@ -75,7 +75,7 @@ extension Stratus {
 
     /// The size of the account's private databases in bytes, including assets. The quota limits it (S-16).
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func usageByteCount(of account: Account) throws -> Int64 {
         try asking { try $0.usage(of: UserName(account.userRecordName)) }
     }

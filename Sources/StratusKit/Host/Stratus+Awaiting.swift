@@ -101,35 +101,35 @@ extension Stratus {
 
     /// The account with the host's identifier of a person, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func account(externalID: String) async throws -> Account? {
         try await suspending { try self.account(externalID: externalID) }
     }
 
     /// The account with the store's identifier, ``Account/id``, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func account(id: String) async throws -> Account? {
         try await suspending { try self.account(id: id) }
     }
 
     /// The account that owns a verified e-mail address in any spelling, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func account(email: String) async throws -> Account? {
         try await suspending { try self.account(email: email) }
     }
 
     /// The account that owns a verified telephone number in any spelling, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func account(phoneNumber: String) async throws -> Account? {
         try await suspending { try self.account(phoneNumber: phoneNumber) }
     }
 
     /// The account whose user record has this name, or nil.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func account(userRecordName: String) async throws -> Account? {
         try await suspending { try self.account(userRecordName: userRecordName) }
     }
@@ -137,7 +137,7 @@ extension Stratus {
     /// The account for which a client got this token with a `CKFetchWebAuthTokenOperation`. Nil if this store did not
     /// create the token for this container and service, if the token is too old, or if the account may not be used.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func account(
         webAuthToken token: String, apiToken: String, container: String, notOlderThan age: Double = 14 * 24 * 3600
     ) async throws -> Account? {
@@ -149,21 +149,21 @@ extension Stratus {
 
     /// All accounts, in no particular order.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func accounts() async throws -> [Account] {
         try await suspending { try self.accounts() }
     }
 
     /// The size of the account's private databases in bytes, including assets. The quota limits it (S-16).
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func usageByteCount(of account: Account) async throws -> Int64 {
         try await suspending { try self.usageByteCount(of: account) }
     }
 
     /// The size of a container's public database in bytes, including assets (S-16).
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func publicUsageByteCount(ofContainer identifier: String) async throws -> Int64 {
         try await suspending { try self.publicUsageByteCount(ofContainer: identifier) }
     }
@@ -249,7 +249,7 @@ extension Stratus {
 
     /// The devices of a person, sorted by name; empty for a deleted account.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func devices(of account: Account) async throws -> [Device] {
         try await suspending { try self.devices(of: account) }
     }
@@ -326,7 +326,7 @@ extension Stratus {
     /// What a person may do with records. The result has an entry for every record; it is empty for a record that the
     /// person does not see (P-10, P-11).
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func permissions(
         for recordIDs: [CKRecord.ID], of owner: Account?, inContainer container: String, account: Account
     ) async throws -> [CKRecord.ID: RecordPermissions] {
@@ -337,7 +337,7 @@ extension Stratus {
 
     /// Explains a person's access to a record: the chain, the share, the participant, and the verdict.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func explainAccess(
         to recordID: CKRecord.ID, of owner: Account?, inContainer container: String, for account: Account
     ) async throws -> AccessExplanation {
@@ -394,7 +394,7 @@ extension Stratus {
 
     /// The schema of a container as text, which you can import again.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+    /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
     public func exportSchema(ofContainer identifier: String) async throws -> String {
         try await suspending { try self.exportSchema(ofContainer: identifier) }
     }

@@ -1,30 +1,30 @@
-// Why somebody may do what they may with a record.
+// Explanations for hosts: of a person's access to a record, and of a query's plan and cost.
 
 import Foundation
 import StratusCloud
 import StratusModel
 
 extension Stratus {
-    /// The way from a person and a record to what the person may do with it, in words (``description``) and as JSON: encode
-    /// it with a `JSONEncoder`.
+    /// Explains what a person may do with a record, as text (``description``) and as JSON: encode it with a
+    /// `JSONEncoder`.
     ///
-    /// It is for the host: it tells what the person may not know.
+    /// It is for the host: it contains data that the person may not see.
     public struct AccessExplanation: Hashable, Sendable, Encodable, CustomStringConvertible {
-        /// What a person is to the share that a record lies in.
+        /// A person's relation to the share of a record.
         public enum Relation: String, Hashable, Sendable {
-            /// The zone is theirs.
+            /// They own the zone.
             case owner
-            /// They have accepted.
+            /// They have accepted the share.
             case member
             /// They are invited and have not accepted.
             case invited
-            /// They have asked for access.
+            /// They have requested access.
             case requester
-            /// They were blocked, and are answered as outsiders.
+            /// They are blocked, and get the same answers as outsiders.
             case blocked
-            /// They are nothing to it.
+            /// They have no relation to the share.
             case outsider
-            /// The record lies in a public database, where the schema's grants decide.
+            /// The record is in a public database, where the schema's grants decide.
             case world
         }
 
@@ -38,30 +38,30 @@ extension Stratus {
 
         private func recordID(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
-        /// Whether zone and record are there at all.
+        /// Whether zone and record exist.
         public var exists: Bool { explanation.exists }
-        /// The record, and those above it up to the root of a share, or to the top where there is none.
+        /// The record and its ancestors, up to the root of a share, or to the top if there is no share.
         public var chain: [CKRecord.ID] { explanation.chain.map { recordID($0) } }
-        /// The share that the record lies in, or that of its whole zone; nil where there is none.
+        /// The record's share, or the share of its zone; nil if there is none.
         public var shareID: CKRecord.ID? { explanation.share.map { recordID($0) } }
-        /// The share's root; nil for one of a whole zone.
+        /// The share's root; nil for a share of a whole zone.
         public var rootRecordID: CKRecord.ID? { explanation.root.map { recordID($0) } }
-        /// What the person is to the share.
+        /// The person's relation to the share.
         public var relation: Relation { Relation(rawValue: explanation.relation.rawValue) ?? .outsider }
-        /// The name within the share of the participant that the person is; nil where they are none.
+        /// The person's participant identifier within the share; nil if they do not take part.
         public var participantID: CKShare.Participant.ID? { explanation.participant?.id }
         /// Whether the person may read the record.
         public var mayRead: Bool { explanation.verdict.mayRead }
         /// Whether the person may change the record.
         public var mayChange: Bool { explanation.verdict.mayChange }
-        /// Whether the person may delete the record. Of a share that is somebody else's: leave it (P-13).
+        /// Whether the person may delete the record. If it is another person's share, this means leaving it (P-13).
         public var mayDelete: Bool { explanation.verdict.mayDelete }
-        /// Whether the person may put new records below it.
+        /// Whether the person may create records below it.
         public var mayCreateBelow: Bool { explanation.verdict.mayCreateBelow }
-        /// The steps in words, in their order; the last one is the verdict.
+        /// The steps as sentences, in order. The last one is the verdict.
         public var reasons: [String] { explanation.reasons }
 
-        /// The reasons, a line each.
+        /// The reasons, one per line.
         public var description: String { explanation.description }
 
         /// Encodes chain, share, participant, verdict and reasons.
@@ -70,16 +70,16 @@ extension Stratus {
         public func encode(to encoder: any Encoder) throws { try explanation.encode(to: encoder) }
     }
 
-    /// Why a person may do what they may with a record: the chain that is walked, the share that is found, the participant
-    /// that they are, and the verdict.
+    /// Explains what a person may do with a record: the chain of parents, the share, the person's participant, and the
+    /// verdict.
     ///
     /// - Parameters:
     ///   - recordID: The record, as its owner names it.
-    ///   - owner: Whose private database it lies in; nil for the public one.
+    ///   - owner: The owner of the private database; nil for the public one.
     ///   - container: The name of the container, such as `iCloud.com.example.app`.
     ///   - account: The person.
-    /// - Returns: The explanation. That the record or its zone is not there is one too.
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Returns: The explanation. If the record or its zone does not exist, the explanation says so.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func explainAccess(
         to recordID: CKRecord.ID, of owner: Account?, inContainer container: String, for account: Account
     ) throws -> AccessExplanation {
@@ -92,35 +92,34 @@ extension Stratus {
     }
 }
 
-// How a query is answered, for a host that wants to know what it costs.
-
 extension Stratus {
-    /// How the first page of a query was answered: in words (``description``), and as JSON with a `JSONEncoder`.
+    /// Explains how the first page of a query was answered, as text (``description``), and as JSON with a
+    /// `JSONEncoder`.
     public struct QueryExplanation: Hashable, Sendable, Encodable, CustomStringConvertible {
-        /// What was done in one zone.
+        /// The work in one zone.
         public struct ZonePlan: Hashable, Sendable, Encodable {
             /// The zone's name.
             public let zone: String
-            /// Which entries were gone through, in which order, what was compared on the records themselves, and what the
-            /// other ways would have led past.
+            /// Which entries were scanned, in which order, which conditions were checked on the records, and how many
+            /// entries other plans would have scanned.
             public let plan: String
-            /// Records that were found, and those that were looked at for it.
+            /// The number of records found.
             public let resultCount: Int
-            /// Records that were looked at.
+            /// The number of records that were read for it.
             public let examinedCount: Int
-            /// Point reads and seeks of the store.
+            /// The number of point reads and seeks in the store.
             public let readCount: Int
-            /// Entries that a cursor came to.
+            /// The number of entries that cursors visited.
             public let cursorStepCount: Int
         }
 
-        /// The zones, in the order in which they were asked.
+        /// The zones, in the order of the query.
         public let zones: [ZonePlan]
-        /// Results of the page, of all zones together.
+        /// The number of results on the page, in all zones.
         public let resultCount: Int
-        /// Whether there are further pages.
+        /// Whether more pages follow.
         public let isMoreComing: Bool
-        /// A line for each zone, and one for the whole.
+        /// A line for each zone, and one for the total.
         public let description: String
 
         private enum CodingKeys: CodingKey {
@@ -130,19 +129,19 @@ extension Stratus {
         }
     }
 
-    /// How a query is answered: the plan that was made for each zone, and what its first page cost. The page is carried out
-    /// for it, with the rights of the person who asks.
+    /// Explains how a query is answered: the plan for each zone, and the cost of its first page. The call runs this
+    /// page with the rights of the person who asks.
     ///
     /// - Parameters:
     ///   - query: The query.
     ///   - zoneID: The zone, as the person names it; nil for all zones.
     ///   - scope: The database.
     ///   - container: The name of the container, such as `iCloud.com.example.app`.
-    ///   - account: The person who asks; nil for nobody, who reads the public database alone.
-    ///   - resultsLimit: Results of the page; 0 leaves it to the server.
+    ///   - account: The person who asks; nil for a caller without an account, who may read only the public database.
+    ///   - resultsLimit: The maximum number of results on the page; 0 for the server's choice.
     /// - Returns: The plans.
-    /// - Throws: ``StratusError`` where the query is one that CloudKit refuses, with the sentence that a client would be
-    ///   told, and where the store fails or was closed.
+    /// - Throws: ``StratusError`` if CloudKit refuses the query, with the message that a client gets, and if the store
+    ///   fails or was closed.
     public func explainQuery(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, of scope: CKDatabase.Scope = .private,
         inContainer container: String, as account: Account?, resultsLimit: Int = 0

@@ -1,6 +1,7 @@
-// Inviting for people: what the sharing sheet of Apple's systems does, a host does with these calls.
+// Sharing on behalf of people: inviting, opening shares, and handling the URLs of shares. On Apple's systems the
+// sharing sheet does this.
 //
-// They are made in a person's container and can do what the person can, and no more than the options allow.
+// A call runs in a person's container, with the rights of the person, within the allowed options.
 
 public import Foundation
 import StratusCloud
@@ -9,18 +10,18 @@ import StratusModel
 extension Stratus {
     /// Invites people to a share.
     ///
-    /// What would be sent to them by mail or message goes to ``Options/onInvitation``.
+    /// ``Options/onInvitation`` gets what a mail or message to them would contain.
     ///
     /// - Parameters:
-    ///   - people: By what they are looked up. Whoever has no account can be invited by a handle too (P-01).
+    ///   - people: How to look them up. You can also invite a handle without an account (P-01).
     ///   - shareID: The share, as the person names it.
     ///   - container: The container of the person who invites.
     ///   - permission: What they may do with the shared records.
-    ///   - role: `privateUser`, or `administrator` for those who may invite others.
+    ///   - role: `privateUser`, or `administrator` for people who may invite others.
     ///   - options: What the person may choose.
-    /// - Returns: The share as it was saved.
-    /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as fetching the
-    ///   participants and saving the share do. Either everybody is invited or nobody.
+    /// - Returns: The saved share.
+    /// - Throws: ``StratusError`` with `notAllowed` if the options do not allow it; `CKError` as fetching the
+    ///   participants and saving the share do. Either all people are invited or none.
     @discardableResult
     public func invite(
         _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
@@ -45,23 +46,23 @@ extension Stratus {
             participant.role = role
         }
         return try await container.change(shareID) { share in
-            // Copies, because an attempt that failed has added them to a share already.
+            // Copies, because a failed attempt has already added them to a share.
             for case let participant as CKShare.Participant in participants.map({ $0.copy() }) {
                 share.addParticipant(participant)
             }
         }
     }
 
-    /// Lets everybody who has the URL of a share join it, or with `none` nobody but those who are invited: that removes
-    /// everybody (P-07).
+    /// Lets everyone who has the URL of a share join it. With `none`, only invited people may join; this removes all
+    /// participants (P-07).
     ///
     /// - Parameters:
     ///   - permission: What they may do with the shared records.
     ///   - shareID: The share, as the person names it.
     ///   - container: The container of the person who opens it.
     ///   - options: What the person may choose.
-    /// - Returns: The share as it was saved.
-    /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as saving the share does.
+    /// - Returns: The saved share.
+    /// - Throws: ``StratusError`` with `notAllowed` if the options do not allow it; `CKError` as saving the share does.
     @discardableResult
     public func setPublicPermission(
         _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
@@ -79,15 +80,15 @@ extension Stratus {
         return try await container.change(shareID) { $0.publicPermission = permission }
     }
 
-    /// Lets outsiders who have the URL of a share ask for access, or not (P-20).
+    /// Sets whether outsiders who have the URL of a share may request access (P-20).
     ///
     /// - Parameters:
     ///   - isAllowed: Whether they may.
     ///   - shareID: The share, as the person names it.
     ///   - container: The container of the person who decides.
     ///   - options: What the person may choose.
-    /// - Returns: The share as it was saved.
-    /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as saving the share does.
+    /// - Returns: The saved share.
+    /// - Throws: ``StratusError`` with `notAllowed` if the options do not allow it; `CKError` as saving the share does.
     @discardableResult
     public func setAllowsAccessRequests(
         _ isAllowed: Bool, of shareID: CKRecord.ID, in container: CKContainer,
@@ -117,7 +118,7 @@ extension CKAllowedSharingOptions {
         case .readOnly: option = .readOnly
         case .readWrite: option = .readWrite
         case .none: return
-        // What it comes to is the server's to say, so nobody has allowed it.
+        // The server decides what it means, so no option can allow it.
         case .unknown: throw Self.notAllowed("the permission \(permission)")
         }
         guard allowedParticipantPermissionOptions.contains(option) else {
@@ -133,7 +134,7 @@ extension CKAllowedSharingOptions {
 }
 
 extension CKContainer {
-    /// How often a share is fetched anew that somebody else has saved meanwhile.
+    /// How often a share is fetched again after another client has saved it.
     private static let attemptCount = 4
 
     /// Changes the newest version of a share and saves it.
@@ -159,10 +160,8 @@ extension CKContainer {
     }
 }
 
-// What a host is told when somebody was invited to a share.
-
 extension Stratus {
-    /// An invitation: all that a mail or a message would carry. Whoever has its URL and is the person may accept.
+    /// An invitation: everything that a mail or a message would contain. The invited person can accept with the URL.
     ///
     /// Its description does not show the URL, which is a secret.
     public struct Invitation: Hashable, Sendable, CustomStringConvertible {
@@ -172,27 +171,27 @@ extension Stratus {
         public let shareID: CKRecord.ID
         /// ``Account/userRecordName`` of the owner.
         public let ownerUserRecordName: String
-        /// ``Account/userRecordName`` of who has invited: the owner or an administrator.
+        /// ``Account/userRecordName`` of the person who invited: the owner or an administrator.
         public let inviterUserRecordName: String
-        /// The name of the participant within the share.
+        /// The participant's identifier within the share.
         public let participantID: CKShare.Participant.ID
-        /// The e-mail address that was invited, in the form in which it is compared.
+        /// The invited e-mail address, normalised.
         public let emailAddress: String?
-        /// The telephone number that was invited, in the form in which it is compared.
+        /// The invited telephone number, normalised.
         public let phoneNumber: String?
-        /// ``Account/userRecordName`` of who was invited, where it is known. Without it and without a handle, whoever comes
-        /// first may use the URL (P-16).
+        /// ``Account/userRecordName`` of the invited person, if known. If this and the handles are nil, the first
+        /// person who uses the URL takes the place (P-16).
         public let userRecordName: String?
-        /// What the person would be to the share.
+        /// The role that accepting gives.
         public let role: CKShare.ParticipantRole
-        /// What the person could do with the shared records.
+        /// The permission that accepting gives.
         public let permission: CKShare.ParticipantPermission
-        /// Where to accept: the share's URL, or the participant's own.
+        /// Where to accept: the URL of the share or of the participant.
         public let url: URL
-        /// What the share is called; nil where it was not said.
+        /// The title of the share, or nil.
         public let title: String?
 
-        /// Nil where the URL cannot be one: what the host lets URLs begin with is none.
+        /// Returns nil if the URL is invalid, because the host's URL base is.
         init?(_ invitation: ShareInvitation) {
             guard let url = URL(string: invitation.url) else { return nil }
             containerIdentifier = invitation.container.text
@@ -221,28 +220,26 @@ extension Stratus {
     }
 }
 
-// What a host does with the URL of a share that somebody has opened.
-
 extension Stratus {
-    /// What a tap on a share's URL does: finds the share in whatever container it is, accepts it for the account, and tells
-    /// of it. Who takes part already is told, too.
+    /// Handles a tap on a share's URL: finds the share in any container, accepts it for the account, and returns its
+    /// metadata. Also works for people who already take part.
     ///
-    /// The person must be the owner, invited by a handle that is theirs or by their user record, the first to use a
-    /// one-time URL, or anybody where the share is public.
+    /// The person must be the owner, be invited by one of their handles or by their user record, or be the first to use
+    /// a one-time URL. If the share is public, anyone may join.
     ///
     /// - Parameters:
     ///   - url: The URL.
-    ///   - account: Who has opened it.
+    ///   - account: The person who has opened it.
     /// - Returns: The share's metadata, with its root.
-    /// - Throws: ``StratusError`` with `unknownShare` where there is no share, or none that the person may know of (M-04,
-    ///   M-05); with `accessNotGranted` where they may ask for access; with `alreadyInvited` for another's one-time URL
-    ///   (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
+    /// - Throws: ``StratusError`` with `unknownShare` if the share does not exist or the person may not know of it
+    ///   (M-04, M-05); with `accessNotGranted` if they may request access; with `alreadyInvited` for another person's
+    ///   one-time URL (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
     @discardableResult
     public func open(_ url: URL, as account: Account) throws -> CKShare.Metadata {
         session.metadata(try openShare(url.absoluteString, as: account.accountID), as: account.accountID)
     }
 
-    /// The same in the server's words.
+    /// The same in the server's terms.
     func openShare(_ url: String, as account: AccountID) throws -> ClientShareMetadata {
         do {
             return try server.withService { try $0.openShare(url, as: account) }
@@ -253,7 +250,7 @@ extension Stratus {
 }
 
 extension CloudSession {
-    /// What somebody is told of a share that they have opened.
+    /// The metadata of a share that a person has opened.
     func metadata(_ told: ClientShareMetadata, as account: AccountID) -> CKShare.Metadata {
         let context = RequestContext(
             session: self, caller: Caller(container: told.container, account: account),
@@ -263,7 +260,7 @@ extension CloudSession {
 }
 
 extension StratusError {
-    /// A server's refusal of something that a host has asked of a share.
+    /// The server's refusal of a host's request about a share.
     fileprivate init(ofShare error: CloudError) {
         let code: Code
         switch error.code {

@@ -1,6 +1,6 @@
-// A host that is asked by other processes, over a socket in its store's directory.
+// How a host serves other processes over a socket in its store's directory.
 //
-// The directory is locked by whoever has the store open, so that a socket that lies there belongs to this host or to one that
+// The process that has the store open locks the directory. So an existing socket belongs to this host, or to one that
 // was killed, and is replaced.
 
 import Foundation
@@ -13,16 +13,16 @@ import StratusStore
 /// The socket of a host.
 struct ToolSocket {
     var listener: LocalSocketListener?
-    /// Whether no socket is created any more.
+    /// Whether no more sockets may be created.
     var isOver = false
 }
 
 extension Stratus {
-    /// Begins to serve where the host wants it. Throws `StratusError` where the directory takes no socket.
+    /// Starts to serve, if the host's options say so. Throws `StratusError` if the directory takes no socket.
     func startServingTool(_ patience: LocalPatience = LocalPatience()) throws {
         guard let directory else { return }
         guard options.servesTool else {
-            // One that a killed host has left behind. A host that answers is waiting to recover the store.
+            // Remove the socket of a killed host. A host that answers is waiting to recover the store.
             guard !LocalClient.isAnswered(in: directory.path) else { return }
             return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
         }
@@ -48,7 +48,7 @@ extension Stratus {
         }
     }
 
-    /// Ends it: requests under way are finished. With `forGood` no socket is created any more.
+    /// Stops serving after the current requests. With `forGood`, no more sockets may be created.
     func stopServingTool(forGood: Bool = false) { takeListener(forGood: forGood)?.stop() }
 
     private func takeListener(forGood: Bool = false) -> LocalSocketListener? {
@@ -59,7 +59,8 @@ extension Stratus {
         }
     }
 
-    /// Serves at a new socket where nobody reaches the old one: the store's volume was mounted again, or the store was put back.
+    /// Creates a new socket if no process can reach the old one: the store's volume was mounted again, or the store was
+    /// put back.
     func serveToolAgain() {
         guard let directory, options.servesTool else { return }
         guard !LocalClient.isAnswered(in: directory.path) else { return }
@@ -71,7 +72,7 @@ extension Stratus {
         if let old { Thread.detachNewThread { old.stop(removingSocket: false) } }
     }
 
-    /// Answers another process. `tell` says whether anybody waits any longer.
+    /// Answers another process. `tell` reports progress and returns whether the process still waits.
     func answer(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
@@ -109,8 +110,8 @@ extension Stratus {
         return account
     }
 
-    /// Runs `body` while the upkeep pauses, until it ends or the caller no longer waits. In the second case it throws: a
-    /// caller that still waits when the host closes must not read that all is done.
+    /// Runs `body` while the upkeep pauses, until it ends or the caller no longer waits. In the second case it throws:
+    /// a caller that still waits when the host closes must not get a success.
     private func pausingUpkeep<Result>(
         _ tell: @escaping (WorkProgress) -> Bool,
         _ body: (CloudService, UpkeepPace, _ report: @escaping (WorkProgress) -> Void) throws -> Result
@@ -138,10 +139,10 @@ extension Stratus {
         return result
     }
 
-    /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
+    /// Long work on the store itself, during which the upkeep waits.
     ///
-    /// Where nobody waits for it any more it stops, and upkeep goes on with it, or for the files whoever asks for the same
-    /// again. A rebuild goes on to its end: in its middle the zone takes no requests.
+    /// If the caller no longer waits, the work stops; the upkeep continues it, or for files the next request of the
+    /// same kind. A rebuild always runs to its end, because the zone takes no requests before that.
     private func maintain(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .finishIndexes:
@@ -163,7 +164,7 @@ extension Stratus {
             return try asking { service in
                 try StoreBacking.compact(service.engine.store) { done, total in
                     let isWanted = tell(WorkProgress(doneCount: done, totalCount: total))
-                    // Behind the last slice nothing is left to stop.
+                    // After the last slice there is nothing to stop.
                     guard isWanted || done == total else {
                         throw CloudError(
                             .serviceUnavailable,
@@ -178,7 +179,7 @@ extension Stratus {
     }
 }
 
-/// What connections ask of a host. It keeps the server, and not the host.
+/// What connections need from a host. It keeps the server alive, but not the host.
 private struct HostedRequests: LocalHost {
     let server: HostedServer
     let feed: EventFeed
@@ -210,7 +211,7 @@ extension LocalFailure {
         self = .host(code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
     }
 
-    /// The error as it was met.
+    /// The original error.
     var error: any Error {
         switch self {
         case .server(let error): error
