@@ -303,7 +303,7 @@ struct HostSocketTests {
               wait $child
             }
             interrupt; code=$?
-            while grep -q 'Nothing has come for so long' errors; do interrupt; code=$?; done
+            while grep -q 'The connection was idle for too long' errors; do interrupt; code=$?; done
             echo $code
             cat errors >&2
             "$TOOL" compact --store store > /dev/null 2> note; echo $?

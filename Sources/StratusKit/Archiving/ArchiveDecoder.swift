@@ -40,7 +40,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     init(_ archive: PropertyValue) throws(StratusArchiveError) {
         guard let list = archive.dictionary, list["$archiver"]?.string == "NSKeyedArchiver",
             let top = list["$top"]?.dictionary, let objects = list["$objects"]?.array
-        else { throw StratusArchiveError(.notAnArchive, "The property list is no keyed archive.") }
+        else { throw StratusArchiveError(.notAnArchive, "The property list is not a keyed archive.") }
         self.objects = objects
         self.top = top
         current = top
@@ -108,7 +108,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     /// The object with a number; nil if it is missing, damaged or of an unknown class.
     private func object(at index: Int) -> NSObject? {
         guard objects.indices.contains(index) else {
-            note("The archive names an object that it does not have.", index)
+            note("The archive refers to an object that it does not contain.", index)
             return nil
         }
         if let known = made[index] {
@@ -116,7 +116,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
             return known.object.flatMap { pay(for: $0, index) }
         }
         guard underWay.count < Self.heightLimit, underWay.insert(index).inserted else {
-            note("The archive nests too deep or in a circle.", index)
+            note("The archive is nested too deeply or in a circle.", index)
             return nil
         }
         let outerTallest = tallestPart
@@ -125,7 +125,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         let height = tallestPart + 1
         underWay.remove(index)
         if height > Self.heightLimit {
-            note("The archive nests too deep.", index)
+            note("The archive is nested too deeply.", index)
             object = nil
         }
         if object == nil, objects[index].string != "$null" { note("An object of the archive is damaged.", index) }
@@ -139,7 +139,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         elementBudget -=
             (object as? NSArray)?.count ?? (object as? NSDictionary)?.count ?? (object as? NSSet)?.count ?? 0
         if elementBudget >= 0 { return object }
-        note("The archive has its containers in too many places.", index)
+        note("The archive refers to its containers too often.", index)
         return nil
     }
 
@@ -180,7 +180,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         default:
             guard let type = ArchivedClasses.type(named: name) else {
                 noteUnknown(
-                    "An object of the archive is of a class that is not known. Decode it on the system that wrote it.",
+                    "An object of the archive has an unknown class. Decode it on the system that wrote it.",
                     ["class": name])
                 return nil
             }
@@ -240,7 +240,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         var pairs: [String: NSObject] = [:]
         for (key, value) in zip(keys, values) {
             guard let key = (key as? NSString).map({ String($0) }), pairs.updateValue(value, forKey: key) == nil else {
-                note("A dictionary of the archive has keys that are no texts, or one key twice.", index)
+                note("A dictionary of the archive has a key that is not a text, or one key twice.", index)
                 return nil
             }
         }
@@ -271,7 +271,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override func decodeObject(forKey key: String) -> Any? {
         guard let value = value(forKey: key) else { return nil }
         guard let index = value.reference else {
-            note("A place of the archive holds a plain value instead of an object.", 0)
+            note("A key of the archive has a plain value instead of an object.", 0)
             return nil
         }
         return object(at: index)
@@ -285,7 +285,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override func decodeObject(of classes: [AnyClass]?, forKey key: String) -> Any? {
         guard let object = decodeObject(forKey: key) as? NSObject else { return nil }
         if classes?.contains(where: { object.isKind(of: $0) }) != false { return object }
-        note("An object of the archive is of another class than its place asks for.", current[key]?.reference ?? 0)
+        note("An object of the archive has another class than its key expects.", current[key]?.reference ?? 0)
         return nil
     }
 
@@ -306,14 +306,14 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         guard var value = value(forKey: key) else { return nil }
         if let index = value.reference {
             guard objects.indices.contains(index) else {
-                note("The archive names an object that it does not have.", index)
+                note("The archive refers to an object that it does not contain.", index)
                 return nil
             }
             value = objects[index]
             if value.string == "$null" { return nil }
         }
         let result = number(value)
-        if result == nil { note("A place of the archive holds something else than a number.", 0) }
+        if result == nil { note("A key of the archive has a value that is not a number.", 0) }
         return result
     }
 }

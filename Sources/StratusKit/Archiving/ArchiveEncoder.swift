@@ -116,7 +116,7 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
             problem
             ?? StratusArchiveError(
                 .notArchivable,
-                "An object is of a class that archives do not hold, or lies too deep. Archive it on its own.",
+                "An object has a class that cannot be archived, or is nested too deeply. Archive it separately.",
                 ["class": "\(type(of: object))"])
         return .reference(0)
     }

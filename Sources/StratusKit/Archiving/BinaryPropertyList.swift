@@ -45,7 +45,7 @@ struct BinaryPropertyList {
     private init(_ bytes: [UInt8]) throws(StratusArchiveError) {
         let trailer = bytes.count - Self.trailerByteCount
         guard trailer >= Self.header.count, bytes.starts(with: Self.header) else {
-            throw StratusArchiveError(.notAnArchive, "This is no binary property list.")
+            throw StratusArchiveError(.notAnArchive, "This is not a binary property list.")
         }
         self.bytes = bytes
         offsetByteCount = Int(bytes[trailer + 6])
@@ -87,7 +87,7 @@ struct BinaryPropertyList {
         let result: (value: PropertyValue, height: Int)
         switch states[index] {
         case .read(let value, let height): result = (value, height)
-        case .underWay: throw StratusArchiveError(.damaged, "The property list runs in a circle.")
+        case .underWay: throw StratusArchiveError(.damaged, "The property list contains a circle.")
         case .unread:
             // The depth is bounded too, because the recursion uses the stack.
             guard ancestorCount < Self.heightLimit else { throw tooDeep }
@@ -99,7 +99,9 @@ struct BinaryPropertyList {
         return result
     }
 
-    private var tooDeep: StratusArchiveError { StratusArchiveError(.damaged, "The property list nests too deep.") }
+    private var tooDeep: StratusArchiveError {
+        StratusArchiveError(.damaged, "The property list is nested too deeply.")
+    }
 
     private mutating func read(
         _ index: Int, under ancestorCount: Int

@@ -91,7 +91,7 @@ public enum StratusArchive {
     private static func decoder(of data: Data, byteCountLimit: Int) throws(StratusArchiveError) -> ArchiveDecoder {
         guard data.count <= byteCountLimit else {
             throw StratusArchiveError(
-                .tooLarge, "The archive is larger than is allowed.",
+                .tooLarge, "The archive is larger than allowed.",
                 ["byteCount": "\(data.count)", "limit": "\(byteCountLimit)"])
         }
         let isXML = XMLPropertyList.isLikely(data)
@@ -110,7 +110,7 @@ public enum StratusArchive {
 
     private static func wrongClass(_ type: NSObject.Type, _ object: NSObject?) -> StratusArchiveError {
         StratusArchiveError(
-            .wrongClass, "The archive holds another object than was asked for, or a part of one.",
+            .wrongClass, "The archive contains another object than the expected one, or part of one.",
             ["expected": "\(type)", "found": object.map { "\(Swift.type(of: $0))" } ?? "nothing"])
     }
 }

@@ -42,7 +42,7 @@ struct XMLPropertyList {
         var reader = XMLPropertyList(bytes: [UInt8](data))
         let start = try reader.nextTag()
         guard start.name == "plist", start.kind == .opening else {
-            throw StratusArchiveError(.notAnArchive, "This is no XML property list.")
+            throw StratusArchiveError(.notAnArchive, "This is not an XML property list.")
         }
         let value = try reader.value(after: reader.nextTag(), depth: 0)
         try reader.close("plist")
@@ -61,7 +61,7 @@ struct XMLPropertyList {
 
     private mutating func value(after tag: Tag, depth: Int) throws(StratusArchiveError) -> PropertyValue {
         guard depth < Self.depthLimit else {
-            throw StratusArchiveError(.damaged, "The property list nests too deep.")
+            throw StratusArchiveError(.damaged, "The property list is nested too deeply.")
         }
         switch (tag.name, tag.kind) {
         case ("true", .empty): return .bool(true)

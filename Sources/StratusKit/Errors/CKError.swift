@@ -53,7 +53,7 @@ public struct CKError: _BridgedStoredNSError {
     static func unanswered(_ fields: [String: String] = [:]) -> CKError {
         CKError(
             .internalError,
-            userInfo: fields.merging([NSLocalizedDescriptionKey: "The record store has given no answer."]) { $1 })
+            userInfo: fields.merging([NSLocalizedDescriptionKey: "The record store gave no answer."]) { $1 })
     }
 }
 

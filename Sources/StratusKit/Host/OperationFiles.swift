@@ -54,7 +54,7 @@ final class OperationFiles: LongLivedStore {
         return try changing { kept in
             if let cause = kept.damages[name] {
                 throw CloudError(
-                    .internalError, "The file of a long-lived operation is damaged: remove it, its operation is lost.",
+                    .internalError, "The file of a long-lived operation is damaged. Remove it; its operation is lost.",
                     ["file": "\(directory)/\(name)"], cause: cause)
             }
             return kept.entries[id]
@@ -194,7 +194,7 @@ extension OperationFiles {
             return count
         } catch let error as FileFailure {
             throw CloudError(
-                .serviceUnavailable, "Long-lived operations cannot be copied: mend what the disk refuses.",
+                .serviceUnavailable, "Long-lived operations cannot be copied. Fix the cause and try again.",
                 ["directory": source], cause: error.reason)
         }
     }

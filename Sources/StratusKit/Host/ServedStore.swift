@@ -108,7 +108,7 @@ package final class ServedStore: Sendable {
 
     private func existing(_ id: AccountID) throws -> Stratus.Account {
         guard let account = try account(id: id.text) else {
-            throw StratusError(.unknownAccount, "The account is gone again.", ["id": id.text])
+            throw StratusError(.unknownAccount, "The account was deleted.", ["id": id.text])
         }
         return account
     }
@@ -263,7 +263,7 @@ package final class HostWatch {
             switch LocalFrame.Kind(rawValue: frame.kind) {
             case .events?: return .events(try LocalCoding.decode(from: frame.content))
             case .refusal?: throw try LocalCoding.decode(LocalSocketError.self, from: frame.content)
-            default: throw LocalSocketError(message: "The host has sent what was not asked for.")
+            default: throw LocalSocketError(message: "The host sent an unexpected message.")
             }
         } catch let error as LocalSocketError {
             // A killed host sends nothing more.

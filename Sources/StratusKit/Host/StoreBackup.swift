@@ -142,7 +142,7 @@ struct StoreBackup: Sendable {
             switch finding {
             case .missing, .damaged:
                 throw StratusError(
-                    .corruption, "A content that records of the store name is damaged: restore an earlier backup.",
+                    .corruption, "The content of an asset in the store is damaged. Restore an earlier backup.",
                     [
                         "path": source, "finding": "\(finding)",
                         "findingCount": "\(report.findings.count + report.unkeptCount)",
@@ -164,7 +164,7 @@ struct StoreBackup: Sendable {
 
     private func missing(_ key: AssetKey) -> StratusError {
         StratusError(
-            .corruption, "Records of the store name a content of which there is no file: restore an earlier backup.",
+            .corruption, "The content of an asset in the store is missing. Restore an earlier backup.",
             ["path": source, "finding": "\(AssetFinding.missing(key))"])
     }
 

@@ -138,7 +138,7 @@ final class StoreRecovery: @unchecked Sendable {
         telling.lock()
         defer { telling.unlock() }
         guard !isTelling else {
-            throw StratusError(.notAllowed, "The hook of an event must not recover the store: use another thread.")
+            throw StratusError(.notAllowed, "onEvent must not recover the store. Call recover() on another thread.")
         }
         tellFailure()
         do {

@@ -197,7 +197,7 @@ extension Stratus {
     public func signIn(_ account: Account) throws {
         guard try self.account(id: account.id) != nil else {
             throw StratusError(
-                .unknownAccount, "The store has no such account: create it, or ask for it anew.", ["id": account.id])
+                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": account.id])
         }
         session.signIn(account.accountID)
     }

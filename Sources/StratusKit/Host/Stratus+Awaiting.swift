@@ -274,7 +274,7 @@ extension Stratus {
             return try await pool.run(priority: .userInitiated, call)
         } catch is BlockingPool.Refusal {
             throw StratusError(
-                .unavailable, "Too many calls wait for a thread: make fewer at a time, or try again later.")
+                .unavailable, "Too many calls are waiting for a thread. Make fewer at a time, or try again later.")
         }
     }
 

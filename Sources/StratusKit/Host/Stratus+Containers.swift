@@ -91,7 +91,7 @@ extension Stratus {
         _ key: CKRecord.FieldKey, at index: Int = 0, of recordID: CKRecord.ID, in database: CKDatabase
     ) throws -> CKAsset? {
         guard database.scope.captured.openSession === session else {
-            throw StratusError(.invalidArgument, "The database is another store's: ask that store for the asset.")
+            throw StratusError(.invalidArgument, "The database belongs to another store. Ask that store for the asset.")
         }
         let context = RequestContext(
             session: session, caller: database.scope.caller(in: session), database: database.selector,

@@ -120,7 +120,7 @@ final class EmbeddedStore: Sendable {
                 .noStore,
                 """
                 There is no store, and the default one is switched off: set Stratus.processWide, or use asCurrent, \
-                before containers and operations are made.
+                before containers and operations are created.
                 """)
         case .at(let url): return url
         case .inUserDataDirectory: return try Self.directory(environment: ProcessInfo.processInfo.environment)

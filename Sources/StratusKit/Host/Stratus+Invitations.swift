@@ -145,7 +145,7 @@ extension CKContainer {
         while true {
             guard let share = try await database.record(for: shareID) as? CKShare else {
                 throw StratusError(
-                    .invalidArgument, "The record is no share: give the identifier of one.",
+                    .invalidArgument, "The record is not a share. Pass the identifier of a share.",
                     ["record": shareID.recordName])
             }
             body(share)
@@ -214,7 +214,7 @@ extension Stratus {
 
         /// Who was invited to what.
         public var description: String {
-            let person = emailAddress ?? phoneNumber ?? userRecordName ?? "whoever has the URL"
+            let person = emailAddress ?? phoneNumber ?? userRecordName ?? "anyone with the URL"
             return "\(person) to \(shareID.recordName) of \(ownerUserRecordName) in \(containerIdentifier)"
         }
     }

@@ -43,7 +43,7 @@ extension Stratus {
             }
         } catch let error as LocalSocketError {
             throw StratusError(
-                .inputOutput, "The store's directory takes no socket: mend the cause, or do without servesTool.",
+                .inputOutput, "The store's directory takes no socket. Fix the cause, or set servesTool to false.",
                 error.fields.merging(["path": directory.path]) { own, _ in own })
         }
     }
@@ -105,7 +105,7 @@ extension Stratus {
     private func existing(_ id: AccountID) throws -> Account {
         guard let account = try account(id: id.text) else {
             throw StratusError(
-                .unknownAccount, "The store has no such account: create it, or ask for it anew.", ["id": id.text])
+                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": id.text])
         }
         return account
     }
@@ -168,7 +168,7 @@ extension Stratus {
                     guard isWanted || done == total else {
                         throw CloudError(
                             .serviceUnavailable,
-                            "The host has stopped compacting; what is done stays: run the same again to go on.")
+                            "The host stopped compacting. Finished work stays; run the same again to continue.")
                     }
                 }
             }

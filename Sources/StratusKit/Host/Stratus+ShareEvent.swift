@@ -234,7 +234,7 @@ extension Stratus {
     ) throws -> RecordPeoplePage {
         guard (1...1_000).contains(limit) else {
             throw StratusError(
-                .invalidArgument, "A page has 1 to 1,000 people: ask for so many.", ["limit": "\(limit)"])
+                .invalidArgument, "A page has 1 to 1,000 people. Pass such a limit.", ["limit": "\(limit)"])
         }
         let zone = ZoneID(recordID.zoneID.zoneName, of: owner, inContainer: container)
         let page = AudiencePage(after: position?.participant, limit: limit)

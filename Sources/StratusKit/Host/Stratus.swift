@@ -46,7 +46,7 @@ public final class Stratus: Sendable {
     init(directory: URL?, options: Options) throws {
         guard URL(string: options.shareURLBase + "x")?.scheme != nil else {
             throw StratusError(
-                .invalidArgument, "What the URLs of shares begin with is no URL: begin with a scheme, such as https.",
+                .invalidArgument, "shareURLBase is not the beginning of a URL. Begin it with a scheme, such as https.",
                 ["shareURLBase": options.shareURLBase])
         }
         let clock = options.clock.cloudClock

@@ -117,7 +117,7 @@ enum ArchivedKeys {
             } + (unsupportedNumbers[className] ?? []).filter { coder.decodeNumber(forKey: $0) != 0 }
         guard let key = keys.first else { return false }
         (coder as? any ArchiveReader)?.noteUnknown(
-            "The archive has a part that Stratus has no place for. Use the object without it, or on Apple's systems.",
+            "The archive has a part that Stratus does not support. Use the object without it, or on Apple's systems.",
             ["class": className, "key": key])
         return true
     }

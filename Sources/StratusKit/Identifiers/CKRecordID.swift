@@ -36,7 +36,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         self.init(ZoneAddress(zoneName: zoneName, ownerName: ownerName))
     }
 
-    /// The initializer for older clients, whose owner may be nil.
+    /// The initialiser for older clients, whose owner may be nil.
     @available(*, deprecated, message: "Give an owner name, or leave it out.")
     @_disfavoredOverload
     public convenience init(

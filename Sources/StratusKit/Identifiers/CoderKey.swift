@@ -182,7 +182,7 @@ protocol ArchiveReader: NSCoder {
 extension NSCoder {
     // Foundation on Linux archives equal objects as one object, and finds them by hashes that some equal objects do not
     // share. As a result, 1 comes back as 1.0 if both are archived; and two `NSNull`, or two texts that differ only in
-    // their Unicode normalization, come back as one or end the process, depending on chance. We archive nothing of this
+    // their Unicode normalisation, come back as one or end the process, depending on chance. We archive nothing of this
     // kind: numbers are written as numbers, not as objects, and texts with non-ASCII characters as bytes.
 
     /// Archives a text. Writes nothing for nil.
@@ -226,7 +226,7 @@ extension NSCoder {
         let objects = members.compactMap { $0 as? Object }
         if objects.count == members.count { return objects }
         (self as? any ArchiveReader)?.noteUnknown(
-            "A list of the archive has a member of another class than its place asks for. Archive the object again.",
+            "A list of the archive has a member of an unexpected class. Archive the object again.",
             ["key": key])
         return nil
     }

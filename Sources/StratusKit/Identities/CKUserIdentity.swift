@@ -21,7 +21,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
     public let hasiCloudAccount: Bool
 
     /// Always empty: Linux has no address book.
-    @available(*, deprecated, message: "Contacts are not linked any longer.")
+    @available(*, deprecated, message: "Contacts are no longer linked.")
     public var contactIdentifiers: [String] { [] }
 
     init(

@@ -198,13 +198,13 @@ struct LocalSocketError: Error, Hashable, Codable, Sendable {
 
     static func tooLarge(_ count: Int) -> LocalSocketError {
         LocalSocketError(
-            message: "The frame is larger than a frame may be: ask for less at a time.",
+            message: "The frame is too large. Request less at a time.",
             fields: ["bytes": "\(count)", "limit": "\(LocalFrame.contentByteCount)"])
     }
 
-    static let cutOff = LocalSocketError(message: "The other side has ended in the middle of a frame.")
-    static let reopening = LocalSocketError(message: "The host opens its store again: run the same again.")
-    static let idle = LocalSocketError(message: "Nothing has come for so long that the connection is over.")
+    static let cutOff = LocalSocketError(message: "The other side closed the connection within a frame.")
+    static let reopening = LocalSocketError(message: "The host is reopening its store. Run the same again.")
+    static let idle = LocalSocketError(message: "The connection was idle for too long.")
     static let tooSlow = LocalSocketError(message: "The other side is too slow, or has stopped.")
 }
 
@@ -216,7 +216,7 @@ extension LocalSocketError {
             case EACCES, EPERM: "permission denied"
             case EPIPE: "the other side has ended"
             case EMFILE, ENFILE: "too many open files"
-            case EEXIST: "a file that is no socket has its name"
+            case EEXIST: "another file has its name"
             case ENOENT: "no such file or directory"
             default: "error \(number) of the operating system"
             }

@@ -34,7 +34,7 @@ final class LocalClient: Sendable {
     ) throws -> LocalChannel? {
         guard let channel = try LocalChannel.connect(to: LocalSocketName.name, in: directory) else { return nil }
         guard let frame = try receive(channel, seconds: greetingSeconds) else {
-            throw LocalSocketError(message: "The host has ended the connection without a word.")
+            throw LocalSocketError(message: "The host closed the connection without a message.")
         }
         guard frame.kind == LocalFrame.Kind.greeting.rawValue else { throw unexpected(frame) }
         return channel
@@ -140,12 +140,12 @@ final class LocalClient: Sendable {
     private static func unexpected(_ frame: LocalFrame) -> LocalSocketError {
         guard frame.version == LocalFrame.version else {
             return LocalSocketError(
-                message: "The host speaks another version of the protocol: use the tool of the host's version.",
+                message: "The host uses another version of the protocol. Use the tool of the host's version.",
                 fields: ["host": "\(frame.version)", "tool": "\(LocalFrame.version)"])
         }
         guard frame.kind == LocalFrame.Kind.refusal.rawValue,
             let error = try? LocalCoding.decode(LocalSocketError.self, from: frame.content)
-        else { return LocalSocketError(message: "The host has sent what was not asked for.") }
+        else { return LocalSocketError(message: "The host sent an unexpected message.") }
         return error
     }
 
@@ -172,7 +172,7 @@ final class LocalClient: Sendable {
 
 extension LocalSocketError {
     static let hostIsGone = LocalSocketError(
-        message: "The host has ended: what was asked of it last may have been done or not.")
+        message: "The host has ended. The last request may or may not have been applied.")
 }
 
 /// The name of the socket in a store's directory.
@@ -202,7 +202,7 @@ final class RemoteStore: OrderedStore {
 
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
         throw StoreError(
-            .notPermitted, "The store is another process's, which does this only by itself: stop it first.")
+            .notPermitted, "Another process has the store open, and only it can do this. Stop it first.")
     }
 
     /// The statistics of the host's store, for all its readers.

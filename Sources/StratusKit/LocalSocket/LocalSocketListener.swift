@@ -142,7 +142,7 @@ final class LocalSocketListener: @unchecked Sendable {
         condition.unlock()
         if !isRoom {
             refuse(
-                channel, "The host serves as many connections as it may: try again when others have ended.",
+                channel, "The host serves the maximum number of connections. Try again when others have ended.",
                 ["connections": "\(Self.connectionCount)"])
         }
     }
@@ -202,7 +202,7 @@ struct LocalConnection {
                 switch request {
                 case .watch: return try watch()
                 case .read(.begin): try read()
-                case .read: throw LocalSocketError(message: "Nothing is read before reading has begun.")
+                case .read: throw LocalSocketError(message: "Reading has not begun.")
                 case .cloud(let call): try reply { try host.answer(call) }
                 case .host(let call): try work(on: call)
                 }
@@ -211,7 +211,7 @@ struct LocalConnection {
             // The other side may be gone.
             try? send(.refusal, error)
         } catch {
-            try? send(.refusal, LocalSocketError(message: "The host has met an error that it does not know."))
+            try? send(.refusal, LocalSocketError(message: "The host failed with an unknown error."))
         }
     }
 
@@ -222,17 +222,17 @@ struct LocalConnection {
         guard let frame = try nextFrame(unless: isOver) else { return nil }
         guard frame.version == LocalFrame.version else {
             throw LocalSocketError(
-                message: "The host speaks another version of the protocol: use the tool of the host's version.",
+                message: "The host uses another version of the protocol. Use the tool of the host's version.",
                 fields: ["asked": "\(frame.version)", "host": "\(LocalFrame.version)"])
         }
         guard frame.kind == LocalFrame.Kind.request.rawValue else {
-            throw LocalSocketError(message: "This frame is no request.", fields: ["kind": "\(frame.kind)"])
+            throw LocalSocketError(message: "This frame is not a request.", fields: ["kind": "\(frame.kind)"])
         }
         do {
             return try LocalCoding.decode(from: frame.content)
         } catch {
             throw LocalSocketError(
-                message: "The host does not know this request, or it is malformed: use the tool of the host's version.")
+                message: "The request is malformed, or unknown to the host. Use the tool of the host's version.")
         }
     }
 
@@ -264,7 +264,7 @@ struct LocalConnection {
             content = try LocalCoding.encode(try body())
             if content.count > LocalFrame.contentByteCount {
                 throw CloudError(
-                    .limitExceeded, "The answer is larger than the host's socket takes: ask for less at a time.")
+                    .limitExceeded, "The answer is too large for the host's socket. Request less at a time.")
             }
         } catch let error as LocalSocketError {
             throw error
@@ -323,7 +323,7 @@ struct LocalConnection {
                 try reply { ReadBegun(version: reader.version) }
                 while let request = try nextRequest(unless: isOver) {
                     guard case .read(let call) = request else {
-                        throw LocalSocketError(message: "Something else was asked before reading has ended.")
+                        throw LocalSocketError(message: "Another request came before reading ended.")
                     }
                     if case .end = call { return }
                     try reply { try call.answer(from: reader) }
@@ -379,7 +379,7 @@ extension ReadCall {
                 return .next
             }
             return page
-        case .begin, .end: throw LocalSocketError(message: "Reading has begun already.")
+        case .begin, .end: throw LocalSocketError(message: "Reading has already begun.")
         }
     }
 }

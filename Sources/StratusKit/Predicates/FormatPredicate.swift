@@ -81,7 +81,7 @@ struct CapturedPredicate: Hashable, Sendable {
     ) throws(PredicateProblem) -> PredicateSyntax {
         partCount += 1
         guard depth < PredicateParser.depthLimit, partCount <= partLimit else {
-            throw PredicateProblem("The compound predicate is too large, or holds itself.")
+            throw PredicateProblem("The compound predicate is too large, or contains itself.")
         }
         if let format = predicate as? FormatPredicate { return try format.content.get() }
         if let compound = predicate as? NSCompoundPredicate {
@@ -93,7 +93,7 @@ struct CapturedPredicate: Hashable, Sendable {
             case .and: return .and(parts)
             case .or: return .or(parts)
             case .not:
-                guard let part = parts.first else { throw PredicateProblem("A compound of NOT holds a predicate.") }
+                guard let part = parts.first else { throw PredicateProblem("A compound of NOT needs a predicate.") }
                 return .not(part)
             }
         }
@@ -102,7 +102,7 @@ struct CapturedPredicate: Hashable, Sendable {
             for value in [true, false] where predicate.isEqual(NSPredicate(value: value)) { return .always(value) }
         }
         throw PredicateProblem(
-            "CloudKit cannot look into a predicate that was made of a block, or of a class of its own: write NSPredicate(format:)."
+            "CloudKit cannot read a predicate with a block, or of a class of its own. Use NSPredicate(format:)."
         )
     }
 
@@ -169,7 +169,7 @@ extension StratusFormattedPredicate where Self: NSPredicate {
 private func made<Wanted: NSPredicate>(_ predicate: FormatPredicate) -> Wanted {
     if let wanted = predicate as? Wanted { return wanted }
     guard let wanted = NSCompoundPredicate(andPredicateWithSubpredicates: [predicate]) as? Wanted else {
-        preconditionFailure("Formats make objects of NSPredicate itself, and not of \(Wanted.self).")
+        preconditionFailure("A format gives an NSPredicate, not a \(Wanted.self).")
     }
     return wanted
 }

@@ -85,7 +85,7 @@ struct ComparisonLowering {
         if let filter = try distanceFilter() { return [filter] }
         guard comparison.options.isEmpty else {
             throw PredicateProblem(
-                "CloudKit compares as its indexes do, whatever options say: leave [\(comparison.options)] out.")
+                "CloudKit compares as its indexes do and takes no options. Leave [\(comparison.options)] out.")
         }
         if comparison.relation == .between { return try rangeFilters() }
         return [try fieldFilter()]
@@ -222,12 +222,12 @@ struct ComparisonLowering {
         case .constant(.value(let value)): return value
         case .constant(.null):
             throw PredicateProblem(
-                "CloudKit cannot compare with nil: keep a value in the field that stands for none, and ask for that.")
+                "CloudKit cannot compare with nil. Store a value that means none in the field, and compare with that.")
         case .constant(.unusable(let type)):
             throw PredicateProblem("\(type) is not a type that a record can hold, so that no record has such a value.")
         case .aggregate:
             throw PredicateProblem(
-                "A list stands on the right side of IN and BETWEEN alone: for a list that holds a value write field CONTAINS value."
+                "A list may only be on the right side of IN and BETWEEN. For a list that contains a value, write field CONTAINS value."
             )
         case .variable(let name):
             throw PredicateProblem("The variable $\(name) has no value: use withSubstitutionVariables(_:).")

@@ -145,7 +145,7 @@ struct PredicateTokenizer {
             throw problem(
                 column,
                 letter == "%"
-                    ? "%% stands for nothing outside of quotation marks"
+                    ? "%% has no meaning outside quotation marks"
                     : "%\(letter) is no kind of argument: write %@ for a value and %K for a field")
         }
         place += 1

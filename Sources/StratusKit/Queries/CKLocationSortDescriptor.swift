@@ -138,7 +138,7 @@ extension StratusKeyedSorting where Self: NSSortDescriptor {
     ///   - ascending: Whether the smallest value comes first.
     public init(key: String?, ascending: Bool) {
         guard let made = KeySortDescriptor(name: key, ascending: ascending) as? Self else {
-            preconditionFailure("A key and an order make an NSSortDescriptor itself, and not a \(Self.self).")
+            preconditionFailure("A key and an order give an NSSortDescriptor, not a \(Self.self).")
         }
         self = made
     }

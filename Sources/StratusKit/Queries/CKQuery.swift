@@ -65,7 +65,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 
     // MARK: What the server is asked
 
-    private static let missingType = "A CKQuery has a record type."
+    private static let missingType = "A CKQuery needs a record type."
 
     /// The query in the server's terms.
     /// - Parameter now: The value of `now()` in the predicate.

@@ -201,7 +201,7 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
             if let text = FieldKeyRule.misuse(of: key) { throw ValueMisuse(text: text) }
             let held = try HeldValue(holding: value)
             guard place.isEncrypted, held.isUnencryptable else { return held }
-            throw ValueMisuse(text: "encrypted values are no assets or references.")
+            throw ValueMisuse(text: "encrypted values cannot be assets or references.")
         } catch {
             (coder as? any ArchiveReader)?.noteUnknown(
                 "A record of the archive has a value that no record can hold. Remove the value from the archive.",

@@ -105,7 +105,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         if key == SystemFieldKey.parent {
             guard object == nil || object is CKRecord.Reference else {
                 return state.withLock {
-                    StratusMisuse.note("Value of key \(key): a parent is a reference.", in: &$0.misuse)
+                    StratusMisuse.note("Value of key \(key): a parent must be a reference.", in: &$0.misuse)
                 }
             }
             parent = object as? CKRecord.Reference

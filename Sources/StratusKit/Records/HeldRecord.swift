@@ -21,7 +21,7 @@ extension HeldField {
         do throws(ValueMisuse) {
             let held = try HeldValue(holding: value)
             guard !isEncrypted || !held.isUnencryptable else {
-                throw ValueMisuse(text: "encrypted values are no assets or references.")
+                throw ValueMisuse(text: "encrypted values cannot be assets or references.")
             }
             return .success(HeldField(value: held, isEncrypted: isEncrypted))
         } catch {
@@ -134,10 +134,10 @@ struct SentRecord: Sendable {
     /// The mistake that fails the save.
     private func misuse(in target: RecordOrigin) -> String? {
         if state.misuse == nil, state.origin == nil, let mark = state.originMark, !target.matches(mark) {
-            return "The record was fetched in another container, database or account: save it there, or a new one."
+            return "The record was fetched in another container, database or account. Save it there, or save a new one."
         }
         guard state.misuse == nil, sharing == nil, recordType == CKRecord.SystemType.share else { return state.misuse }
-        return "A record of type \(recordType) is a CKShare: make it with one of its initialisers."
+        return "A record of type \(recordType) is a CKShare. Create it with one of its initialisers."
     }
 }
 

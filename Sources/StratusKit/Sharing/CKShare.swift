@@ -81,7 +81,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     /// Fails the save of a share that was decoded from something else.
     private static let damage = """
-        The archive that the share was decoded from holds no share, or a part that is not understood: fetch the share.
+        The share was decoded from an archive without a share, or with a part that is not understood. Fetch the share.
         """
 
     /// Whether it was decoded from something else, or only in part.

@@ -112,7 +112,7 @@ extension ShareState {
         try requirePrivate()
         let other = participant.state.withLock { $0.share }
         guard other == nil || other === mark else {
-            throw SharingMisuse(text: "The participant was added to another share: remove it there, or fetch it anew.")
+            throw SharingMisuse(text: "The participant was added to another share. Remove it there, or fetch it again.")
         }
         let number = nextEditNumber()
         guard let index = entries.firstIndex(where: { $0.participant.isSamePerson(as: participant) }) else {
@@ -135,7 +135,7 @@ extension ShareState {
             entries.firstIndex { $0.participant === participant }
             ?? entries.firstIndex { $0.participant == participant }
         guard let index else {
-            throw SharingMisuse(text: "The participant is not in this share: it cannot be removed from it.")
+            throw SharingMisuse(text: "The participant is not in this share, so it cannot be removed.")
         }
         let existing = entries[index].participant
         guard existing.participantID != ownerID else {

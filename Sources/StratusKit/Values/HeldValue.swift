@@ -269,7 +269,7 @@ extension CKReference: HoldableValue {
 extension CKAsset: HoldableValue {
     /// A URL that is not a file URL has a path too, which must not be taken for a path on this machine (C-10).
     func heldValue() throws(ValueMisuse) -> HeldValue {
-        guard isOfFile else { throw ValueMisuse(text: "The URL of an asset is that of a file.") }
+        guard isOfFile else { throw ValueMisuse(text: "The URL of an asset must be a file URL.") }
         return .asset(self)
     }
 }
