@@ -179,7 +179,7 @@ struct LocalSocketTests {
             let channel = try self.connect()
             try channel.send(bytes: [1, 0, 0, 1, LocalFrame.version, 2], seconds: 10)
             let answer = try #require(try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds))
-            #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("larger"))
+            #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("too large"))
         }
     }
 

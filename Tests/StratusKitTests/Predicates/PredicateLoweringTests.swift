@@ -202,7 +202,7 @@ import Testing
         #expect(
             PredicateSamples.lowered(compound) == ["! The compound predicate is too large, or contains itself."])
         let query = CKQuery(recordType: "Note", predicate: compound)
-        #expect(query.predicate.description.contains("holds itself"))
+        #expect(query.predicate.description.contains("contains itself"))
         _ = compound.withSubstitutionVariables([:])
     }
 
